@@ -7,10 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.base.errors import BatchError, BrokenInvariant, Problem, ScenarioError
+    from engine.base.errors import BatchError, Problem, ScenarioError
     from engine.run.simulation import Simulation
     from engine.scenario.load import load as load_scenario
     from engine.scenario.model import Scenario
+    from engine.state.tables import BrokenInvariant
 
 __all__ = [
     "BatchError",
@@ -24,7 +25,7 @@ __all__ = [
 
 _HOMES = {
     "BatchError": ("engine.base.errors", "BatchError"),
-    "BrokenInvariant": ("engine.base.errors", "BrokenInvariant"),
+    "BrokenInvariant": ("engine.state.tables", "BrokenInvariant"),
     "Problem": ("engine.base.errors", "Problem"),
     "Scenario": ("engine.scenario.model", "Scenario"),
     "ScenarioError": ("engine.base.errors", "ScenarioError"),

@@ -29,7 +29,6 @@ from engine.state.jobs import UNBOUND, Job, JobSchedule, JobScheduleTable, JobTa
 from engine.state.nodes import CALM, NodeTable
 from engine.state.pools import Pool, PoolTable
 from engine.state.tables import Kept, time_limits
-from engine.state.task_records import TaskProfile
 from engine.state.task_tables import DependencyBook, GangTable, TaskPast
 from engine.state.tasks import ACTIVE, PREPARING, RUNNING, TaskTable
 
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from engine.scenario.model import Scenario
     from engine.shell.protocol import ActsText, HookProcess, Plan
     from engine.specs.account import Account
+    from engine.state.task_records import TaskProfile
 
 
 class Scheduler(Kept):
@@ -47,7 +47,7 @@ class Scheduler(Kept):
     def __init__(
         self, calendar: Calendar, pools: PoolTable, jobs: JobTable, nodes: NodeTable, tasks: TaskTable
     ) -> None:
-        """Keep the indices that stand in these tables."""
+        """Create the indices, most of which stand in these tables."""
         self._calendar = calendar
         self._pools = pools
         self._jobs = jobs
@@ -196,7 +196,7 @@ class World:
     """The state of one run at one moment."""
 
     def __init__(self, scenario: Scenario, seed: int, end_ms: int) -> None:
-        """Make the world of a scenario before anything has happened; the run ends at ``end_ms`` at the latest."""
+        """Create the world of a scenario before anything has happened; the run ends at ``end_ms`` at the latest."""
         self.scenario = scenario
         self.seed = seed
         self.options = scenario.options

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from engine.autoscale.values import NODE_METRICS
 from engine.base.calendar import DueKind
-from engine.base.errors import BrokenInvariant
 from engine.base.paths import APPLICATIONS
 from engine.base.terms import (
     InstanceState,
@@ -28,6 +27,7 @@ from engine.specs.account import UrlParts, parts_of
 from engine.state.acting import ProcessKind
 from engine.state.instances import PrepFlag
 from engine.state.pools import ROW_MASK
+from engine.state.tables import BrokenInvariant
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 from engine.views.log.reader import matching
 

@@ -36,8 +36,6 @@ from engine.base.errors import Position
 if TYPE_CHECKING:
     from lark import Token, Tree
 
-    from engine.autoscale.evaluation import Evaluation
-
 
 MOST_CHARACTERS = 8192
 MOST_STATEMENTS = 100
@@ -64,13 +62,8 @@ class Results(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The results string of the service."""
-        return joined(self.items)
-
-
-def joined(items: Sequence[tuple[str, str]]) -> str:
-    """Join items as in the service's results string (AS-68)."""
-    return ";".join(f"{name}={value}" for name, value in items)
+        """The results string of the service (AS-68)."""
+        return ";".join(f"{name}={value}" for name, value in self.items)
 
 
 class Formula(NamedTuple):
@@ -81,30 +74,22 @@ class Formula(NamedTuple):
 
     def evaluate(self, inputs: Inputs) -> Results:
         """Return the targets that the formula sets on these inputs, or the error that ended it (AS-65, AS-66)."""
-        from engine.autoscale.evaluation import Evaluation
+        from engine.autoscale.evaluation import Evaluation, FormulaStopped
 
         evaluation = Evaluation(inputs)
         in_force = inputs.target(DEDICATED), inputs.target(LOW_PRIORITY)
         try:
-            stopped = self._run(evaluation)
-            if stopped and not inputs.dialect.stop_applies:
-                return Results(*in_force, REQUEUE, evaluation.variables)
+            try:
+                for statement in self.statements:
+                    evaluation.value(statement)
+            except FormulaStopped:
+                if not inputs.dialect.stop_applies:
+                    return Results(*in_force, REQUEUE, evaluation.variables)
             targets = evaluation.target(DEDICATED), evaluation.target(LOW_PRIORITY)
         except EvaluationError as fault:
             error = RunError(fault.code, evaluation.position, str(fault))
             return Results(*in_force, REQUEUE, evaluation.variables, error)
         return Results(*targets, evaluation.option, evaluation.variables)
-
-    def _run(self, evaluation: Evaluation) -> bool:
-        """Evaluate the statements in order; return whether ``stop()`` ended them (AS-62)."""
-        from engine.autoscale.evaluation import FormulaStopped
-
-        try:
-            for statement in self.statements:
-                evaluation.value(statement)
-        except FormulaStopped:
-            return True
-        return False
 
 
 @lru_cache(maxsize=256)
@@ -142,6 +127,5 @@ __all__ = [
     "Results",
     "RunError",
     "SampleSeries",
-    "joined",
     "parse",
 ]

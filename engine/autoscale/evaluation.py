@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from engine.autoscale.samples import METHODS, Metric, call_method
+from engine.autoscale.samples import METHODS, Metric
 from engine.autoscale.values import (
     CONSTANTS,
     LOW_PRIORITY,
@@ -31,7 +31,6 @@ from engine.autoscale.values import (
     TooFewSamples,
     Value,
     Vector,
-    expect_none,
     member,
     parse_time,
     single,
@@ -40,6 +39,7 @@ from engine.autoscale.values import (
     to_vector,
     type_name,
     types_of,
+    without_arguments,
 )
 from engine.base.errors import Position
 from engine.base.values import shortened
@@ -65,13 +65,8 @@ def _divide(dividend: float, divisor: float) -> float:
 
 _ARITHMETIC: dict[str, _Number] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": _divide}
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "==": operator.eq,
-    ">=": operator.ge,
-    ">": operator.gt,
-    "!=": operator.ne,
-}
+    "<": operator.lt, "<=": operator.le, "==": operator.eq, ">=": operator.ge, ">": operator.gt, "!=": operator.ne,
+}  # fmt: skip
 
 
 def _element_wise(calculate: _Number) -> _Rule:
@@ -135,11 +130,6 @@ def combine(sign: str, left: Value, right: Value, dialect: Dialect) -> Value:
     raise EvaluationError(f"Wrong types: {type_name(left)} {sign} {type_name(right)} is not defined")
 
 
-def negate(value: Value) -> Value:
-    """Return the negative of a number or interval."""
-    return Interval(-value.ticks) if isinstance(value, Interval) else -to_number(value)
-
-
 def is_true(value: Value) -> bool:
     """Return whether a condition holds: any number but zero, including NaN (AS-17)."""
     return to_number(value) != 0
@@ -167,18 +157,18 @@ def _std(elements: Vector) -> float:
 
 
 # Python's `max` and `min` keep the first element until a later one is strictly beyond it, also beside NaN (AS-59).
-_OF_SOME: dict[str, Callable[[Vector], float]] = {
+_OF_LIST: dict[str, Callable[[Vector], float]] = {
     "avg": lambda elements: _sum(elements) / len(elements),
+    "len": lambda elements: float(len(elements)),
     "max": max,
     "min": min,
+    "norm": lambda elements: math.sqrt(_sum(tuple(element * element for element in elements))),
     "range": lambda elements: max(elements) - min(elements),
     "std": _std,
-}
-_OF_ANY: dict[str, Callable[[Vector], float]] = {
-    "len": lambda elements: float(len(elements)),
-    "norm": lambda elements: math.sqrt(_sum(tuple(element * element for element in elements))),
     "sum": _sum,
 }
+_OF_NONE = ("len", "norm", "sum")
+"""Those that have a value of an empty list too."""
 
 
 def _logarithm(of: Callable[[float], float]) -> Callable[[float], float]:
@@ -232,10 +222,6 @@ def _each(name: str, calculate: Callable[[float], float]) -> Function:
     return function
 
 
-def _vec(_: Inputs, arguments: Sequence[Value]) -> Value:
-    return to_vector(arguments)
-
-
 def _percentile(inputs: Inputs, arguments: Sequence[Value]) -> Value:
     """Return the percentile by nearest rank (AS-61)."""
     elements, at = _vector_and_number("percentile", arguments)
@@ -261,13 +247,7 @@ def _vector_and_number(name: str, arguments: Sequence[Value]) -> tuple[Vector, f
     return to_vector(arguments[:1]), to_number(arguments[1])
 
 
-def _rand(inputs: Inputs, arguments: Sequence[Value]) -> Value:
-    expect_none("rand", arguments)
-    return inputs.chance()
-
-
-def _stop(_: Inputs, arguments: Sequence[Value]) -> Value:
-    expect_none("stop", arguments)
+def _stop(_: Inputs) -> Value:
     raise FormulaStopped
 
 
@@ -286,15 +266,14 @@ def _time(inputs: Inputs, arguments: Sequence[Value]) -> Value:
 
 
 FUNCTIONS: dict[str, Function] = {
-    **{name: _list_function(calculate, needs_some=True) for name, calculate in _OF_SOME.items()},
-    **{name: _list_function(calculate, needs_some=False) for name, calculate in _OF_ANY.items()},
+    **{name: _list_function(calculate, needs_some=name not in _OF_NONE) for name, calculate in _OF_LIST.items()},
     **{name: _each(name, calculate) for name, calculate in _OF_EACH.items()},
     "percentile": _percentile,
-    "rand": _rand,
-    "stop": _stop,
+    "rand": without_arguments("rand", lambda inputs: inputs.chance()),
+    "stop": without_arguments("stop", _stop),
     "time": _time,
     "val": _val,
-    "vec": _vec,
+    "vec": lambda _, arguments: to_vector(arguments),
 }
 
 
@@ -304,13 +283,13 @@ _MOST_NODES = 2_147_483_647  # AS-77
 
 
 class Evaluation:
-    """The variables of a formula while its statements are evaluated.
+    """The state of a running formula: its variables, targets and the token to report in an error.
 
     Each phrase of the grammar has a method of its name below ``value``. A failure raises EvaluationError.
     """
 
     def __init__(self, inputs: Inputs) -> None:
-        """Begin an evaluation on these inputs."""
+        """Create an evaluation of these inputs."""
         self.inputs = inputs
         self.variables: dict[str, Value] = {}  # of the user (AS-32)
         self.assigned: dict[str, tuple[float, Token | None]] = {}  # targets by the name used (AS-37), and where
@@ -401,7 +380,10 @@ class Evaluation:
         value: Value = self.value(operand)
         for sign in reversed(signs):
             self._token = sign
-            value = negate(value) if sign == "-" else float(not is_true(value))
+            if sign == "!":
+                value = float(not is_true(value))
+            else:
+                value = Interval(-value.ticks) if isinstance(value, Interval) else -to_number(value)
         return value
 
     # -- operands
@@ -457,10 +439,10 @@ class Evaluation:
         self._token = method
         if method not in METHODS:
             raise _unknown("method", method, METHODS)
-        values = [self.value(argument) for argument in arguments]
+        values = [single(self.value(argument)) for argument in arguments]  # AS-22
         self._token = method
         try:
-            return call_method(Metric(name, self.inputs), method, values)
+            return METHODS[method](Metric(name, self.inputs), values)
         except TooFewSamples:
             self._token = parenthesis
             raise
@@ -472,13 +454,9 @@ class Evaluation:
             f"Unknown method {shortened(method)}: a {kind} has no methods, only the name of a sampled variable has"
         )
 
-    def _member_of_name(self, name: Token, part: Token) -> float:
-        return self._part(self._name(name), part)
-
-    def _member(self, moment: Phrase, part: Token) -> float:
-        return self._part(self.value(moment), part)
-
-    def _part(self, value: Value, part: Token) -> float:
+    def _member(self, owner: Part, part: Token) -> float:
+        is_name = isinstance(owner, str)
+        value = self._name(owner) if is_name else self.value(owner)
         self._token = part
         if not isinstance(value, Timestamp):
             raise EvaluationError(f"Unknown member {shortened(part)}: a {type_name(value)} has no members")

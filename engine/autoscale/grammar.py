@@ -43,7 +43,7 @@ formula: statement? (";" statement?)*
       | NAME "(" _arguments? ")"                         -> call
       | LEFT_BRACKET _arguments? "]"                     -> vector
       | "(" expression ")"
-      | NAME "." NAME                                    -> member_of_name
+      | NAME "." NAME                                    -> member
       | value "." NAME                                   -> member
       | NAME "." NAME LEFT_PARENTHESIS _arguments? ")"   -> method
       | value "." NAME LEFT_PARENTHESIS _arguments? ")"   -> method_of_value

@@ -18,10 +18,9 @@ from engine.autoscale.values import (
     TooFewSamples,
     Value,
     Vector,
-    expect_none,
-    single,
     types_of,
     whole_text,
+    without_arguments,
 )
 
 SAMPLE_PERIOD_MS = 30_000
@@ -52,6 +51,10 @@ class Metric(NamedTuple):
     def series(self) -> SampleSeries:
         """Its samples; empty if it has never been sampled."""
         return self.inputs.samples.get(METRICS[self.name], _NO_SAMPLES)
+
+    def begin(self) -> Timestamp:
+        """Return the time of the oldest sample, or the present time without any."""
+        return self.inputs.at(next(iter(self.series.times_ms), self.inputs.now_ms))
 
     def current(self) -> float:
         """Return the current value if known, otherwise the newest sample or NaN (AS-46)."""
@@ -126,31 +129,10 @@ def _get_sample_percent(metric: Metric, arguments: Sequence[Value]) -> Value:
     raise EvaluationError(f"Wrong arguments of GetSamplePercent: ({types_of(arguments)}); it takes one or two times")
 
 
-def _get_sample_period(_: Metric, arguments: Sequence[Value]) -> Value:
-    expect_none("GetSamplePeriod", arguments)
-    return Interval(_PERIOD_TICKS)
-
-
-def _count(metric: Metric, arguments: Sequence[Value]) -> Value:
-    expect_none("Count", arguments)
-    return float(len(metric.series.values))
-
-
-def _history_begin_time(metric: Metric, arguments: Sequence[Value]) -> Value:
-    expect_none("HistoryBeginTime", arguments)
-    times_ms = metric.series.times_ms
-    return metric.inputs.at(times_ms[0] if times_ms else metric.inputs.now_ms)
-
-
 METHODS: dict[str, Callable[[Metric, Sequence[Value]], Value]] = {
     "GetSample": _get_sample,
     "GetSamplePercent": _get_sample_percent,
-    "GetSamplePeriod": _get_sample_period,
-    "Count": _count,
-    "HistoryBeginTime": _history_begin_time,
+    "GetSamplePeriod": without_arguments("GetSamplePeriod", lambda _: Interval(_PERIOD_TICKS)),
+    "Count": without_arguments("Count", lambda metric: float(len(metric.series.values))),
+    "HistoryBeginTime": without_arguments("HistoryBeginTime", Metric.begin),
 }
-
-
-def call_method(metric: Metric, name: str, arguments: Sequence[Value]) -> Value:
-    """Call a method; a vector of one element stands for that element (AS-22)."""
-    return METHODS[name](metric, [single(argument) for argument in arguments])

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from engine.base.errors import Position
 from engine.base.values import lazy_regex, shortened
@@ -127,6 +127,7 @@ class Interval:
 
 Value = float | Vector | str | Timestamp | Interval
 
+_Context = TypeVar("_Context")
 _TYPE_NAMES = {float: "double", tuple: "doubleVec", str: "string", Timestamp: "timestamp", Interval: "timeinterval"}
 
 
@@ -140,10 +141,15 @@ def types_of(values: Iterable[object]) -> str:
     return ", ".join(map(type_name, values))
 
 
-def expect_none(name: str, arguments: Sequence[object]) -> None:
-    """Fail if there are arguments."""
-    if arguments:
-        raise EvaluationError(f"Wrong arguments of {name}: ({types_of(arguments)}); it takes none")
+def without_arguments(name: str, of: Callable[[_Context], Value]) -> Callable[[_Context, Sequence[Value]], Value]:
+    """Return a function of this name that fails if there are arguments."""
+
+    def function(context: _Context, arguments: Sequence[Value]) -> Value:
+        if arguments:
+            raise EvaluationError(f"Wrong arguments of {name}: ({types_of(arguments)}); it takes none")
+        return of(context)
+
+    return function
 
 
 def single(value: Value) -> Value:
@@ -215,10 +221,6 @@ class SampleSeries(NamedTuple):
     values: Sequence[float] = ()
 
 
-def _no_chance() -> float:
-    return 0.0
-
-
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """The inputs of one evaluation at ``now_ms`` milliseconds after ``start`` (UTC).
@@ -232,7 +234,7 @@ class Inputs:
     now_ms: int = 0
     variables: Mapping[str, float] = field(default_factory=dict)
     samples: Mapping[str, SampleSeries] = field(default_factory=dict)
-    chance: Callable[[], float] = _no_chance
+    chance: Callable[[], float] = float  # 0.0
     dialect: Dialect = STANDARD
     may_have_spot: bool = True
 
@@ -348,22 +350,17 @@ SAMPLED = (*_TASK_METRICS, *LIVE, *NODE_METRICS)
 # Metrics by name, including the one alias (AS-41).
 METRICS = {name: name for name in LIVE} | {"$CurrentDedicated": LIVE[0]} | {name: name for name in SAMPLED}
 
-_SECOND = 10_000_000  # in ticks of 100 ns
+_SECOND = _TICKS_PER_SECOND
 _DAY = 86_400 * _SECOND
 
 # Read-only names (AS-40, AS-43).
 CONSTANTS: dict[str, Value] = {
-    "TimeInterval_Zero": Interval(0),
-    "TimeInterval_100ns": Interval(1),
-    "TimeInterval_Microsecond": Interval(10),
-    "TimeInterval_Millisecond": Interval(10_000),
-    "TimeInterval_Second": Interval(_SECOND),
-    "TimeInterval_Minute": Interval(60 * _SECOND),
-    "TimeInterval_Hour": Interval(3600 * _SECOND),
-    "TimeInterval_Day": Interval(_DAY),
-    "TimeInterval_Week": Interval(7 * _DAY),
-    "TimeInterval_Year": Interval(365 * _DAY),
-}
+    f"TimeInterval_{name}": Interval(ticks)
+    for name, ticks in {
+        "Zero": 0, "100ns": 1, "Microsecond": 10, "Millisecond": TICKS_PER_MS, "Second": _SECOND,
+        "Minute": 60 * _SECOND, "Hour": 3600 * _SECOND, "Day": _DAY, "Week": 7 * _DAY, "Year": 365 * _DAY,
+    }.items()
+}  # fmt: skip
 CONSTANTS |= dict(zip(OPTIONS, OPTIONS, strict=True))
 
 READ_ONLY = METRICS.keys() | CONSTANTS.keys()

@@ -1,8 +1,8 @@
 """Errors, by who made the mistake.
 
 A command that the service would refuse raises ``BatchError``. A mistake in a scenario file is a ``Problem``; all of
-them are collected into one ``ScenarioError``. A mistake in the engine raises ``BrokenInvariant``. A failure inside the
-simulated world is data (``failureInfo``), never an exception.
+them are collected into one ``ScenarioError``. A mistake in the engine raises ``BrokenInvariant`` (``state.tables``). A
+failure inside the simulated world is data (``failureInfo``), never an exception.
 """
 
 from __future__ import annotations
@@ -266,7 +266,3 @@ class ScenarioError(Exception):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.problems))
-
-
-class BrokenInvariant(AssertionError):
-    """A broken invariant, which is a mistake in the engine. The message names the rule, the time and the subject."""

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 from typing import NamedTuple
 
-from engine.base.errors import BrokenInvariant
 from engine.base.terms import (
     AllocationState,
     CertificateState,
@@ -31,18 +30,6 @@ Moves = Mapping[tuple[State | None, State | None], str]
 
 def _moves(*groups: tuple[str, Iterable[State | None], Iterable[State | None]]) -> Moves:
     return {(old, new): rule for rule, olds, news in groups for old in olds for new in news if old is not new}
-
-
-def rule_of_move(moves: Moves, old: State | None, new: State | None, kind: str, name: object) -> str:
-    """Return the rule that allows a move of the thing of this kind and name.
-
-    Raises:
-        BrokenInvariant: No rule allows it.
-    """
-    rule = moves.get((old, new))
-    if rule is None:
-        raise BrokenInvariant(f"{kind} {name}: {old!r} -> {new!r} is no legal move")
-    return rule
 
 
 _N = NodeState

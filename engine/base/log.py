@@ -178,14 +178,7 @@ class EventLog:
 
     def index_of(self, seq: int) -> int:
         """Return the number of the entry that holds the event ``seq``."""
-        low, high = 0, len(self.when)
-        while low < high:
-            middle = (low + high) // 2
-            if self.seq_of(middle) <= seq:
-                low = middle + 1
-            else:
-                high = middle
-        return low - 1
+        return bisect_right(range(len(self.when)), seq, key=self.seq_of) - 1
 
     def index_at(self, when_ms: int) -> int:
         """Return the number of entries up to and including ``when_ms``."""

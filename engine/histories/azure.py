@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 from engine.base import runtime
@@ -17,7 +18,7 @@ from engine.base.values import format_duration, format_utc
 from engine.histories.files import SLOT_LIMIT, Imported, PoolShape, batch_ids
 from engine.histories.history import History, Record
 from engine.histories.jobs import JobStory, Occupancy, created_ms, job_story
-from engine.histories.nodes import NodeLife, find_readiness, lives
+from engine.histories.nodes import NodeLife, find_readiness, lives, pool_of
 from engine.histories.pools import TARGETS, Event, PoolStory, count, fitted, pool_story
 from engine.histories.reading import Source
 from engine.scenario.document import format_path
@@ -47,9 +48,8 @@ def account_of(
     more = {name: count for name, count in needed.items() if count > enough[name]}
     if more:
         account["quotas"] = more
-    lists = [job["tasks"] for job in jobs]
-    lists += [event.body["tasks"] for story in stories for event in story.events if event.command == "addTasks"]
-    tasks = [task for listed in lists for task in listed if not PLAIN.issuperset(task)]
+    lists = chain.from_iterable(story.task_lists for story in stories)
+    tasks = [task for task in chain.from_iterable(lists) if not PLAIN.issuperset(task)]
     bodies = [{name: value for name, value in job.items() if name != "tasks"} for job in jobs]
     everything = ([pool.body for pool in pools], bodies, tasks)
     applications: dict[str, set[str]] = {}
@@ -87,7 +87,7 @@ _ROUNDS = 40
 
 
 def acceptable(document: dict[str, Any], stand_ins: Mapping[str, Sequence[str]]) -> list[str]:
-    """Take out of a document what ``check --strict`` does not accept, and return a sentence for each such thing.
+    """Remove from a document what ``check --strict`` does not accept, and return a sentence for each removal.
 
     A required property is replaced by the first of its stand-ins that is accepted.
 
@@ -122,7 +122,7 @@ def _steps(path: str) -> tuple[str | int, ...]:
 def _take_out(
     document: dict[str, Any], steps: tuple[str | int, ...], stand_ins: Mapping[str, Sequence[str]]
 ) -> str | None:
-    """Take out the value at a path, or the nearest one around it that is not needed; return what was done."""
+    """Remove the value at a path, or the nearest one around it that is not required; return what was done."""
     for length in range(len(steps), 2, -1):
         *way, last = steps[:length]
         place: Any = document
@@ -146,7 +146,7 @@ def _take_out(
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VM_SIZE = "standard_d2s_v3"
-"""Of nodes of which the history does not tell the size."""
+"""The size of nodes whose size the history does not tell."""
 _CLOUD_SERVICE_SIZE = "small"
 
 
@@ -158,14 +158,14 @@ def imported(history: History, shape: PoolShape | None = None) -> Imported:
     Raises:
         ScenarioError: There is no job, or no time of any.
     """
-    begins = {str(job.body["id"]): created_ms(job, history.tasks.get(str(job.body["id"]), ())) for job in history.jobs}
+    begins = {job.id: created_ms(job, history.tasks.get(job.id, ())) for job in history.jobs}
     known = [moment for moment in begins.values() if moment is not None]
     if not known:
         first = history.jobs[0].source if history.jobs else _any(history)
         untold, nothing = "nothing tells when the jobs were created", "there is no job and no task in the files"
         what = untold if history.jobs else nothing
         raise ScenarioError([first.problem(f"{what}: a scenario begins with the first job")])
-    jobs = sorted(history.jobs, key=lambda job: begins[str(job.body["id"])] or 0)
+    jobs = sorted(history.jobs, key=lambda job: begins[job.id] or 0)
     with runtime.gc_paused():
         return _Importer(history._replace(jobs=tuple(jobs)), shape or PoolShape(), min(known)).imported()
 
@@ -176,7 +176,7 @@ def _any(history: History) -> Source:
 
 
 class _Importer:
-    """The making of one scenario."""
+    """Makes the scenario of one history."""
 
     def __init__(self, history: History, shape: PoolShape, zero_ms: int) -> None:
         self._history = history
@@ -186,7 +186,7 @@ class _Importer:
         self._doubts: list[Problem] = []  # about what a replay may do otherwise
         self._lives = lives(history)
         find_readiness(history, self._lives)
-        self._ids = batch_ids(str(job.body["id"]) for job in history.jobs)
+        self._ids = batch_ids(job.id for job in history.jobs)
 
     def imported(self) -> Imported:
         """Return the scenario."""
@@ -207,7 +207,7 @@ class _Importer:
 
     def _pool_bodies(self) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
         """Return the bodies of pools by their ids in lower case, those of auto pools apart."""
-        bodies = {str(pool.body["id"]).casefold(): dict(pool.body) for pool in self._history.pools}
+        bodies = {pool.id.casefold(): dict(pool.body) for pool in self._history.pools}
         automatic: dict[str, dict[str, Any]] = {}
         for job in self._history.jobs:
             settings = job.body.get("poolInfo", {}).get("autoPoolSpecification")
@@ -227,7 +227,7 @@ class _Importer:
         return bodies, automatic
 
     def _assumed_pool(self, pool_id: str, nodes: Sequence[NodeLife]) -> dict[str, Any]:
-        """Return a pool of which there is no body."""
+        """Return the body of a pool that the history does not contain."""
         listed = self._history.nodes.get(pool_id, ())
         size = next((str(node.body["vmSize"]) for node in listed if node.body.get("vmSize")), _VM_SIZE)
         count = max(1, len(nodes))
@@ -262,7 +262,7 @@ class _Importer:
         return story
 
     def _doubt(self, records: Iterable[Record], message: str) -> None:
-        """Warn, at the first of some objects, of what may go otherwise in a replay than it did."""
+        """Warn, at the first of some objects, that a replay may differ from what happened."""
         found = list(records)
         if found:
             more = f" ({len(found) - 1:,} more like it)" if len(found) > 1 else ""
@@ -277,12 +277,11 @@ class _Importer:
         found: list[JobStory] = []
         managed: list[Record] = []
         for job in history.jobs:
-            job_id = str(job.body["id"])
             nodes = self._lives.get(_pool_id(job).casefold(), [])
             indexes = {life.node_id: index for index, life in enumerate(nodes)}
-            tasks, instances = history.tasks.get(job_id, ()), history.instances.get(job_id, ())
+            tasks, instances = history.tasks.get(job.id, ()), history.instances.get(job.id, ())
             found.append(job_story(job, tasks, instances, indexes, occupancy))
-            if "jobManagerTask" in job.body and any(event.command == "addTasks" for event in found[-1].events):
+            if "jobManagerTask" in job.body and len(found[-1].task_lists) > 1:
                 managed.append(job)
         self._doubt(
             managed,
@@ -293,34 +292,30 @@ class _Importer:
 
     def _cap_slots(self, jobs: Sequence[JobStory], pools: Mapping[str, PoolStory]) -> None:
         """Let no task require more slots than a node of its pool has: it would never run in a replay."""
-        records = {str(job.body["id"]): job for job in self._history.jobs}
         for story in jobs:
-            job = records[story.job_id]
-            slots = int(pools[_pool_id(job).casefold()].body.get("taskSlotsPerNode") or 1)
-            tasks = [*story.body["tasks"]]
-            tasks += [task for event in story.events if event.command == "addTasks" for task in event.body["tasks"]]
+            slots = int(pools[_pool_id(story.job).casefold()].body.get("taskSlotsPerNode") or 1)
+            tasks = list(chain.from_iterable(story.task_lists))
             tasks += [story.body["jobManagerTask"]] if "jobManagerTask" in story.body else []
             wide = [task for task in tasks if int(task.get("requiredSlots") or 1) > slots]
             for task in wide:
                 task["requiredSlots"] = slots
             if wide:
                 self._doubt(
-                    [job],
+                    [story.job],
                     f"{some(len(wide), 'task')} of the job, such as {wide[0]['id']}, required more slots than a node "
                     f"of the pool has. Here they run with all of its {some(slots, 'slot')}, even if they never ran",
                 )
 
     def _job_body(self, story: JobStory, pools: Mapping[str, PoolStory]) -> dict[str, Any]:
         """Return an entry of ``jobs``: with a valid id, its pool, and when it is added."""
-        body = dict(story.body)
+        body, job = dict(story.body), story.job
         tasks = body.pop("tasks")
-        entry: dict[str, Any] = {"id": self._ids[story.job_id]}
+        entry: dict[str, Any] = {"id": self._ids[job.id]}
         if story.created_ms > self._zero_ms:
             entry["at"] = format_duration(story.created_ms - self._zero_ms)
         entry |= {name: value for name, value in body.items() if name != "id"}
         pool_info = dict(entry.get("poolInfo", {}))
         settings = pool_info.get("autoPoolSpecification")
-        job = next(job for job in self._history.jobs if job.body["id"] == story.job_id)
         if settings is not None and not _is_of_job(settings):
             pool_info = {"poolId": _pool_id(job)}
         elif settings is not None:
@@ -368,7 +363,7 @@ class _Importer:
         return {"at": format_duration(max(0, event.at_ms - self._zero_ms)), event.command: body}
 
     def _accept(self, document: dict[str, Any], events: Iterable[Event]) -> None:
-        """Take out what a scenario cannot have. Of tasks that are alike one is tried, for all of them."""
+        """Remove what a scenario cannot have. One of several equal tasks is checked for all of them."""
         samples: dict[str, list[dict[str, Any]]] = {}
         lists = [job["tasks"] for job in document["jobs"]]
         lists += [event.body["tasks"] for event in events if event.command == "addTasks"]
@@ -428,11 +423,7 @@ def _is_of_job(settings: Mapping[str, Any]) -> bool:
 
 def _pool_id(job: Record) -> str:
     """Return the id of a job's pool, which a history need not tell."""
-    for part in ("executionInfo", "poolInfo"):
-        value = job.body.get(part, {}).get("poolId")
-        if isinstance(value, str) and value:
-            return value
-    return "pool"
+    return pool_of(job.body) or "pool"
 
 
 def _most_at_once(nodes: Iterable[NodeLife]) -> int:

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
+from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, cast
 
 from engine.base.errors import Problem, ScenarioError, Severity
@@ -39,6 +40,15 @@ JSON_LIMIT = 256 << 20
 """The most bytes of a file that is read as a whole."""
 
 _GZIP = b"\x1f\x8b"
+_DAMAGED = "its packed content is damaged: get the file again"
+_REASONS: dict[type[Exception], str] = {
+    EOFError: "ends in the middle of its packed content: get the file again",
+    gzip.BadGzipFile: _DAMAGED,
+    zlib.error: _DAMAGED,
+    FileNotFoundError: "there is no such file",
+    IsADirectoryError: "is a directory: name a file",
+    PermissionError: "may not be read: permission denied",
+}
 
 
 def name_of(path: str) -> str:
@@ -60,18 +70,9 @@ def opened(path: str) -> Iterator[BinaryIO]:
                     yield cast("BinaryIO", unpacked)
             else:
                 yield stream
-    except EOFError:
-        _fail(path, "ends in the middle of its packed content: get the file again")
-    except (gzip.BadGzipFile, zlib.error):
-        _fail(path, "its packed content is damaged: get the file again")
-    except FileNotFoundError:
-        _fail(path, "there is no such file")
-    except IsADirectoryError:
-        _fail(path, "is a directory: name a file")
-    except PermissionError:
-        _fail(path, "may not be read: permission denied")
-    except (OSError, ValueError) as error:
-        _fail(path, f"cannot be read: {getattr(error, 'strerror', None) or error}")
+    except (EOFError, OSError, ValueError, zlib.error) as error:
+        reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        _fail(path, _REASONS.get(type(error), reason))
 
 
 def numbered_lines(stream: BinaryIO, path: str) -> Iterator[tuple[int, bytes]]:
@@ -109,7 +110,7 @@ def json_document(path: str) -> Any:  # noqa: ANN401 - whatever JSON has
 
 
 def readable(text: str) -> str:
-    """Return text of a file with a sign in place of each half of a character, which no file can be written with."""
+    """Return text with a replacement for each half of a surrogate pair, which cannot be written to a file."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -254,7 +255,7 @@ class Machines(NamedTuple):
 
     @property
     def assumption(self) -> str:
-        """The sentence that tells of them."""
+        """The sentence that states them as an assumption."""
         nodes, slots = some(self.nodes, "node"), some(self.slots, "task slot")
         return f"Assumed: a pool of {nodes} with {slots} each, which are ready at the start."
 
@@ -334,42 +335,27 @@ def _shown(text: str) -> str:
 
 def _entry(key: str, value: object, indent: str) -> Iterator[str]:
     """Yield a key with its value, in block style if a list that may be long is somewhere in it."""
-    name = flow_text(key)
+    head = f"{indent}{flow_text(key)}:"
     if isinstance(value, Iterator) or (key in _LISTS_OF_ITEMS and isinstance(value, list | tuple)):
-        yield from _items(name, iter(value), indent)
-    elif isinstance(value, list | tuple) and any(map(_has_long_list, value)):
-        yield f"{indent}{name}:"
-        for item in value:
-            yield from _listed(item, indent + "  ")
+        items = (f"{indent}  - {_line(item)}" for item in value)
+        first = next(items, None)
+        yield from [f"{head} []"] if first is None else chain((head, first), items)
     elif isinstance(value, Mapping) and _has_long_list(value):
-        yield f"{indent}{name}:"
-        for inner, part in value.items():
-            yield from _entry(inner, part, indent + "  ")
+        yield head
+        yield from _members(value, indent + "  ")
+    elif isinstance(value, list | tuple) and _has_long_list(value):
+        yield head
+        for item in value:
+            lines = _members(item, indent + "    ") if item and isinstance(item, Mapping) else iter([_line(item)])
+            yield f"{indent}  - {next(lines).lstrip(' ')}"
+            yield from lines
     else:
         plain: Plain = {key: value}  # type: ignore[dict-item]
         yield from block_text(plain, indent).removesuffix("\n").split("\n")
 
 
-def _items(name: str, items: Iterator[object], indent: str) -> Iterator[str]:
-    """Yield a list with one line for each item; an empty list stands behind its key."""
-    head = f"{indent}{name}:"
-    for item in items:
-        if head:
-            yield head
-            head = ""
-        yield f"{indent}  - {_line(item)}"
-    if head:
-        yield f"{head} []"
-
-
-def _listed(item: object, indent: str) -> Iterator[str]:
-    """Yield an item of a list in block style."""
-    if not isinstance(item, Mapping) or not item:
-        yield f"{indent}- {_line(item)}"
-        return
-    lines = (line for key, value in item.items() for line in _entry(key, value, indent + "  "))
-    yield f"{indent}- {next(lines).lstrip(' ')}"
-    yield from lines
+def _members(body: Mapping[str, object], indent: str) -> Iterator[str]:
+    return (line for key, value in body.items() for line in _entry(key, value, indent))
 
 
 def _has_long_list(value: object) -> bool:

@@ -83,14 +83,14 @@ def _statistic(sample: np.ndarray, frozen: stats.rv_frozen) -> float:
 
 
 def _rounded_seconds(seconds: float) -> float:
-    """Return a time with as many digits as a run tells apart, a whole number without a point."""
+    """Return a time rounded to milliseconds, a whole number without a point."""
     return seconds_of(round(float(seconds) * SECOND_MS))
 
 
 Body = Mapping[str, Any]
 
 FEWEST = 3
-"""Tasks that no two others resemble keep their own durations."""
+"""The fewest tasks of a group; those of smaller groups keep their own durations."""
 
 _MOST_WINDOWS = 120
 _WINDOWS_MS = tuple(

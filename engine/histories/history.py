@@ -89,18 +89,14 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and _is_whole(value) and value >= 0
-
-
-def _is_time(value: object) -> bool:
-    return epoch_ms(value) is not None
-
-
 # Properties of any part of an object, with what their values must be.
-_VALUES: tuple[tuple[tuple[str, ...], Callable[[object], bool], str], ...] = (
-    (_TIMES, _is_time, "a UTC time such as 2026-01-05T08:00:00Z"),
-    (("retryCount", "requeueCount"), _is_count, "a whole number that is not negative"),
+_VALUES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
+    (_TIMES, lambda value: epoch_ms(value) is not None, "a UTC time such as 2026-01-05T08:00:00Z"),
+    (
+        ("retryCount", "requeueCount"),
+        lambda value: _is_whole(value) and value >= 0,
+        "a whole number that is not negative",
+    ),
     (("exitCode",), _is_whole, "a whole number"),
 )
 
@@ -202,7 +198,7 @@ def _job_of_directory(info: object) -> str | None:
 
 
 MOST_OBJECTS = 1_000_000
-"""A history has at most so many objects."""
+"""The most objects of a history."""
 _MOST_WARNINGS = 1_000
 _MOST_STRANGERS = 1_000  # objects in one file before the first one that means something
 _KINDS = "a pool, job, job schedule, task, node, or entry of the preparation and release status"
@@ -214,6 +210,11 @@ class Record(NamedTuple):
     body: Body
     source: Source
     is_former: bool = False
+
+    @property
+    def id(self) -> str:
+        """The id of a pool, job, job schedule, task or node."""
+        return str(self.body["id"])
 
 
 class History(NamedTuple):
@@ -257,8 +258,7 @@ class _Reader:
         self._problems: list[Problem] = []
         self._warnings: list[Problem] = []
         self._count = 0
-        self._pool_ids: dict[str, str] = {}  # of the pools that are there or that a job uses
-        self._ids: dict[Source, str] = {}  # of the jobs and pools that have lists
+        self._ids: dict[Source | None, str] = {}  # of the jobs and pools that have lists
         self._pools: dict[str, Record] = {}
         self._jobs: dict[str, Record] = {}
         self._schedules: dict[str, Record] = {}
@@ -282,11 +282,10 @@ class _Reader:
         used = (
             _text(job.body.get(part), "poolId") for job in self._jobs.values() for part in ("poolInfo", "executionInfo")
         )
-        self._pool_ids = {pool_id.casefold(): pool_id for pool_id in used if pool_id is not None}
-        self._pool_ids |= {name: str(record.body["id"]) for name, record in self._pools.items()}
-        nodes = self._listed(Kind.NODE, "id", self._pool_of)
-        tasks = self._listed(Kind.TASK, "id", self._job_of)
-        instances = self._listed(Kind.INSTANCE, "nodeId", self._job_of)
+        pool_ids = {pool_id.casefold(): pool_id for pool_id in used if pool_id is not None} | _ids_of(self._pools)
+        nodes = self._listed(Kind.NODE, "id", "pool", pool_ids)
+        tasks = self._listed(Kind.TASK, "id", "job", _ids_of(self._jobs))
+        instances = self._listed(Kind.INSTANCE, "nodeId", "job", _ids_of(self._jobs))
         pools, jobs, schedules = (tuple(table.values()) for table in (self._pools, self._jobs, self._schedules))
         return History(pools, jobs, schedules, tasks, instances, nodes, tuple(self._warnings))
 
@@ -323,7 +322,7 @@ class _Reader:
         _put(table, object_id, Record(one.body, one.source))
 
     def _assume_jobs(self) -> None:
-        """Make jobs of which there are only tasks, if there is no body of any job."""
+        """Make bodies for the jobs of tasks, if the files have no body of any job."""
         if self._jobs:
             return
         for one in self._loose[Kind.TASK]:
@@ -333,14 +332,12 @@ class _Reader:
                 self._jobs[one.owner.casefold()] = Record({"id": one.owner} | pool, one.source)
                 self._warn(one.source.problem(f"there is no body of the job {quoted(one.owner)}, only its tasks"))
 
-    def _listed(
-        self, kind: Kind, key: str, owner_of: Callable[[Recognized], str | None]
-    ) -> dict[str, tuple[Record, ...]]:
-        """Return the objects of a kind by the job or pool to which they belong."""
+    def _listed(self, kind: Kind, key: str, what: str, ids: Mapping[str, str]) -> dict[str, tuple[Record, ...]]:
+        """Return the objects of a kind by the job or pool (``what``) to which they belong, of those with these ids."""
         lists: dict[str, dict[str, Record]] = {}
         twice: list[Source] = []
         for one in self._loose[kind]:
-            owner = owner_of(one)
+            owner = self._owner_of(one, what, ids)
             own_id = _text(one.body, key)
             if own_id is None:
                 self._warn(one.source.problem(f"the {kind.value} has no {key}: it is left out", key))
@@ -353,40 +350,20 @@ class _Reader:
             self._warn(twice[0].problem(f"the {kind.value} is there twice{more}: the latest state of each counts"))
         return {owner: tuple(records.values()) for owner, records in lists.items()}
 
-    def _job_of(self, one: Recognized) -> str | None:
-        """Return the id of the job of a task or instance; a job that is not there is reported."""
-        owner = self._ids.get(one.parent) if one.parent is not None else None
-        if owner is None and one.owner is None and len(self._jobs) == 1:
-            (owner,) = (record.body["id"] for record in self._jobs.values())
-        owner = owner or one.owner
+    def _owner_of(self, one: Recognized, what: str, ids: Mapping[str, str]) -> str | None:
+        """Return the id of the job or pool (``what``) of an object; one that is not known is reported."""
+        owner = self._ids.get(one.parent) or one.owner
+        if owner is None and len(ids) == 1:
+            (owner,) = ids.values()
         if owner is None:
-            self._warn(one.source.problem(f"nothing tells the job of this {one.kind.value}: it is left out"))
+            self._warn(one.source.problem(f"nothing tells the {what} of this {one.kind.value}: it is left out"))
             return None
-        first_of_schedule = f"{owner}:job-1"  # directories name it like the only job of another
-        job = self._jobs.get(owner.casefold()) or self._jobs.get(first_of_schedule.casefold())
-        if job is None:
-            self._warn_of_missing(one, "job", owner)
-            return None
-        return str(job.body["id"])
-
-    def _pool_of(self, one: Recognized) -> str | None:
-        """Return the id of the pool of a node; a pool that no job uses and that is not there is reported."""
-        owner = self._ids.get(one.parent) if one.parent is not None else None
-        owner = owner or one.owner
-        pools = self._pool_ids
-        if owner is None and len(pools) == 1:
-            (owner,) = pools.values()
-        if owner is None:
-            self._warn(one.source.problem("nothing tells the pool of this node: it is left out"))
-            return None
-        if owner.casefold() not in pools:
-            self._warn_of_missing(one, "pool", owner)
-            return None
-        return pools[owner.casefold()]
-
-    def _warn_of_missing(self, one: Recognized, kind: str, owner: str) -> None:
-        belongs = f"the {one.kind.value} belongs to the {kind} {quoted(owner)}"
-        self._warn(one.source.problem(f"{belongs}, of which there is no body: it is left out"))
+        # Directories name the first job of a schedule like the only job of another one.
+        found = ids.get(owner.casefold()) or ids.get(f"{owner}:job-1".casefold())
+        if found is None:
+            belongs = f"the {one.kind.value} belongs to the {what} {quoted(owner)}"
+            self._warn(one.source.problem(f"{belongs}, of which there is no body: it is left out"))
+        return found
 
     def _warn(self, problem: Problem) -> None:
         if len(self._warnings) < _MOST_WARNINGS:
@@ -396,6 +373,10 @@ class _Reader:
 def _text(body: object, name: str) -> str | None:
     value = body.get(name) if isinstance(body, Mapping) else None
     return value if isinstance(value, str) and value else None
+
+
+def _ids_of(table: Mapping[str, Record]) -> dict[str, str]:
+    return {name: record.id for name, record in table.items()}
 
 
 def _put(table: dict[str, Record], own_id: str, record: Record) -> bool:

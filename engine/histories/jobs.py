@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from operator import itemgetter
 from statistics import median
@@ -77,7 +76,7 @@ class Occupancy:
     def out_of_turn(self, instances: Iterable[Record]) -> int | None:
         """Return how many tasks of a job may have lost their node to a failed preparation; None if one was retried.
 
-        When a preparation that was retried has begun is not told, and so neither is when tasks began to wait for it.
+        The history does not tell when a retried preparation began, nor when tasks began to wait for it.
         """
         slots = 0
         for record in instances:
@@ -141,16 +140,15 @@ class TaskStory(NamedTuple):
 class Setting(NamedTuple):
     """Facts about the job that decide what its tasks could do.
 
-    ``created_ms`` is its creation, ``ending_ms`` the moment at which it began to end. ``free_from`` tells from when on
-    the node of a task had room for it, ``assigned`` when a task that first started at a moment had got its node. So
-    many tasks as ``out_of_turn`` may have lost a node to a failed preparation; None if that is not known.
+    ``created_ms`` is its creation, ``ending_ms`` the moment at which it began to end. As many tasks as ``out_of_turn``
+    may have lost a node to a failed preparation; None if that is not known.
     """
 
+    job_id: str
     created_ms: int
     ending_ms: int | None
     max_retries: int
-    free_from: Callable[[Record], int | None]
-    assigned: Callable[[Record, int], int]
+    occupancy: Occupancy
     out_of_turn: int | None
 
 
@@ -186,8 +184,8 @@ def _assigned(story: TaskStory) -> float:
 def _is_as_added(group: Sequence[TaskStory], out_of_turn: int) -> bool:
     """Return whether a list has the order in which its tasks were added.
 
-    Then nearly all of them got nodes in this order: only what went wrong lets one come later. A list that is sorted by
-    the text of ids, 1, 10, 2, is in no such order.
+    If it has, nearly all of them got nodes in this order: only a failure delays a task. A list that is sorted by the
+    text of ids, 1, 10, 2, is in no such order.
     """
     ids = [story.task_id for story in group]
     if ids == sorted(ids) and ids != sorted(ids, key=_natural):
@@ -236,8 +234,8 @@ def _story(record: Record, setting: Setting, usual_ms: int) -> TaskStory:
     new["simulate"] = simulated(one, attempt_ms)
     _set_gang(new, one)
     _set_retries(new, body, one, setting.max_retries)
-    assigned_ms = setting.assigned(record, first_ms) if first_ms is not None else None
-    return TaskStory(added_ms, assigned_ms, str(body["id"]), new, end or 0, by_user_ms)
+    assigned_ms = None if first_ms is None else setting.occupancy.assigned(setting.job_id, record, first_ms)
+    return TaskStory(added_ms, assigned_ms, record.id, new, end or 0, by_user_ms)
 
 
 def _is_end_of_job(end_ms: int, setting: Setting) -> bool:
@@ -260,7 +258,7 @@ def _first_start(record: Record, start_ms: int, one: Outcome, setting: Setting) 
     is not known, they took as long as the last one.
     """
     count = one.failed_attempts
-    free_ms = setting.free_from(record)
+    free_ms = setting.occupancy.free_from(setting.job_id, record)
     first_ms = free_ms if free_ms is not None else start_ms - count * one.run_ms
     added_ms = epoch_ms(record.body.get("creationTime"))
     if added_ms is not None:
@@ -302,12 +300,17 @@ _LATE_MS = 10 * SECOND_MS  # a job that ends so long after its last task does no
 
 
 class JobStory(NamedTuple):
-    """The story of a job: its id in the history, its creation, its body with the first tasks, and what came later."""
+    """The story of a job: its creation, its body with the first tasks, and what came later."""
 
-    job_id: str
+    job: Record
     created_ms: int
     body: dict[str, Any]
     events: tuple[Event, ...]
+
+    @property
+    def task_lists(self) -> list[list[dict[str, Any]]]:
+        """The lists of its tasks: the first ones, and those that were added later."""
+        return [self.body["tasks"], *(event.body["tasks"] for event in self.events if event.command == "addTasks")]
 
 
 def created_ms(job: Record, tasks: Sequence[Record]) -> int | None:
@@ -324,14 +327,12 @@ def job_story(
     job: Record, tasks: Sequence[Record], instances: Sequence[Record], indexes: Mapping[str, int], occupancy: Occupancy
 ) -> JobStory:
     """Return the story of a job; ``indexes`` are those of the nodes by id."""
-    body = job.body
-    job_id = str(body["id"])
+    body, job_id = job.body, job.id
     begin_ms = created_ms(job, tasks) or 0
     ending_ms = _ending_ms(body, instances)
     retries = body.get("constraints", {}).get("maxTaskRetryCount", 0)
     max_retries = retries if isinstance(retries, int) else 0
-    free_from, assigned = partial(occupancy.free_from, job_id), partial(occupancy.assigned, job_id)
-    setting = Setting(begin_ms, ending_ms, max_retries, free_from, assigned, occupancy.out_of_turn(instances))
+    setting = Setting(job_id, begin_ms, ending_ms, max_retries, occupancy, occupancy.out_of_turn(instances))
     stories = task_stories(tasks, setting)
     new = created(body, JobSpec)
     manager = new.get("jobManagerTask")
@@ -346,7 +347,7 @@ def job_story(
     by_itself_ms = ending_ms if body.get("executionInfo", {}).get("terminateReason") in _ALL_COMPLETED else None
     events = list(_additions(job_id, stories, new, begin_ms, by_itself_ms))
     events += _ends(job_id, body, stories, ending_ms)
-    return JobStory(job_id, begin_ms, new, tuple(events))
+    return JobStory(job, begin_ms, new, tuple(events))
 
 
 def _outlasting(manager: TaskStory, tasks: Sequence[TaskStory]) -> dict[str, Any]:

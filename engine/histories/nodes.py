@@ -85,7 +85,7 @@ def retries(info: Mapping[str, Any]) -> int:
 
 
 def process_time(run_ms: int) -> str:
-    """Return the duration of a process that is in state running for ``run_ms``, part of which it takes to start."""
+    """Return the duration of a process that is in state running for ``run_ms``, without its start."""
     return format_duration(max(0, run_ms - PROCESS_START_MS))
 
 
@@ -185,7 +185,7 @@ def lives(history: History) -> dict[str, list[NodeLife]]:
     for pool_id, records in history.nodes.items():
         pool = found.setdefault(pool_id.casefold(), {})
         for record in records:
-            _read(_life(pool, str(record.body["id"])), record.body, is_former=record.is_former)
+            _read(_life(pool, record.id), record.body, is_former=record.is_former)
     processes = chain(_work(history), _lost_preparations(history))
     for place, (pool_id, node_id, start, end) in enumerate(processes):
         life = _life(found.setdefault(pool_id.casefold(), {}), node_id)
@@ -223,7 +223,7 @@ def _work(history: History) -> Iterator[tuple[str, str, int, int]]:
 
     A process that has no end ends at its start.
     """
-    pools = {str(job.body["id"]): pool_of(job.body) for job in history.jobs}
+    pools = {job.id: pool_of(job.body) for job in history.jobs}
     for job_id, tasks in history.tasks.items():
         for record in tasks:
             where, info = record.body.get("nodeInfo", {}), record.body.get("executionInfo", {})
@@ -243,7 +243,7 @@ def _requeues(history: History) -> dict[str, list[int]]:
     """Return the moments at which tasks were requeued, by the pool of their job in lower case."""
     found: dict[str, list[int]] = {}
     for job in history.jobs:
-        for record in history.tasks.get(str(job.body["id"]), ()):
+        for record in history.tasks.get(job.id, ()):
             moment = epoch_ms(record.body.get("executionInfo", {}).get("lastRequeueTime"))
             if moment is not None:
                 found.setdefault(str(pool_of(job.body)).casefold(), []).append(moment)
@@ -262,19 +262,18 @@ def _find_reboot(life: NodeLife, requeued: Iterable[int]) -> None:
 
 
 def _lost_preparations(history: History) -> Iterator[tuple[str, str, int, int]]:
-    """Yield preparations of which the service tells no more, since the job was prepared there again after a reboot.
+    """Yield preparations that the service does not list any more, since they were repeated after a reboot.
 
     They ended when the first task started, and are taken to have run as long as the last one.
     """
     for job in history.jobs:
-        job_id = str(job.body["id"])
         first: dict[object, int] = {}
-        for record in history.tasks.get(job_id, ()) if history.instances.get(job_id) else ():
+        for record in history.tasks.get(job.id, ()) if history.instances.get(job.id) else ():
             node_id = record.body.get("nodeInfo", {}).get("nodeId")
             start = epoch_ms(record.body.get("executionInfo", {}).get("startTime"))
             if start is not None:
                 first[node_id] = min(start, first.get(node_id, start))
-        for record in history.instances.get(job_id, ()):
+        for record in history.instances.get(job.id, ()):
             node_id, span = record.body["nodeId"], span_of(record.body.get(HOOK_INFOS[0], {}))
             pool_id = record.body.get("poolId") or pool_of(job.body)
             if span is not None and first.get(node_id, span[0]) < span[0]:
@@ -292,13 +291,14 @@ def _process(pool_id: object, node_id: object, info: Mapping[str, object]) -> It
         yield pool_id, node_id, start, max(start, end if end is not None else start)
 
 
-def pool_of(job: Body) -> object:
+def pool_of(job: Body) -> str | None:
     """Return the id of the pool of a job, None if its body does not tell."""
-    return job.get("executionInfo", {}).get("poolId") or job.get("poolInfo", {}).get("poolId")
+    ids = (job.get(part, {}).get("poolId") for part in ("executionInfo", "poolInfo"))
+    return next((pool_id for pool_id in ids if isinstance(pool_id, str) and pool_id), None)
 
 
 def _read(life: NodeLife, body: Body, *, is_former: bool) -> None:
-    """Take what the body of a node tells."""
+    """Read the body of a node."""
     life.is_listed = True
     if isinstance(body.get("isDedicated"), bool):
         life.dedicated = body["isDedicated"]
@@ -373,7 +373,7 @@ class _Waits:
         self._ends = list(accumulate((end for _, end in ordered), max))
 
     def latest_end(self, before_ms: int) -> int:
-        """Return the latest end of those that had begun well before a moment, 0 if there is none."""
+        """Return the latest end of the waits that had begun well before a moment; 0 if there is none."""
         count = bisect_right(self._begins, before_ms - _SOON_MS)
         return self._ends[count - 1] if count else 0
 
@@ -409,10 +409,9 @@ def _spans(history: History) -> dict[str, list[tuple[int, int]]]:
     """
     found: dict[str, list[tuple[int, int]]] = {}
     for job in history.jobs:
-        job_id = str(job.body["id"])
         spans = found.setdefault(str(pool_of(job.body)).casefold(), [])
-        prepared = _preparations(history.instances.get(job_id, ()))
-        for record in history.tasks.get(job_id, ()):
+        prepared = _preparations(history.instances.get(job.id, ()))
+        for record in history.tasks.get(job.id, ()):
             info = record.body.get("executionInfo", {})
             added, start = epoch_ms(record.body.get("creationTime")), epoch_ms(info.get("startTime"))
             is_plain = not info.get("retryCount") and not info.get("requeueCount") and "dependsOn" not in record.body

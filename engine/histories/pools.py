@@ -38,7 +38,7 @@ _WITH_DEFAULTS: frozenset[type[Spec]] = frozenset(
         *(MultiInstanceSettings, TaskConstraints, PreparationConstraints, JobConstraints, TaskSchedulingPolicy),
     }
 )
-# Another node, another link to storage: what names them says nothing about a replay.
+# The first names a node of the original run; the second is made of what really happened.
 _LEFT_OUT = frozenset({"affinityInfo", "simulate"})
 
 
@@ -213,7 +213,7 @@ def _steps(nodes: Sequence[NodeLife], rebooted: set[str], created_ms: int | None
 
 
 def _cohorts(nodes: Sequence[NodeLife], begin_ms: int, allocations: Sequence[int]) -> list[_Cohort]:
-    """Return the nodes of the creation of the pool, which may be none, and then those of each resize."""
+    """Return the nodes that came with the creation of the pool, perhaps none, and then those of each resize."""
     cohorts = [_Cohort(begin_ms, [])]
     usual_ms = round(median(allocations)) if allocations else _ALLOCATION_MS
     before_ms = begin_ms

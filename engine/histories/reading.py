@@ -70,7 +70,7 @@ class Normalizer:
         self._shared: dict[object, dict[str, Any]] = {}
 
     def normalized(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Return an object with the names of the REST API, without nulls and what nobody asks for."""
+        """Return an object with the names of the REST API, without nulls and unused properties."""
         body: dict[str, Any] = {}
         for name, inner in value.items():
             known, form = _KNOWN[name]

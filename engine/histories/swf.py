@@ -140,7 +140,7 @@ class _Reader:
         self._before = (0, 0)  # submit time and line of the job before
 
     def take(self, number: int, content: bytes) -> None:
-        """Take the next line. Raises ScenarioError if there are too many mistakes, or jobs."""
+        """Read the next line. Raises ScenarioError if there are too many mistakes, or jobs."""
         if number > LINE_LIMIT:
             self._give_up(number, f"has more than {LINE_LIMIT:,} lines before: import a part of the log")
         text = content.strip()

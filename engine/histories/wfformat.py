@@ -198,7 +198,7 @@ class _Reader:
         task.outputs |= dict.fromkeys(self._names(body, "outputFiles", (*task.path, "outputFiles")))
 
     def _take_file(self, body: object, path: Path) -> str | None:
-        """Take the size of a file; return its name."""
+        """Read the size of a file; return its name."""
         name = body.get("id", body.get("name")) if isinstance(body, Mapping) else None
         if not isinstance(body, Mapping) or not isinstance(name, str) or not name:
             self._report(path, "must be a mapping with id or name, and sizeInBytes")

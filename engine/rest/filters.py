@@ -13,9 +13,8 @@ from lark import Lark, Token, Transformer
 from lark.exceptions import LarkError, VisitError
 
 from engine.base.values import parse_utc
-from engine.rest.messages import bad_parameter
+from engine.rest.messages import Body, bad_parameter
 
-Body = Mapping[str, Any]
 Condition = Callable[[Body], bool]
 Value = str | int | float | bool | datetime | None
 

@@ -39,7 +39,7 @@ class Latest:
     """Readers of the log that are kept between calls, so that each call reads only new entries."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Read nothing yet."""
+        """Create readers that have read nothing yet."""
         self.transitions = LatestTransitions(simulation)
         self.tasks = LatestTasks(simulation)
 
@@ -256,7 +256,7 @@ Finder = Callable[["Call"], Target | None]
 
 
 def _nothing(_: Call) -> Target | None:
-    """Find nothing, as a resource whose modification is not known."""
+    """Find nothing: the time of the resource's last modification is not known."""
     return None
 
 

@@ -28,7 +28,7 @@ from engine.rest.handlers import (
     removal,
 )
 from engine.rest.messages import Answer
-from engine.rest.pools import node_named
+from engine.rest.pools import NODE, node_named
 from engine.rules.decisions import verdicts
 from engine.specs import commands as c
 from engine.specs.bodies import PoolInfo, TaskSpec
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
 _JOB = "/jobs/{jobId}"
 _STATUS = f"{_JOB}/jobpreparationandreleasetaskstatus"
 _TASK = f"{_JOB}/tasks/{{taskId}}"
-_NODE = "/pools/{poolId}/nodes/{nodeId}"
 _SCHEDULE = "/jobschedules/{jobScheduleId}"
 
 # Of a scenario's job, but not of the service's.
@@ -101,7 +100,7 @@ def _without_tasks(_: Call, body: dict[str, Any]) -> Mapping[str, Any]:
 
 
 def _as_replacement(call: Call, body: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the PATCH that has the effect of a PUT: what can be replaced and is left out gets its default.
+    """Return the PATCH that has the effect of a PUT: replaceable properties that are absent get their defaults.
 
     The pool is left out where it stays the same: to name another one, the job must be disabled (JOB-14).
     """
@@ -355,10 +354,10 @@ def _headers(call: Call, tree: FileTree, entry: FileEntry) -> dict[str, str]:
 
 
 FILE_ROUTES = (
-    Route("GET", f"{_NODE}/files", "list_node_files", 200, partial(list_files, of_node)),
-    Route("GET", f"{_NODE}/files/{{filePath}}", "download_node_file", 200, partial(download_file, of_node)),
-    Route("HEAD", f"{_NODE}/files/{{filePath}}", "get_node_file_properties", 200, partial(file_properties, of_node)),
-    Route("DELETE", f"{_NODE}/files/{{filePath}}", "delete_node_file", 200, removal(c.DeleteNodeFile)),
+    Route("GET", f"{NODE}/files", "list_node_files", 200, partial(list_files, of_node)),
+    Route("GET", f"{NODE}/files/{{filePath}}", "download_node_file", 200, partial(download_file, of_node)),
+    Route("HEAD", f"{NODE}/files/{{filePath}}", "get_node_file_properties", 200, partial(file_properties, of_node)),
+    Route("DELETE", f"{NODE}/files/{{filePath}}", "delete_node_file", 200, removal(c.DeleteNodeFile)),
     Route("GET", f"{_TASK}/files", "list_task_files", 200, partial(list_files, of_task)),
     Route("GET", f"{_TASK}/files/{{filePath}}", "download_task_file", 200, partial(download_file, of_task)),
     Route("HEAD", f"{_TASK}/files/{{filePath}}", "get_task_file_properties", 200, partial(file_properties, of_task)),

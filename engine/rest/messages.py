@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from functools import cache
 from typing import Any, NoReturn, TypeVar, get_args, get_origin
-from urllib.parse import unquote_plus
+from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 from pydantic_core import to_json
@@ -58,12 +58,10 @@ def parameters(query_string: str) -> list[tuple[str, str]]:
     Raises:
         BatchError: InvalidQueryParameterValue if it is too long or not UTF-8.
     """
-    parts = [part for part in query_string.split("&") if part]
-    if len(parts) > _MOST_PARAMETERS:
+    if sum(map(bool, query_string.split("&"))) > _MOST_PARAMETERS:
         raise BatchError("InvalidQueryParameterValue", f"there are more than {_MOST_PARAMETERS} parameters")
     try:
-        pairs = (part.partition("=") for part in parts)
-        return [(unquote_plus(name, errors="strict"), unquote_plus(value, errors="strict")) for name, _, value in pairs]
+        return parse_qsl(query_string, keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
         raise BatchError("InvalidQueryParameterValue", "the query is not UTF-8") from None
 
@@ -141,7 +139,7 @@ _ADDRESSES = ("url", "nodeUrl", "taskUrl", "taskRootDirectoryUrl")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer. ``length`` is that of a body which HEAD leaves out, ``code`` that of an error.
+    """An answer. ``length`` is the length of a body that HEAD leaves out, ``code`` the code of an error.
 
     So many ``zeros`` follow the body: the content of a file of which only the size is known. The answer is sent after
     ``delay_s`` real seconds.

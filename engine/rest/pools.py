@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 
 _POOL = "/pools/{poolId}"
-_NODE = f"{_POOL}/nodes/{{nodeId}}"
+NODE = f"{_POOL}/nodes/{{nodeId}}"
 _CERT = "/certificates(thumbprintAlgorithm={thumbprintAlgorithm},thumbprint={thumbprint})"
 _KNOWN_AFTER_MS = 2 * HOUR_MS
 
@@ -375,21 +375,21 @@ def get_extension(call: Call) -> Answer:
 _on_node = partial(action, find=named)
 _on_user = partial(action, find=_user, change=_without_name)
 NODE_ROUTES = (
-    Route("GET", _NODE, "get_node", 200, get_node),
+    Route("GET", NODE, "get_node", 200, get_node),
     Route("GET", f"{_POOL}/nodes", "list_nodes", 200, list_nodes),
-    Route("POST", f"{_NODE}/reboot", "reboot_node", 202, _on_node(c.RebootNode)),
-    Route("POST", f"{_NODE}/reimage", "reimage_node", 202, _on_node(c.ReimageNode, change=_for_version)),
-    Route("POST", f"{_NODE}/deallocate", "deallocate_node", 202, _on_node(c.DeallocateNode)),
-    Route("POST", f"{_NODE}/start", "start_node", 202, _on_node(c.StartNode)),
-    Route("POST", f"{_NODE}/disablescheduling", "disable_node_scheduling", 200, _on_node(c.DisableNodeScheduling)),
-    Route("POST", f"{_NODE}/enablescheduling", "enable_node_scheduling", 200, _on_node(c.EnableNodeScheduling)),
-    Route("POST", f"{_NODE}/users", "create_node_user", 201, creation(c.CreateNodeUser, _user_made)),
-    Route("PUT", f"{_NODE}/users/{{userName}}", "replace_node_user", 200, _on_user(c.UpdateNodeUser)),
-    Route("DELETE", f"{_NODE}/users/{{userName}}", "delete_node_user", 200, removal(c.DeleteNodeUser, _user)),
-    Route("GET", f"{_NODE}/remoteloginsettings", "get_node_remote_login_settings", 200, get_remote_login_settings),
-    Route("POST", f"{_NODE}/uploadbatchservicelogs", "upload_node_logs", 200, upload_logs),
-    Route("GET", f"{_NODE}/extensions", "list_node_extensions", 200, list_extensions),
-    Route("GET", f"{_NODE}/extensions/{{extensionName}}", "get_node_extension", 200, get_extension),
+    Route("POST", f"{NODE}/reboot", "reboot_node", 202, _on_node(c.RebootNode)),
+    Route("POST", f"{NODE}/reimage", "reimage_node", 202, _on_node(c.ReimageNode, change=_for_version)),
+    Route("POST", f"{NODE}/deallocate", "deallocate_node", 202, _on_node(c.DeallocateNode)),
+    Route("POST", f"{NODE}/start", "start_node", 202, _on_node(c.StartNode)),
+    Route("POST", f"{NODE}/disablescheduling", "disable_node_scheduling", 200, _on_node(c.DisableNodeScheduling)),
+    Route("POST", f"{NODE}/enablescheduling", "enable_node_scheduling", 200, _on_node(c.EnableNodeScheduling)),
+    Route("POST", f"{NODE}/users", "create_node_user", 201, creation(c.CreateNodeUser, _user_made)),
+    Route("PUT", f"{NODE}/users/{{userName}}", "replace_node_user", 200, _on_user(c.UpdateNodeUser)),
+    Route("DELETE", f"{NODE}/users/{{userName}}", "delete_node_user", 200, removal(c.DeleteNodeUser, _user)),
+    Route("GET", f"{NODE}/remoteloginsettings", "get_node_remote_login_settings", 200, get_remote_login_settings),
+    Route("POST", f"{NODE}/uploadbatchservicelogs", "upload_node_logs", 200, upload_logs),
+    Route("GET", f"{NODE}/extensions", "list_node_extensions", 200, list_extensions),
+    Route("GET", f"{NODE}/extensions/{{extensionName}}", "get_node_extension", 200, get_extension),
 )
 
 OLDER_ROUTES = (
@@ -399,6 +399,6 @@ OLDER_ROUTES = (
     Route("DELETE", _CERT, "delete_certificate", 202, removal(c.DeleteCertificate)),
     Route("POST", f"{_CERT}/canceldelete", "cancel_certificate_deletion", 204, action(c.CancelCertificateDeletion)),
     Route("POST", f"{_POOL}/upgradeos", "upgrade_pool_os", 202, _on_pool(c.UpgradePoolOS)),
-    Route("GET", f"{_NODE}/rdp", "get_remote_desktop_file", 200, get_remote_desktop_file),
+    Route("GET", f"{NODE}/rdp", "get_remote_desktop_file", 200, get_remote_desktop_file),
 )
 """The operations that later API versions have dropped (GEN-15)."""

@@ -14,11 +14,11 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 import h11
 import uvicorn
@@ -32,7 +32,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from engine.base.errors import BatchError
 from engine.base.runtime import HANG_UP, handled
 from engine.rest.messages import LONGEST_BODY, Request
-from engine.rest.session import StandingClock
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from engine.pacing import Turns
     from engine.rest.messages import Answer
     from engine.rest.service import Service
-    from engine.rest.session import Clock
+    from engine.rest.session import PacedClock
 
 
 HEAD_WITHIN_S = 30.0
@@ -73,7 +72,7 @@ class Connection(H11Protocol):
     _taken_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Wait for the first request."""
+        """Start the time limit for the first request; make room if there are too many connections."""
         super().connection_made(transport)
         self._since_s = self.loop.time()
         if len(self.connections) > MOST_CONNECTIONS:
@@ -81,25 +80,25 @@ class Connection(H11Protocol):
         self._watch_head()
 
     def data_received(self, data: bytes) -> None:
-        """Go on with the request, or begin one."""
+        """Pass the data on, and start or end the time limit for a head."""
         self._since_s = self.loop.time()
         super().data_received(data)
         self._watch_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop to wait."""
+        """Cancel the time limits."""
         for timer in (self._head_timer, self._taken_timer):
             if timer is not None:
                 timer.cancel()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Stop to send until the client has taken some of what is ready, and wait for that."""
+        """Stop sending until the client has taken some of the data, within a time limit."""
         super().pause_writing()
         self._taken_timer = self.loop.call_later(TAKEN_WITHIN_S, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on sending."""
+        """Continue to send, and cancel the time limit."""
         if self._taken_timer is not None:
             self._taken_timer.cancel()
         super().resume_writing()
@@ -116,7 +115,7 @@ class Connection(H11Protocol):
         longest.transport.abort()
 
     def _watch_head(self) -> None:
-        """Wait for the rest of a head while there is none. More of it does not lengthen the wait."""
+        """Limit the time for the rest of a head until it is complete. More data does not extend the limit."""
         if self.conn.their_state is h11.IDLE:
             if self._head_timer is None:
                 self._head_timer = self.loop.call_later(HEAD_WITHIN_S, self.transport.close)
@@ -126,7 +125,7 @@ class Connection(H11Protocol):
 
 
 async def _refuse(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """Have the application refuse a request."""
+    """Let the application refuse a request because the server is busy."""
     await app({**scope, "extensions": {**scope.get("extensions", {}), BUSY: {}}}, receive, send)
 
 
@@ -144,7 +143,7 @@ Report = Callable[[Request, "Answer", float], None]
 
 
 def application(
-    service: Service, clock: Clock | None = None, report: Report | None = None, turns: Turns | None = None
+    service: Service, clock: PacedClock | None = None, report: Report | None = None, turns: Turns | None = None
 ) -> Starlette:
     """Return the application that serves an account.
 
@@ -154,32 +153,25 @@ def application(
         report: Is told of each request.
         turns: Gives requests their turns, where the event loop has more to do than to answer them.
     """
-    runs, bodies = clock or StandingClock(), _Bodies()
+    bodies = _Bodies()
 
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        await runs.start()
-        try:
-            yield
-        finally:
-            await runs.stop()
+    def lifespan(_: Starlette) -> AbstractAsyncContextManager[None]:
+        return nullcontext() if clock is None else clock.running()
 
     async def healthz(_: WireRequest) -> Response:
         return PlainTextResponse("ok\n")
 
     async def data_plane(scope: Scope, receive: Receive, send: Send) -> None:
-        wire, refused = WireRequest(scope, receive), None
-        with _Body(bodies) as reading:
-            try:
-                async with asyncio.timeout(BODY_WITHIN_S):
-                    await _read(wire, reading)
-            except TimeoutError:
-                refused = BatchError("InvalidRequestBody", f"it has not arrived within {BODY_WITHIN_S:g} s")
-            except ClientDisconnect:
-                return
-            except BatchError as error:
-                refused = error
-            body = b"" if refused else b"".join(reading.parts)
+        wire, body, refused = WireRequest(scope, receive), b"", None
+        try:
+            async with asyncio.timeout(BODY_WITHIN_S):
+                body = await bodies.read(wire)
+        except TimeoutError:
+            refused = BatchError("InvalidRequestBody", f"it has not arrived within {BODY_WITHIN_S:g} s")
+        except ClientDisconnect:
+            return
+        except BatchError as error:
+            refused = error
         if BUSY in scope.get("extensions", ()):
             refused = BatchError("ServerBusy", "too many connections are open")
         request = _request(wire, scope, body)
@@ -216,69 +208,47 @@ async def _zeros(count: int) -> AsyncIterator[bytes]:
         count -= min(count, _BLOCK)
 
 
-async def _read(wire: WireRequest, body: _Body) -> None:
-    """Read a body.
-
-    One that is too large is read to its end all the same: most clients listen for an answer only then. One that is out
-    of all proportion is not.
-
-    Raises:
-        BatchError: RequestBodyTooLarge or ServerBusy.
-        ClientDisconnect: The client has gone.
-    """
-    announced = wire.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > _LONGEST_IGNORED:
-        raise BatchError("RequestBodyTooLarge")
-    async for part in wire.stream():
-        body.add(part)
-    if body.length > LONGEST_BODY:
-        raise BatchError("RequestBodyTooLarge")
-
-
 class _Bodies:
     """The bodies that are being read: all together they take a limited memory, however many clients are slow."""
 
     def __init__(self) -> None:
-        self.kept = 0  # bytes
+        self._kept = 0  # bytes
 
+    async def read(self, wire: WireRequest) -> bytes:
+        """Return a body.
 
-class _Body:
-    """A body that is being read, in parts, until the end of a ``with`` block."""
-
-    def __init__(self, among: _Bodies) -> None:
-        self._among = among
-        self.parts: list[bytes] = []
-        self.length = 0  # of all parts
-        self.kept = 0  # bytes of the parts that are kept
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.forget()
-
-    def add(self, part: bytes) -> None:
-        """Add a part; of a body that is too large nothing is kept.
+        One that is too large is read to its end, but not kept: most clients listen for an answer only then. Reading
+        stops if it is out of all proportion.
 
         Raises:
             BatchError: RequestBodyTooLarge, or ServerBusy if too much is being read from all clients.
+            ClientDisconnect: The client has gone.
         """
-        self.length += len(part)
-        if self.length > LONGEST_BODY:
-            self.forget()
-            if self.length > _LONGEST_IGNORED:
+        announced = wire.headers.get("content-length", "")
+        if announced.isdecimal() and int(announced) > _LONGEST_IGNORED:
+            raise BatchError("RequestBodyTooLarge")
+        parts: list[bytes] = []
+        length = kept = 0
+        try:
+            async for part in wire.stream():
+                length += len(part)
+                if length > _LONGEST_IGNORED:
+                    raise BatchError("RequestBodyTooLarge")
+                if length > LONGEST_BODY:
+                    parts.clear()
+                    self._kept -= kept
+                    kept = 0
+                    continue
+                parts.append(part)
+                kept += len(part)
+                self._kept += len(part)
+                if self._kept > LONGEST_BODIES:
+                    raise BatchError("ServerBusy", "too many bodies are being read")
+            if length > LONGEST_BODY:
                 raise BatchError("RequestBodyTooLarge")
-            return
-        self.parts.append(part)
-        self.kept += len(part)
-        self._among.kept += len(part)
-        if self._among.kept > LONGEST_BODIES:
-            raise BatchError("ServerBusy", "too many bodies are being read")
-
-    def forget(self) -> None:
-        """Keep nothing of the body."""
-        self._among.kept -= self.kept
-        self.parts, self.kept = [], 0
+            return b"".join(parts)
+        finally:
+            self._kept -= kept
 
 
 def _request(wire: WireRequest, scope: Scope, body: bytes) -> Request:
@@ -351,14 +321,14 @@ class Server(uvicorn.Server):
         self.caught: int | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and tell so."""
+        """Start, and call ``on_start``."""
         await super().startup(sockets)
         if self.started:
             self._on_start()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals alone."""
+        """Install no handlers of signals: ``run`` does."""
         yield
 
     def end(self) -> None:
@@ -367,13 +337,13 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
     def on_signal(self, number: int, _: FrameType | None) -> None:
-        """End because of a signal, of which the first is kept."""
+        """End because of a signal; keep the number of the first one."""
         self.caught = self.caught or number
         self.end()
 
 
 def allow_connections(most: int) -> None:
-    """Let this process have so many open connections if the system allows it: the usual limit is 1,024 files."""
+    """Raise the limit of open connections of this process if the system allows it; 1,024 files are usual."""
     if sys.platform == "win32":
         return
     import resource

@@ -26,6 +26,7 @@ from engine.rest import jobs, messages, pools
 from engine.rest.handlers import Call, Latest
 from engine.rest.messages import LONGEST_BODY, Answer
 from engine.rest.session import not_found
+from engine.specs.base import words
 from engine.specs.draws import draw_ms, uniform
 from engine.views.rest.account import account_url
 
@@ -42,18 +43,9 @@ if TYPE_CHECKING:
 DEFAULT_ACCOUNT = "localbatch"
 DEFAULT_KEY = "bG9jYWwtYmF0Y2gta2V5LTAxMjM0NTY3ODk="
 
-_SIGNED_HEADERS = (
-    "content-encoding",
-    "content-language",
-    "content-length",
-    "content-md5",
-    "content-type",
-    "date",
-    "if-modified-since",
-    "if-match",
-    "if-none-match",
-    "if-unmodified-since",
-    "range",
+_SIGNED_HEADERS = words(
+    "content-encoding content-language content-length content-md5 content-type date if-modified-since if-match "
+    "if-none-match if-unmodified-since range"
 )
 
 
@@ -108,7 +100,7 @@ def _digest(key: bytes, text: str) -> bytes:
 
 
 def texts_to_sign(request: Request, account: str) -> Iterator[str]:
-    """Yield the texts of which clients compute the signature of the same request.
+    """Yield the texts that different clients sign for the same request.
 
     Python and JavaScript keep the case of parameter names; .NET and Java put names and account in lower case. In a
     value, a plus is a blank for those that encode forms and a plus for the others.
@@ -137,7 +129,7 @@ class ServiceFaults:
     """
 
     def __init__(self, settings: SimulateService, seed: int, now_s: Callable[[], float]) -> None:
-        """Begin with no request. ``now_s`` returns the clients' time in seconds."""
+        """Create it before the first request. ``now_s`` returns the clients' time in seconds."""
         self._settings = settings
         self._seed = seed
         self._now_s = now_s
@@ -168,7 +160,7 @@ class ServiceFaults:
         return draw_ms(self._settings.latency, chance) / SECOND_MS
 
     def _take_token(self, rate: float) -> bool:
-        """Take a token if there is a whole one."""
+        """Take a token if one is available; return whether it was."""
         now_s = self._now_s()
         self._tokens = min(self._most_tokens, self._tokens + max(0.0, now_s - self._filled_s) * rate)
         self._filled_s = now_s
@@ -190,13 +182,6 @@ CURRENT = (
 """The operations of API version 2025-06-01, by their ids in its schema (GEN-11, GEN-18)."""
 
 ROUTES = (*CURRENT, *pools.OLDER_ROUTES)
-
-
-class Match(NamedTuple):
-    """A route and the values of its path parameters, decoded."""
-
-    route: Route
-    names: Mapping[str, str]
 
 
 _PARAMETER = re.compile(r"\\\{(\w+)\\\}")
@@ -232,8 +217,8 @@ def _by_collection(routes: Iterable[Route]) -> dict[str, list[tuple[re.Pattern[s
 _TABLE = _by_collection(ROUTES)
 
 
-def find_route(method: str, path: str) -> Match:
-    """Return the route of a request and its path parameters.
+def find_route(method: str, path: str) -> tuple[Route, Mapping[str, str]]:
+    """Return the route of a request, and the values of its path parameters, decoded.
 
     Args:
         method: The HTTP method.
@@ -252,7 +237,7 @@ def find_route(method: str, path: str) -> Match:
         if found is None:
             continue
         if route.method == method:
-            return Match(route, {name: _decoded(value) for name, value in found.groupdict().items()})
+            return route, {name: _decoded(value) for name, value in found.groupdict().items()}
         allowed.append(route.method)
     if allowed:
         raise BatchError("UnsupportedHttpVerb", f"allowed here: {', '.join(sorted(set(allowed)))}")
@@ -300,8 +285,8 @@ class Service:
 
         Args:
             request: The request.
-            refused: Why it cannot be read whole; then it is answered with this error, whoever sent it. What it says of
-                the server is the same for everybody, and a server that is busy does not look at signatures as well.
+            refused: Why it cannot be read whole. It is answered with this error whoever sent it: the error says nothing
+                about the account, and a busy server does not check signatures.
         """
         try:
             answer, moves = self._answer(request, refused)
@@ -340,7 +325,7 @@ class Service:
 
     def _admit(self, request: Request) -> Call:
         """Check a request from the outside in; return the call of its operation. Raises BatchError."""
-        match = find_route(request.method, request.path)
+        route, names = find_route(request.method, request.path)
         check_credentials(request, self.credentials)
         query = messages.query_of(request)
         messages.check_version(query)
@@ -348,8 +333,8 @@ class Service:
             raise BatchError("RequestBodyTooLarge")
         if self._present is not None and (present := self._present.simulation()) is not self.simulation:
             self.simulation, self._latest = present, Latest(present)
-        self._check_faults(match.route.operation)
-        return Call(self.simulation, self._latest, request, match.route, match.names, query)
+        self._check_faults(route.operation)
+        return Call(self.simulation, self._latest, request, route, names, query)
 
     def _check_faults(self, operation: str) -> None:
         """Let a request pass, or refuse it as the scenario says (GEN-22).

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from engine.scenario.text import read_source
 from engine.views.results import recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
     from datetime import datetime
 
     from engine.base.terms import Plain
@@ -35,28 +36,6 @@ if TYPE_CHECKING:
 DEFAULT_SPEED = 60.0
 
 
-class _Endless:
-    """A simulation for the pacer: it is not finished while nothing happens, since clients may act at any moment."""
-
-    def __init__(self, simulation: Simulation) -> None:
-        self._simulation = simulation
-        self.end_ms = simulation.end_ms
-
-    @property
-    def now_ms(self) -> int:
-        return self._simulation.now_ms
-
-    @property
-    def finished(self) -> bool:
-        return self.now_ms >= self.end_ms
-
-    def advance(self, until_ms: int, max_events: int) -> bool:
-        return self._simulation.advance(until_ms, max_events)
-
-    def finish(self) -> None:
-        """Leave the end of the run as it is: who stops the server settles it."""
-
-
 class PacedClock:
     """Lets the time of a simulation pass on the event loop that also serves requests.
 
@@ -64,45 +43,26 @@ class PacedClock:
     """
 
     def __init__(self, simulation: Simulation, speed: float = DEFAULT_SPEED) -> None:
-        """Wait to be started. ``speed`` is in simulated seconds per real second."""
-        self.pacer = Pacer(_Endless(simulation), lambda: None, speed=speed)
+        """Create a clock that does not run yet. ``speed`` is in simulated seconds per real second."""
+        self.pacer = Pacer(simulation, lambda: None, speed=speed)
         self.failure: BaseException | None = None
         self.on_failure: Callable[[], None] = lambda: None
-        self._playing: asyncio.Task[None] | None = None
 
-    async def start(self) -> None:
-        """Let time pass from now on."""
-        self._playing = asyncio.create_task(self.pacer.play())
-        self._playing.add_done_callback(self._ended)
-
-    async def stop(self) -> None:
-        """Stop time."""
-        self.pacer.stop()
-        if self._playing is not None:
-            await asyncio.wait([self._playing])
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Let time pass in the ``async with`` block."""
+        playing = asyncio.create_task(self.pacer.play())
+        playing.add_done_callback(self._ended)
+        try:
+            yield
+        finally:
+            self.pacer.stop()
+            await asyncio.wait([playing])
 
     def _ended(self, playing: asyncio.Task[None]) -> None:
         self.failure = None if playing.cancelled() else playing.exception()
         if self.failure is not None:
             self.on_failure()
-
-
-class StandingClock:
-    """A clock that only requests move, see ``Service.step_ms``."""
-
-    def __init__(self) -> None:
-        """Stand still; nothing can fail."""
-        self.failure: BaseException | None = None
-        self.on_failure: Callable[[], None] = lambda: None
-
-    async def start(self) -> None:
-        """Do nothing."""
-
-    async def stop(self) -> None:
-        """Do nothing."""
-
-
-Clock = PacedClock | StandingClock
 
 
 EMPTY = "scenario: session\n"
@@ -186,7 +146,7 @@ class Present:
         speed: Callable[[], float],
         wall_s: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Begin with the screen in the present.
+        """Create it while the screen shows the present.
 
         Args:
             shown: The simulation on the screen.

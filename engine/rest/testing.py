@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from engine.rest.server import Server, application, listen
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
-from engine.rest.session import PacedClock, StandingClock, begin, saved
+from engine.rest.session import PacedClock, begin, saved
 from engine.specs.base import parse_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from socket import socket
 
-    from engine.rest.session import Clock
     from engine.run.simulation import Simulation
 
 DEFAULT_STEP = "PT10S"
@@ -44,7 +43,9 @@ class LocalAccount:
     at any moment; otherwise read it through ``call``.
     """
 
-    def __init__(self, simulation: Simulation, server: _Background, clock: Clock, name: str, key: str) -> None:
+    def __init__(
+        self, simulation: Simulation, server: _Background, clock: PacedClock | None, name: str, key: str
+    ) -> None:
         """Describe an account that is served by ``server``."""
         self.simulation = simulation
         self.endpoint = f"http://127.0.0.1:{server.port}"
@@ -74,7 +75,7 @@ class LocalAccount:
 
         def advance() -> None:
             self.simulation.run_until(self.simulation.now_ms + ms)
-            if isinstance(self._clock, PacedClock):
+            if self._clock is not None:
                 self._clock.pacer.speed = self._clock.pacer.speed  # goes on from here
 
         self.call(advance)
@@ -107,16 +108,11 @@ class _Background:
         """Call a function in the server's thread, or here if that has ended."""
         if not self._thread.is_alive():
             return function()
-        result: Future[Result] = Future()
 
-        def answer() -> None:
-            try:
-                result.set_result(function())
-            except BaseException as error:  # it is the caller's
-                result.set_exception(error)
+        async def call() -> Result:
+            return function()
 
-        self._started.result().call_soon_threadsafe(answer)
-        return result.result()
+        return asyncio.run_coroutine_threadsafe(call(), self._started.result()).result()
 
     def stop(self) -> None:
         """End the server; return when it has ended."""
@@ -171,7 +167,7 @@ def local_account(
     step_ms = parse_time(DEFAULT_STEP if step is None else step) if speed is None else None
     path = None if scenario is None else os.fspath(scenario)
     simulation = begin(path, now or (None if speed is None else datetime.now(UTC)), seed)
-    clock: Clock = StandingClock() if speed is None else PacedClock(simulation, speed)
+    clock = None if speed is None else PacedClock(simulation, speed)
     service = Service(simulation, Credentials(name, key), step_ms=step_ms)
     server = _Background(lambda on_start: Server(application(service, clock), on_start))
     server.start()
@@ -179,5 +175,5 @@ def local_account(
         yield LocalAccount(simulation, server, clock, name, key)
     finally:
         server.stop()
-    if clock.failure is not None:
+    if clock is not None and clock.failure is not None:
         raise clock.failure

@@ -137,10 +137,7 @@ def add_certificate(world: World, spec: Certificate) -> None:
 
 def find_certificate(world: World, thumbprint: str) -> CertificateRecord:
     """Return the certificate with this thumbprint; refuses with CertificateNotFound."""
-    record = world.certificates.find(thumbprint)
-    if record is None:
-        raise BatchError("CertificateNotFound", thumbprint=thumbprint)
-    return record
+    return existing(world.certificates.find(thumbprint), "CertificateNotFound", thumbprint=thumbprint)
 
 
 def delete_certificate(world: World, thumbprint: str) -> None:

@@ -149,7 +149,8 @@ def evaluate(world: World, pool: Pool, formula: str, now_ms: int) -> AutoScaleRu
     )
     results = autoscale.parse(formula).evaluate(inputs)
     targets = results.target_dedicated, results.target_low_priority
-    return AutoScaleRun(now_ms, results.items, results.error, *targets, *capacity.current_counts(world, pool))
+    counts = capacity.current_counts(world, pool)
+    return AutoScaleRun(now_ms, results.items, results.text, results.error, *targets, *counts)
 
 
 def try_out(world: World, pool: Pool, command: EvaluatePoolAutoScale) -> None:

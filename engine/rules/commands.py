@@ -10,14 +10,21 @@ which they were set (JM-14). ``processes.execution`` begins and ends what a proc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError, PartlyRefused
 from engine.base.log import Json, LateJson, LogSubject, to_json
 from engine.rules import account, autoscaling, faults, job_schedules, jobs, node_operations, pools, resizing
-from engine.rules.decisions.verdicts import check_job_command, node_named, task_named
+from engine.rules.decisions.verdicts import (
+    check_job_command,
+    job_named,
+    node_named,
+    pool_named,
+    schedule_named,
+    task_named,
+)
 from engine.rules.processes import execution, node_disk
 from engine.rules.tasks import operations
 from engine.specs import commands as c
@@ -110,27 +117,28 @@ def execute(world: World, command: Command, extras: Extras = NOTHING) -> None:
         case OnNode(node_id=node_id, node=index):
             name = index if node_id is None else node_id
             assert name is not None
-            _on_node(world, node_named(world, pools.find(world, command.pool_id), name), command)
+            _on_node(world, node_named(world, pool_named(world, command.pool_id), name), command)
         case OnPool():
-            _on_pool(world, pools.find(world, command.pool_id), command)
+            _on_pool(world, world.pools.edit(pool_named(world, command.pool_id).row), command)
         case OnTask():
-            job = jobs.find(world, command.job_id)
+            job = world.jobs.edit(job_named(world, command.job_id).row)
             _on_task(world, job, task_named(world, job, command.task_id), command)
         case OnJob():
-            _on_job(world, jobs.find(world, command.job_id), command, extras)
+            _on_job(world, world.jobs.edit(job_named(world, command.job_id).row), command, extras)
         case OnApplication():
             _on_application(world, command)
         case OnJobSchedule():
-            _on_schedule(world, job_schedules.find(world, command.job_schedule_id), command)
+            schedule = schedule_named(world, command.job_schedule_id)
+            _on_schedule(world, world.job_schedules.edit(schedule.row), command)
         case _:
             _on_account(world, command, extras)
     resizing.enter_refills(world)
 
 
-def _refuse(found: Sequence[Refusal], body: Spec) -> None:
+def _refuse(found: Iterable[Refusal], body: Spec) -> None:
     """Refuse a command whose ``body`` has refusals, with the first of them."""
-    if found:
-        raise found[0].error(body)
+    for refusal in found:
+        raise refusal.error(body)
 
 
 def _on_account(world: World, command: Command, extras: Extras) -> None:
@@ -175,7 +183,7 @@ def _on_application(world: World, command: OnApplication) -> None:
             account.delete_package(world, application, command.version)
         case c.UpdateApplication():
             application = account.find_application(world, command.application_id)
-            _refuse(list(display_name_refusals(command.display_name, ("displayName",))), command)
+            _refuse(display_name_refusals(command.display_name, ("displayName",)), command)
             account.update_application(world, application, command)
 
 
@@ -287,7 +295,7 @@ def _add(world: World, job: Job, extras: Extras) -> None:
 def _on_task(world: World, job: Job, task: int, command: OnTask) -> None:
     match command:
         case c.UpdateTask():
-            _refuse(list(constraint_refusals(command.constraints)), command)
+            _refuse(constraint_refusals(command.constraints), command)
             operations.update(world, task, command.constraints)
         case c.TerminateTask():
             operations.terminate(world, task)

@@ -18,17 +18,15 @@ from engine.base.errors import BatchError, raise_refusal
 from engine.base.terms import JobScheduleState, JobState
 from engine.rules.decisions import capacity
 from engine.rules.decisions.verdicts import job_command_verdict as job_verdict
-from engine.rules.decisions.verdicts import schedule_named, state_verdict
+from engine.rules.decisions.verdicts import state_verdict
 from engine.rules.facts import JobScheduleEnded, OccurrenceDue, ScheduledJobDeleted, ScheduledJobTerminated
 from engine.specs.bodies import JobSpec
 from engine.specs.catalogue import QUOTA_RETRY_INTERVAL_MS, TRANSITION_MS
 from engine.state.jobs import NO_JOB, NO_SCHEDULE, JobSchedule, Shortage
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from engine.rules.facts import JobEnded, QuotasChanged
-    from engine.specs.bodies import JobScheduleSpec, Schedule
+    from engine.specs.bodies import JobScheduleSpec
     from engine.specs.commands import UpdateJobSchedule
     from engine.state.jobs import Job
     from engine.world import World
@@ -77,14 +75,6 @@ class Timing(NamedTuple):
         closes_ms = self.closes_ms(occurrence)
         ends_with_next = self.interval_ms is not None and closes_ms == self.due_ms(occurrence + 1) - 1
         return closes_ms + 1 if closes_ms is not None and ends_with_next else closes_ms
-
-
-def timing_from(schedule: Schedule, created_ms: int, start: datetime) -> Timing:
-    """Return the timing of a schedule created at ``created_ms`` of a run that began at ``start`` (JS-2, JS-13)."""
-    until, after = schedule.do_not_run_until, schedule.do_not_run_after
-    first_ms = created_ms if until is None else max(created_ms, (until - start) // _MS)
-    last_ms = None if after is None else (after - start) // _MS
-    return Timing(first_ms, schedule.recurrence_interval, schedule.start_window, last_ms)
 
 
 def due_occurrence(timing: Timing, turn: int, now_ms: int) -> int | None:
@@ -180,8 +170,13 @@ def command_verdict(command: str, state: JobScheduleState) -> BatchError | None:
 
 
 def timing_of(world: World, schedule: JobSchedule) -> Timing:
-    """Return when the schedule's jobs are due."""
-    return timing_from(schedule.spec.schedule, schedule.created_ms, world.scenario.start)
+    """Return when the schedule's jobs are due (JS-2, JS-13)."""
+    written, start, first_ms = schedule.spec.schedule, world.scenario.start, schedule.created_ms
+    until, after = written.do_not_run_until, written.do_not_run_after
+    if until is not None:
+        first_ms = max(first_ms, (until - start) // _MS)
+    last_ms = None if after is None else (after - start) // _MS
+    return Timing(first_ms, written.recurrence_interval, written.start_window, last_ms)
 
 
 def active_job(world: World, schedule: JobSchedule) -> Job | None:
@@ -207,11 +202,6 @@ def missed(world: World, schedule: JobSchedule, now_ms: int) -> int:
 
 
 # -- create and change -----------------------------------------------------------------------------------------------
-
-
-def find(world: World, schedule_id: str) -> JobSchedule:
-    """Return the schedule of this id, to be changed. Raises BatchError if there is none."""
-    return world.job_schedules.edit(schedule_named(world, schedule_id).row)
 
 
 def check(command: str, schedule: JobSchedule) -> None:

@@ -13,7 +13,7 @@ from engine.base.errors import BatchError, raise_refusal
 from engine.base.paths import job_directory
 from engine.base.terms import DisableTasks, JobAction, JobState, OnAllTasksComplete, OnTaskFailure
 from engine.rules.decisions import capacity
-from engine.rules.decisions.verdicts import UNDER_WAY, check_job_command, job_named, job_pool_verdict
+from engine.rules.decisions.verdicts import UNDER_WAY, check_job_command, job_pool_verdict
 from engine.rules.facts import JobAdded, JobBegun, JobDisabled, JobEnded, JobEnding
 from engine.specs.catalogue import TRANSITION_MS
 from engine.state.jobs import NO_SCHEDULE, Job
@@ -44,11 +44,6 @@ TERMINATE_JOB_SCHEDULE = "TerminateJobSchedule"  # JS-8
 
 
 # -- create and update -----------------------------------------------------------------------------------------------
-
-
-def find(world: World, job_id: str) -> Job:
-    """Return the job of this id, to be changed. Raises BatchError if there is none."""
-    return world.jobs.edit(job_named(world, job_id).row)
 
 
 def create(world: World, spec: JobSpec, schedule: int = NO_SCHEDULE) -> Job:

@@ -115,8 +115,7 @@ def last_retention_ms(world: World, node: int) -> int | None:
 
 def operate(world: World, node: int, name: Operation, option: Deallocation) -> None:
     """Reboot, reimage or deallocate a node (NOP-1 to NOP-4, NOP-8)."""
-    state = world.nodes.state_of(node)
-    assert state is not None
+    state = NodeState(world.nodes.state[node])
     cloud_service = world.pool_of(node).os is OsFamily.CLOUD_SERVICE
     if name is Operation.REIMAGE and world.options.reimage_cloud_service_only and not cloud_service:
         raise BatchError(
@@ -129,8 +128,7 @@ def operate(world: World, node: int, name: Operation, option: Deallocation) -> N
 
 def start_node(world: World, node: int) -> None:
     """Start a deallocated node: it boots as if reimaged (NOP-8)."""
-    state = world.nodes.state_of(node)
-    assert state is not None
+    state = NodeState(world.nodes.state[node])
     if state is not _N.DEALLOCATED:
         raise BatchError("OperationNotValidOnNode", f"the node is {state.wire}")
     world.emit(VmStarted(node))
@@ -156,8 +154,7 @@ def enable_scheduling(world: World, node: int) -> None:
 
 def check_users(world: World, node: int) -> None:
     """Refuse a change of the node's users unless the node is idle or running (NOP-9)."""
-    state = world.nodes.state_of(node)
-    assert state is not None
+    state = NodeState(world.nodes.state[node])
     if state not in READY:
         raise BatchError(NODE_STATES[state].refusal, f"the node is {state.wire}")
 

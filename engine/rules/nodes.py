@@ -36,12 +36,12 @@ from engine.specs.catalogue import BLOCK_NOTICED_MS, NODE_TIMINGS
 from engine.specs.machine import AzureBlobFileSystemConfiguration, AzureFileShareConfiguration
 from engine.state.acting import Process, ProcessKind
 from engine.state.files import Disk
-from engine.state.instances import Ending
 from engine.state.nodes import Node, StartTaskRecord
 
 if TYPE_CHECKING:
     from engine.rules.facts import NodeLost, VmAllocated, VmReplaced, VmStarted, WaitOver
     from engine.specs.machine import MountConfiguration
+    from engine.state.instances import Ending
     from engine.state.pools import Pool
     from engine.world import World
 

@@ -15,7 +15,6 @@ from engine.base.errors import BatchError, raise_refusal
 from engine.base.terms import AllocationState, Deallocation, ErrorCategory, NodeState, PoolLifetimeOption, PoolState
 from engine.base.values import quoted
 from engine.rules.decisions import capacity
-from engine.rules.decisions.verdicts import pool_named
 from engine.rules.facts import NodeRemovalRequested, NodeUpgradeDue, PoolCreated
 from engine.specs import draws
 from engine.specs.base import wire_name
@@ -59,11 +58,6 @@ _CODES = {
     "AutoScalingFormulaTooLong": "InvalidAutoScaleFormulaInAutoPool",
     "InvalidAutoScalingSettings": "InvalidAutoScaleFormulaInAutoPool",
 }
-
-
-def find(world: World, pool_id: str) -> Pool:
-    """Return the pool of this id, to be changed. Raises BatchError if there is none."""
-    return world.pools.edit(pool_named(world, pool_id).row)
 
 
 # -- creation --------------------------------------------------------------------------------------------------------
@@ -312,7 +306,7 @@ def node_at_rest(world: World, node: NodeUsable | StartTaskFailed | NodeUnusable
 
 
 def _continue_upgrade(world: World, pool: Pool) -> None:
-    """Begin with the next update domain when no node of the present one is being upgraded any more."""
+    """Begin the next update domain when no node of the present one is being upgraded any more."""
     while pool.upgrade and not any(is_being_upgraded(world, node) for node in pool.upgrade[0]):
         pool.assign(upgrade=pool.upgrade[1:])
         for node in pool.upgrade[0] if pool.upgrade else ():

@@ -9,7 +9,6 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from engine.base.calendar import Due
 from engine.base.terms import (
     FAILURE_EXIT_CODE,
     STOPPED_EXIT_CODE,
@@ -28,7 +27,8 @@ from engine.state.files import Disk
 from engine.state.instances import ENDED_WELL, Ending, PrepFlag
 
 if TYPE_CHECKING:
-    from engine.rules.facts import GangAssigned, InstanceInterrupted, JobEnding, TaskAssigned, WaitOver
+    from engine.base.calendar import Due
+    from engine.rules.facts import GangAssigned, InstanceInterrupted, JobEnding, TaskAssigned
     from engine.specs.bodies import JobPreparationTask
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
@@ -149,12 +149,6 @@ def _start(world: World, job: Job, node: int, row: int, rule: str, *, failed_cod
     if world.options.release_after is ReleaseAfter.PREPARATION:
         instances.set_flags(row, PrepFlag.PREPARED_ONCE)
     execution.enter_end(world, row, end_ms, start, is_release=False)
-
-
-def wait_over(world: World, over: WaitOver) -> None:
-    """End a preparation for which what it waits for has come true (JM-12)."""
-    if over.process.kind is ProcessKind.PREPARATION:
-        execution.end_after_wait(world, over.process.row, is_release=False)
 
 
 # -- the end of an instance ------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from engine.rules import (
     resizing,
     scheduling,
 )
+from engine.rules.processes import execution
 from engine.rules.tasks import attempts, interruptions, operations
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ REACTIONS: dict[type, tuple[Reaction, ...]] = {
     facts.WaitOver: (
         (attempts.wait_over, "JM-12"),
         (multi_instance.wait_over, "JM-12"),
-        (preparation.wait_over, "JM-12"),
-        (release.wait_over, "JM-12"),
+        (execution.hook_wait_over, "JM-12"),
         (nodes.wait_over, "JM-12"),
     ),
     facts.TaskDisplaced: ((interruptions.task_displaced, "SCHED-16"),),

@@ -15,6 +15,7 @@ from engine.base.lifecycles import Availability, states_in
 from engine.base.paths import job_directory
 from engine.base.terms import STOPPED_EXIT_CODE, InstanceState, ReleaseAfter
 from engine.base.values import MINUTE_MS
+from engine.rules.decisions.verdicts import owes_release
 from engine.rules.facts import NodeDrained, ReleasesEnded
 from engine.rules.processes import execution, node_disk
 from engine.shell.protocol import TIME_LIMIT
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
         NodeUnreachable,
         NodeUsable,
         StartTaskFailed,
-        WaitOver,
     )
     from engine.state.jobs import Job
     from engine.world import World
@@ -55,16 +55,6 @@ class ReleaseVerdict(Enum):
     WAIT = auto()
     WAIT_A_WHILE = auto()
     SKIP = auto()
-
-
-def owes_release(flags: int, after: ReleaseAfter) -> bool:
-    """Return whether a node's flags ask for a release of the job (REL-3).
-
-    A task of the job has run here since the last image, and its preparation has completed. With ``releaseAfter:
-    preparation`` it is enough that the preparation was started.
-    """
-    needed = PrepFlag.PREPARED_ONCE if after is ReleaseAfter.PREPARATION else PrepFlag.PREPARED_ONCE | PrepFlag.RAN
-    return flags & needed == needed
 
 
 def release_verdict(flags: int, release_state: int, node_state: int, after: ReleaseAfter) -> ReleaseVerdict:
@@ -133,12 +123,6 @@ def _start(world: World, job: Job, rows: Sequence[int], rule: str) -> None:
         )
         instances.release_start_runs(now_ms, (row,), end_ms, rule)
         execution.enter_end(world, row, end_ms, start, is_release=True)
-
-
-def wait_over(world: World, over: WaitOver) -> None:
-    """End a release for which what it waits for has come true (JM-12)."""
-    if over.process.kind is ProcessKind.RELEASE:
-        execution.end_after_wait(world, over.process.row, is_release=True)
 
 
 def release_ended(world: World, due: Due) -> None:

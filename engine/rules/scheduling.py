@@ -16,7 +16,6 @@ from engine.rules.decisions import verdicts
 from engine.rules.decisions.verdicts import is_seen
 from engine.rules.facts import GangAssigned, NodeDrained, TaskAssigned, TaskDisplaced, TaskLeftNode
 from engine.state.pools import ROW_MASK
-from engine.state.task_records import TaskProfile
 from engine.state.tasks import ACTIVE
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from engine.rules.facts import TaskCompleted, TaskStopped
     from engine.state.jobs import Job
     from engine.state.pools import Pool
+    from engine.state.task_records import TaskProfile
     from engine.world import World
 
 _IDLE, _RUNNING = NodeState.IDLE, NodeState.RUNNING

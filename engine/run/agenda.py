@@ -144,7 +144,7 @@ class PlannedInputs:
     """The inputs of a run by what they are about, read again only if the journal has others."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read."""
+        """Create an empty index."""
         self._simulation = simulation
         self._known: tuple[int, int, int] | None = None
         self._by_subject: dict[Subject, list[tuple[int, str]]] = {}

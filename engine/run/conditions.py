@@ -213,6 +213,17 @@ class Outcome(NamedTuple):
     met: bool
     seen: object
 
+    @property
+    def asked_for(self) -> object:
+        """The counts and properties in ``seen`` that the expectation names."""
+        return _named_in(self.written, self.seen)
+
+
+def _named_in(wanted: object, seen: object) -> object:
+    if isinstance(wanted, dict) and isinstance(seen, dict):
+        return {name: _named_in(wanted[name], value) for name, value in seen.items() if name in wanted}
+    return seen
+
 
 class Judgement(NamedTuple):
     """An expectation at a moment: its outcome, and since when that is final, in ms since the start, or None."""
@@ -242,7 +253,7 @@ class Expectations(Kept):
     KEPT = ("_settled", "commands")
 
     def __init__(self, expected: tuple[Expectation, ...]) -> None:
-        """Begin without results."""
+        """Create expectations without results."""
         self._expected = expected
         self._settled: dict[int, _Settled] = {}
         self.commands: tuple[Outcome, ...] = ()  # of inputs that were refused or expected to be

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from engine.base.values import lazy_regex
 from engine.shell.call import (
-    Builtin,
+    NAME,
+    SHELL_BUILTINS,
     Call,
     FunctionReturn,
     LoopExit,
     NotSimulated,
     ScriptExit,
     check_name,
+    command,
     shell_error,
     succeed,
 )
+from engine.shell.expansion import delimiter
 from engine.shell.syntax import SHELL_OPTIONS
 
-_NAME = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
 _ESCAPED_BASE = 0xF0000  # characters that a backslash keeps from splitting, until the fields are made
 
+_builtin = partial(command, SHELL_BUILTINS)
 
-def read(call: Call) -> int:
+SHELL_BUILTINS |= dict.fromkeys((":", "hash", "times"), succeed)
+
+
+@_builtin("read")
+def _read(call: Call) -> int:
     """Read a line and give its fields to variables; the last one gets the rest."""
     args, raw = list(call.args), False
     while args and args[0].startswith("-") and args[0] != "-":
@@ -39,7 +47,7 @@ def read(call: Call) -> int:
         return call.complain("arg count", 2)
     names = args or ["REPLY"]
     for name in names:
-        if not _NAME.fullmatch(name):
+        if not NAME.fullmatch(name):
             return call.complain(f"{name[:80]}: bad variable name", 2)
         check_name(call, name)
     line = call.stdin.line()
@@ -62,18 +70,11 @@ def _line_fields(line: str, ifs: str, count: int, *, raw: bool) -> list[str]:
             line,
         )
     blanks = "".join(sign for sign in ifs if sign in " \t\n")
-    others = "".join(sign for sign in ifs if sign not in " \t\n")
-    values: list[str] = []
-    rest = line.strip(blanks) if blanks else line
-    while len(values) < count - 1:
-        at = next((index for index, sign in enumerate(rest) if sign in ifs), len(rest))
-        values.append(rest[:at])
-        rest = rest[at:].lstrip(blanks) if blanks else rest[at:]
-        if rest[:1] and rest[0] in others:
-            rest = rest[1:].lstrip(blanks) if blanks else rest[1:]
-    if rest[-1:] and rest[-1] in others and not any(sign in ifs for sign in rest[:-1]):
-        rest = rest[:-1]
-    values.append(rest)
+    values = delimiter(ifs).split(line.strip(blanks), count - 1) if count > 1 else [line.strip(blanks)]
+    values += [""] * (count - len(values))
+    rest = values[-1]
+    if rest and rest[-1] in ifs and rest[-1] not in blanks and not any(sign in ifs for sign in rest[:-1]):
+        values[-1] = rest[:-1]
     return values if raw else [_restored(value) for value in values]
 
 
@@ -81,7 +82,8 @@ def _restored(value: str) -> str:
     return "".join(chr(ord(sign) - _ESCAPED_BASE) if _ESCAPED_BASE <= ord(sign) < 0xF0080 else sign for sign in value)
 
 
-def getopts(call: Call) -> int:
+@_builtin("getopts")
+def _getopts(call: Call) -> int:
     """Give the next option of the arguments to a variable: 1 if there are no more."""
     process = call.process
     if len(call.args) < 2:
@@ -93,10 +95,7 @@ def getopts(call: Call) -> int:
     if shown != process.option_shown:  # the script has set it
         process.option_index, process.option_at = int(shown) if shown.isdecimal() and int(shown) else 1, 0
     found, value = _next(call, letters, arguments)
-    if value is None:
-        process.env.pop("OPTARG", None)
-    else:
-        process.env["OPTARG"] = value
+    process.set_or_unset("OPTARG", value)
     process.env["OPTIND"] = process.option_shown = str(process.option_index)
     process.env[name] = found or "?"
     return int(not found)
@@ -145,67 +144,64 @@ def _mistake(call: Call, text: str, letter: str, *, silent: bool) -> str | None:
 _NUMBER = lazy_regex(r"[-+]?[0-9]{1,18}", re.ASCII)
 
 
-def _exit(call: Call) -> int:
-    raise ScriptExit(_status(call) & 0xFF if call.args else call.process.status)
-
-
 def _status(call: Call) -> int:
+    """Return the status that the argument gives, or that of the last command."""
+    if not call.args:
+        return call.process.status
     if not _NUMBER.fullmatch(call.args[0]) or (call.args[0][0] == "-" and not call.process.bash):
         raise shell_error(call, f"Illegal number: {call.args[0][:80]}")
     return int(call.args[0]) & (0xFF if call.process.bash else 0xFFFFFFFF)
 
 
+def _count(call: Call, least: int) -> int:
+    """Return the number that the argument gives, or 1."""
+    text = call.args[0] if call.args else "1"
+    if not text.isdecimal() or int(text[:9]) < least:
+        raise shell_error(call, f"Illegal number: {text[:80]}")
+    return int(text[:9])
+
+
+@_builtin("exit")
+def _exit(call: Call) -> int:
+    raise ScriptExit(_status(call) & 0xFF if call.args else call.process.status)
+
+
+@_builtin("return")
 def _return(call: Call) -> int:
-    raise FunctionReturn(_status(call) if call.args else call.process.status)
+    raise FunctionReturn(_status(call))
 
 
+@_builtin("break", "continue")
 def _leave_loop(call: Call) -> int:
-    levels = call.args[0] if call.args else "1"
-    if not levels.isdecimal() or int(levels[:9]) < 1:
-        raise shell_error(call, f"Illegal number: {levels[:80]}")
+    levels = _count(call, 1)
     if not call.process.loops:
         return 0
-    raise LoopExit(min(int(levels[:9]), call.process.loops), goes_on=call.name == "continue")
+    raise LoopExit(min(levels, call.process.loops), goes_on=call.name == "continue")
 
 
-def _export(call: Call) -> int:
+@_builtin("export", "local", "readonly")
+def _declare(call: Call) -> int:
+    """Give variables values, and make them exported, local to the function, or read-only."""
     process = call.process
+    if call.name == "local" and not process.locals:
+        raise shell_error(call, "not in a function")
     for argument in call.args:
-        if argument == "-p":
+        if argument == "-p" and call.name == "export":
             for name in sorted(process.exported & process.env.keys()):
                 call.say(f"export {name}='{process.env[name]}'")
             continue
         name, assigned, value = argument.partition("=")
         check_name(call, name)
-        if assigned:
-            process.env[name] = value
-        process.exported.add(name)
-    return 0
-
-
-def _readonly(call: Call) -> int:
-    for argument in call.args:
-        name, assigned, value = argument.partition("=")
-        check_name(call, name)
-        if assigned:
-            call.process.env[name] = value
-        call.process.read_only.add(name)
-    return 0
-
-
-def _local(call: Call) -> int:
-    process = call.process
-    if not process.locals:
-        raise shell_error(call, "not in a function")
-    for argument in call.args:
-        name, assigned, value = argument.partition("=")
-        check_name(call, name)
-        process.locals[-1].setdefault(name, process.env.get(name))
+        if call.name == "local":
+            process.locals[-1].setdefault(name, process.env.get(name))
+        else:
+            (process.exported if call.name == "export" else process.read_only).add(name)
         if assigned:
             process.env[name] = value
     return 0
 
 
+@_builtin("unset")
 def _unset(call: Call) -> int:
     functions = "-f" in call.args
     for name in call.args:
@@ -220,6 +216,7 @@ def _unset(call: Call) -> int:
     return 0
 
 
+@_builtin("set")
 def _set(call: Call) -> int:
     process = call.process
     args = list(call.args)
@@ -251,22 +248,23 @@ def _set(call: Call) -> int:
     return 0
 
 
+@_builtin("shift")
 def _shift(call: Call) -> int:
-    count = call.args[0] if call.args else "1"
-    if not count.isdecimal():
-        raise shell_error(call, f"Illegal number: {count[:80]}")
-    if int(count[:9]) > len(call.process.arguments):
-        if call.process.bash:
-            return 1
-        raise shell_error(call, "can't shift that many")
-    call.process.arguments = call.process.arguments[int(count[:9]) :]
-    return 0
+    count = _count(call, 0)
+    if count <= len(call.process.arguments):
+        call.process.arguments = call.process.arguments[count:]
+        return 0
+    if call.process.bash:
+        return 1
+    raise shell_error(call, "can't shift that many")
 
 
+@_builtin("eval")
 def _eval(call: Call) -> int:
     return call.process.runner.run_text(" ".join(call.args), "eval: ")
 
 
+@_builtin(".")
 def _dot(call: Call) -> int:
     """Run the script in a file here. A file that a program may have written is empty."""
     process = call.process
@@ -285,6 +283,7 @@ def _dot(call: Call) -> int:
         return returned.code
 
 
+@_builtin("exec")
 def _exec(call: Call) -> int:
     if not call.args:
         return 0
@@ -292,6 +291,7 @@ def _exec(call: Call) -> int:
     raise ScriptExit(call.process.runner.run_words(call.args, functions=False))
 
 
+@_builtin("trap")
 def _trap(call: Call) -> int:
     """Keep the action for the end of the shell; signals do not come here."""
     args = call.args[1:] if call.args[:1] == ["--"] else call.args
@@ -308,12 +308,22 @@ def _trap(call: Call) -> int:
     return 0
 
 
+_KEYWORDS = frozenset({"if", "then", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "{", "}"})
+_ALSO_PROGRAMS = frozenset({"[", "echo", "false", "printf", "pwd", "test", "true"})
+
+
+def _is_inner(name: str) -> bool:
+    """Return whether a command is part of the shell."""
+    return name in SHELL_BUILTINS or name in _ALSO_PROGRAMS
+
+
+@_builtin("command")
 def _command(call: Call) -> int:
     args = list(call.args)
     runner = call.process.runner
     if args[:1] in (["-v"], ["-V"]):
         for name in args[1:]:
-            inner = any(name in known for known in (SHELL_BUILTINS, _BOTH, LINUX_KEYWORDS, call.process.functions))
+            inner = _is_inner(name) or name in _KEYWORDS or name in call.process.functions
             call.say(name if inner or "/" in name else f"/usr/bin/{name}")
         return int(len(args) < 2)
     if args[:1] in (["-p"], ["--"]):
@@ -321,13 +331,14 @@ def _command(call: Call) -> int:
     return runner.run_words(args, functions=False) if args else 0
 
 
+@_builtin("type")
 def _type(call: Call) -> int:
     for name in call.args:
-        inner = name in SHELL_BUILTINS or name in _BOTH
-        call.say(f"{name} is a shell builtin" if inner else f"{name} is /usr/bin/{name}")
+        call.say(f"{name} is a shell builtin" if _is_inner(name) else f"{name} is /usr/bin/{name}")
     return 0
 
 
+@_builtin("wait")
 def _wait(call: Call) -> int:
     """Let the time pass until what runs in the background has ended; return the status of the last one named."""
     run, status = call.process.run, 0
@@ -342,43 +353,15 @@ def _wait(call: Call) -> int:
     return status
 
 
+@_builtin("umask")
 def _umask(call: Call) -> int:
     if not call.args:
         call.say("0022")
     return 0
 
 
+@_builtin("ulimit")
 def _ulimit(call: Call) -> int:
     if len(call.args) < 2:
         call.say("unlimited")
     return 0
-
-
-LINUX_KEYWORDS = frozenset(
-    {"if", "then", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "{", "}"}
-)
-_BOTH = frozenset({"[", "cd", "echo", "false", "printf", "pwd", "test", "true"})
-
-SHELL_BUILTINS: dict[str, Builtin] = {
-    ".": _dot,
-    **dict.fromkeys((":", "hash", "times"), succeed),
-    **dict.fromkeys(("break", "continue"), _leave_loop),
-    "command": _command,
-    "eval": _eval,
-    "exec": _exec,
-    "exit": _exit,
-    "export": _export,
-    "getopts": getopts,
-    "local": _local,
-    "read": read,
-    "readonly": _readonly,
-    "return": _return,
-    "set": _set,
-    "shift": _shift,
-    "trap": _trap,
-    "type": _type,
-    "ulimit": _ulimit,
-    "umask": _umask,
-    "unset": _unset,
-    "wait": _wait,
-}

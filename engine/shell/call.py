@@ -1,20 +1,20 @@
 """The interface of the small shell's commands: functions of a ``Call`` that return an exit code.
 
 Their messages and exit codes are the real ones where they are visible: ``rm`` of a missing file fails, while ``del``
-reports it and succeeds. Options are read as GNU programs read theirs, from a table for each program. The texts that
-programs read are their operands and standard input, by lines.
+reports it and succeeds. A command is one entry: a function below ``@command`` or, with the options of a GNU program,
+below ``@Program``. The texts that programs read are their operands and standard input, by lines.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
-from engine.base.paths import APPLICATIONS, WILDCARD, NodeRoot, is_managed, name_of, parent
+from engine.base.paths import APPLICATIONS, NodeRoot, is_managed, name_of, parent
 from engine.base.values import lazy_regex
 from engine.shell.files import InputStream, Run, Stream
 
@@ -115,6 +115,12 @@ class ShellProcess:
             loops=0,
         )
 
+    def writer(self, handle: int) -> Stream:
+        """Return standard output (1) or standard error (2)."""
+        stream = self.streams[handle]
+        assert isinstance(stream, Stream)
+        return stream
+
     @property
     def in_script(self) -> bool:
         """True if a shell runs the commands, and not the node itself."""
@@ -127,34 +133,20 @@ class ShellProcess:
             return ""
         return f"{self.name}: {'line ' if self.bash else ''}{self.line}: "
 
-    @property
-    def after_unknown(self) -> bool:
-        """True once an unknown program has run.
+    def set_or_unset(self, name: str, value: str | None) -> None:
+        """Give a variable a value, or unset it with None."""
+        if value is None:
+            self.env.pop(name, None)
+        else:
+            self.env[name] = value
 
-        The files that it has written are not known, so from then on a missing file or directory is assumed to exist.
-        """
-        return self.run.after_unknown
+    def exported_variables(self) -> dict[str, str]:
+        """Return the variables that programs see."""
+        return {name: text for name, text in self.env.items() if name in self.exported}
 
     def key(self, path: str) -> str:
         """Return the key of a path of the process."""
         return self.root.key(path, self.cwd)
-
-    def matches(self, path: str) -> list[str]:
-        """Return the existing paths that match a wildcard pattern of cmd, sorted and in the form of the pattern."""
-        separator = "\\" if self.root.is_windows else "/"
-        first, *parts = path.replace("/", separator).split(separator)
-        found = self._named("", first)
-        for part in parts:
-            found = [inner for outer in found for inner in self._named(outer + separator, part)]
-        return [match for match in found if self.files.exists(self.key(match))]
-
-    def _named(self, directory: str, pattern: str) -> list[str]:
-        """Return the paths in a directory whose names match."""
-        if not WILDCARD.search(pattern):
-            return [directory + pattern]
-        names = self.files.listdir(self.key(directory))
-        hidden = pattern.startswith(".")
-        return [directory + name for name in names if fnmatchcase(name, pattern) and name.startswith(".") <= hidden]
 
     def holds(self, key: str) -> bool:
         """Return whether a file can be created: its directory exists, or lies outside the root."""
@@ -180,8 +172,7 @@ class ShellProcess:
             return ""
         key = self.key(path)
         text = self.files.read(key)
-        if text:
-            self.run.step(len(text) >> 7)
+        self.run.step(len(text or "") >> 7)
         return "" if text is None and self.run.after_unknown and not self.files.is_dir(key) else text
 
     def enter(self, path: str) -> bool:
@@ -192,11 +183,9 @@ class ShellProcess:
         if not self.files.is_dir(key):
             return False
         self.cwd = key
-        if self.root.is_windows:
-            self.env["CD"] = self.root.native(key)
-        else:
+        if not self.root.is_windows:
             self.env["OLDPWD"] = self.env.get("PWD", "")
-            self.env["PWD"] = self.root.native(key)
+        self.env["CD" if self.root.is_windows else "PWD"] = self.root.native(key)
         return True
 
 
@@ -212,6 +201,10 @@ class Call:
     out: Stream
     err: Stream
     status: int = 0  # of the last failure
+
+    def keys(self, paths: list[str]) -> Iterator[tuple[str, str]]:
+        """Yield each path with its key."""
+        return ((path, self.process.key(path)) for path in paths)
 
     def say(self, text: str) -> None:
         """Write a line to standard output."""
@@ -236,23 +229,41 @@ class Call:
 
 Builtin = Callable[[Call], int]
 
-_NAME = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
+PROGRAMS: dict[str, Builtin] = {}
+"""The programs of Linux, which shells and command lines without a shell find."""
+SHELL_BUILTINS: dict[str, Builtin] = {}
+"""The commands that only the Linux shells have."""
+CMD_COMMANDS: dict[str, Builtin] = {}
+"""The commands of cmd, and the programs that it finds."""
+
+
+def command(table: dict[str, Builtin], *names: str) -> Callable[[Builtin], Builtin]:
+    """Add the decorated function to a table of commands, by these names."""
+
+    def add(run: Builtin) -> Builtin:
+        table.update(dict.fromkeys(names, run))
+        return run
+
+    return add
+
+
+NAME = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
 
 
 def succeed(_: Call) -> int:
-    """Do nothing."""
+    """Succeed without an effect."""
     return 0
 
 
 def shell_error(call: Call, text: str) -> ScriptExit:
-    """Return the end of the script that a mistake in one of the special commands is."""
+    """Report a mistake in a special command, and return the exception that ends the script."""
     call.complain(text)
     return ScriptExit(2)
 
 
 def check_name(call: Call, name: str) -> None:
     """End the script if a variable cannot have this name, or is read-only."""
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise shell_error(call, f"{name[:80]}: bad variable name")
     if name in call.process.read_only:
         raise shell_error(call, f"{name}: is read only")
@@ -293,25 +304,40 @@ def _copy_tree(process: ShellProcess, source: str, target: str) -> None:
         process.run.step()
 
 
-class OptionTable(NamedTuple):
-    """The options of one program: letters, and long names with their letters.
+@dataclass(frozen=True)
+class Program:
+    """A program of Linux; decorates the function that runs it with the options that were given.
 
-    ``optional`` are letters whose value can only be attached. ``others`` are options that the real program has and the
-    small shell does not know: with one of them it counts as an unknown program (TASK-22). ``usage`` is the exit code
-    after a wrong option, whose message has ``synopsis`` too. The first operand ends the options of a program that
-    ``stops`` there. There are at ``least`` and at ``most`` so many operands.
+    ``spec`` has its options: a letter, its kind, and ``/`` before each long name. The kind is "" of a flag, ``=`` if a
+    value follows, ``?`` if one can be attached, and ``!`` if the real program has the option and the small shell does
+    not know it, as no option without a letter. With such an option the program counts as an unknown one (TASK-22).
+
+    ``usage`` is the exit code after a wrong option, whose message has ``synopsis`` too. The first operand ends the
+    options of a program that ``stops`` there. There are at ``least`` and at ``most`` so many operands.
     """
 
-    flags: str = ""
-    valued: str = ""
-    words: Mapping[str, str] = {}
-    optional: str = ""
-    others: str = ""
+    names: str
+    spec: str = ""
     usage: int = 1
     stops: bool = False
     synopsis: str = ""
     least: int = 0
     most: int = sys.maxsize
+
+    @cached_property
+    def options(self) -> tuple[dict[str, str], dict[str, str]]:
+        """The kind of each letter, and the letter of each long name."""
+        kinds: dict[str, str] = {}
+        words: dict[str, str] = {}
+        for item in self.spec.split():
+            option, *names = item.split("/")
+            kinds |= {option[0]: option[1:]} if option else {}
+            words |= dict.fromkeys(names, option[:1])
+        return kinds, words
+
+    def __call__(self, run: Callable[[Call, ProgramOptions], int]) -> Builtin:
+        """Add the program to the table."""
+        return command(PROGRAMS, *self.names.split())(lambda call: run(call, ProgramOptions(call.args, self)))
 
     def wrong(self, text: str) -> WrongUsage:
         """Return the mistake of a call with wrong options."""
@@ -321,7 +347,7 @@ class OptionTable(NamedTuple):
 class ProgramOptions:
     """The options of a command by letter, and its operands, which may stand between them."""
 
-    def __init__(self, call: Call, table: OptionTable) -> None:
+    def __init__(self, arguments: list[str], program: Program) -> None:
         """Read the arguments.
 
         Raises:
@@ -331,8 +357,9 @@ class ProgramOptions:
         self.values: dict[str, str] = {}
         self.operands: list[str] = []
         self.all: list[tuple[str, str]] = []
-        self._table = table
-        self._rest = iter(call.args)
+        self._program = program
+        self._kinds, self._words = program.options
+        self._rest = iter(arguments)
         for argument in self._rest:
             if argument == "--":
                 self.operands += self._rest
@@ -342,59 +369,56 @@ class ProgramOptions:
                 self._read_letters(argument)
             else:
                 self.operands.append(argument)
-                if table.stops:
+                if program.stops:
                     self.operands += self._rest
-        if len(self.operands) < table.least:
+        if len(self.operands) < program.least:
             raise WrongUsage("missing operand")
-        if len(self.operands) > table.most:
-            raise WrongUsage(f"extra operand '{self.operands[table.most][:80]}'")
+        if len(self.operands) > program.most:
+            raise WrongUsage(f"extra operand '{self.operands[program.most][:80]}'")
 
     def _read_letters(self, argument: str) -> None:
-        table = self._table
         for index, letter in enumerate(argument[1:], start=2):
-            if letter in table.flags:
+            kind = self._kinds.get(letter)
+            if not kind:
+                if kind is None:
+                    raise self._program.wrong(f"invalid option -- '{letter}'")
                 self._put(letter, "")
-            elif letter in table.optional:
-                self._put(letter, argument[index:])
-                return
-            elif letter in table.valued:
-                value = argument[index:] or next(self._rest, None)
-                if value is None:
-                    raise table.wrong(f"option requires an argument -- '{letter}'")
-                self._put(letter, value)
-                return
-            elif letter in table.others:
+                continue
+            if kind == "!":
                 raise NotSimulated
-            else:
-                raise table.wrong(f"invalid option -- '{letter}'")
+            value = argument[index:] or (next(self._rest, None) if kind == "=" else "")
+            if value is None:
+                raise self._program.wrong(f"option requires an argument -- '{letter}'")
+            self._put(letter, value)
+            return
 
     def _read_word(self, argument: str) -> None:
-        table = self._table
         given, assigned, value = argument[2:].partition("=")
         name = self._full_name(given)
-        letter = table.words.get(name, "")
-        if not letter or letter in table.others:
+        letter = self._words.get(name, "")
+        kind = self._kinds.get(letter, "!")
+        if kind == "!":
             raise NotSimulated
-        if letter in table.valued and not assigned:
+        if kind == "=" and not assigned:
             following = next(self._rest, None)
             if following is None:
-                raise table.wrong(f"option '--{name}' requires an argument")
+                raise self._program.wrong(f"option '--{name}' requires an argument")
             value = following
-        elif assigned and letter in table.flags:
-            raise table.wrong(f"option '--{name}' doesn't allow an argument")
+        elif assigned and not kind:
+            raise self._program.wrong(f"option '--{name}' doesn't allow an argument")
         self._put(letter, value)
 
     def _full_name(self, given: str) -> str:
         """Return the name of a long option, which may be written as far as it is unique."""
-        known = {*self._table.words, "help", "version"}
+        known = {*self._words, "help", "version"}
         if given in known:
             return given
         names = sorted(name for name in known if name.startswith(given))
         if not names:
-            raise self._table.wrong(f"unrecognized option '--{given[:80]}'")
-        if len({self._table.words.get(name, name) for name in names}) > 1:
+            raise self._program.wrong(f"unrecognized option '--{given[:80]}'")
+        if len({self._words.get(name, name) for name in names}) > 1:
             possible = " ".join(f"'--{name}'" for name in names)
-            raise self._table.wrong(f"option '--{given}' is ambiguous; possibilities: {possible}")
+            raise self._program.wrong(f"option '--{given}' is ambiguous; possibilities: {possible}")
         return names[0]
 
     def _put(self, letter: str, value: str) -> None:
@@ -425,21 +449,6 @@ _REASONS = {
 """The messages of programs with their own words, about a missing file and about a directory."""
 
 
-def lines_of(text: str, end: str = "\n") -> list[str]:
-    """Return the lines of a text without their ends; a last one may have none."""
-    lines = text.split(end)
-    if not lines[-1]:
-        lines.pop()
-    return lines
-
-
-def with_ends(text: str) -> list[str]:
-    """Return the lines of a text with their ends, which are line feeds only."""
-    lines = text.split("\n")
-    last = lines.pop()
-    return [f"{line}\n" for line in lines] + ([last] if last else [])
-
-
 def inputs(call: Call, paths: list[str], *, quiet: bool = False) -> Iterator[tuple[str, str]]:
     """Yield each operand that can be read with its text, standard input for ``-`` and without operands.
 
@@ -457,15 +466,11 @@ def read_input(call: Call, path: str, *, quiet: bool = False) -> str | None:
     """Return the text of an operand; None if it cannot be read, which is reported unless ``quiet``."""
     text = call.stdin.read() if path in ("-", "/dev/stdin") else call.process.read(path)
     if text is None and not quiet:
-        _complain(call, path)
+        is_directory = call.process.files.is_dir(call.process.key(path))
+        form = _REASONS.get(call.name, ("{path}: {reason}",) * 2)[is_directory]
+        call.fail(f"{call.name}: {form.format(path=path, reason=_DIRECTORY if is_directory else _MISSING)}")
     call.process.run.step(len(text or "") >> 6)
     return text
-
-
-def _complain(call: Call, path: str) -> None:
-    is_directory = call.process.files.is_dir(call.process.key(path))
-    form = _REASONS.get(call.name, ("{path}: {reason}",) * 2)[is_directory]
-    call.fail(f"{call.name}: {form.format(path=path, reason=_DIRECTORY if is_directory else _MISSING)}")
 
 
 def all_text(call: Call, paths: list[str]) -> str:

@@ -6,15 +6,17 @@ A script is a list of and-or chains of pipelines of commands.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 
 from engine.base.paths import WILDCARD, name_of, parent
 from engine.base.values import lazy_regex
-from engine.shell.call import Builtin, Call, ScriptExit, copy_into, succeed
+from engine.shell.call import CMD_COMMANDS, Call, ScriptExit, command, copy_into, succeed
+from engine.shell.expansion import matching_paths
 from engine.shell.syntax import AndOr, Pipeline, Redirect, Script, ShellCommand, literal
 
 BATCH_FILES = (".bat", ".cmd")
-WINDOWS_ARGUMENT = lazy_regex(r'(?:"[^"]*"?|[^\s"])+')
+_ARGUMENT = lazy_regex(r'(?:"[^"]*"?|[^\s"])+')
 
 
 _PERCENT = lazy_regex(r"%([^%=\s]+)%")
@@ -22,14 +24,20 @@ _PARAMETER = lazy_regex(r"%(?:(?P<percent>%)|(?P<all>\*)|(?P<directory>~dp0)|~?(
 _NOT_RUN = lazy_regex(r"@?\s*(?:rem(?:\s|$)|:|echo\s+(?:off|on)\s*$|setlocal\b|endlocal\b)", re.IGNORECASE)
 
 
+def windows_arguments(text: str) -> list[str]:
+    """Return the arguments of a command line without their quotes."""
+    return [word.replace('"', "") for word in _ARGUMENT.findall(text)]
+
+
 class _BeyondGrammarError(Exception):
     """A construct outside the grammar, which makes the script an unknown program."""
 
 
+@lru_cache(maxsize=1024)
 def read_cmd_script(script: str) -> Script | None:
     """Read a script of cmd; return None if it is outside the small shell's grammar."""
     try:
-        return _CmdReader(script).chains()
+        return _lists(script)
     except _BeyondGrammarError:
         return None
 
@@ -59,10 +67,8 @@ def batch_line(line: str, arguments: Sequence[str], variables: Mapping[str, str]
         if found["all"]:
             return " ".join(arguments[1:])
         if found["directory"]:
-            head, backslash, _ = arguments[0].rpartition("\\")
-            return head + backslash
-        number = int(found["number"])
-        return arguments[number] if number < len(arguments) else ""
+            return arguments[0][: arguments[0].rfind("\\") + 1]
+        return next(iter(arguments[int(found["number"]) :]), "")
 
     pieces = re.split(r"(%[^%=\s0-9~*]+%)", line)
     return "".join(
@@ -83,77 +89,61 @@ _CMD_NAME = lazy_regex(
     r"""@*\s*(?P<name>"[^"]*"|(?:echo|cd|chdir|md|mkdir|rd|rmdir|dir|type|del)(?=[.\\/:(,;+=\[\]"\s]|$)|[^\s"]+)""",
     re.I,
 )
+_JOINING = ("&&", "||")
 _CMD_KEYWORDS = frozenset({"call", "for", "goto", "if", "rem", "start"})
 
 
-class _CmdReader:
-    """The words of cmd: escapes with ``^``, double quotes only, redirections anywhere in the command."""
-
-    def __init__(self, script: str) -> None:
-        self.script = script
-        self.at = 0
-        self._operator = ""
-
-    def chains(self) -> Script:
-        """Return the lists of the script."""
-        found: list[AndOr] = []
-        while True:
-            parts, operator = self._chain()
-            if parts:
-                found.append(AndOr(tuple(parts)))
-            if not operator:
-                return tuple(found)
-
-    def _chain(self) -> tuple[list[tuple[str, Pipeline]], str]:
-        parts: list[tuple[str, Pipeline]] = []
-        joined_by = "&&"
-        while True:
-            pipeline, operator = self._pipeline()
-            if pipeline.commands:
-                parts.append((joined_by, pipeline))
-            elif parts or operator in ("&&", "||"):
-                raise _BeyondGrammarError
-            if operator not in ("&&", "||"):
-                return parts, operator
+def _lists(script: str) -> Script:
+    """Return the lists of a script."""
+    chains: list[AndOr] = []
+    parts: list[tuple[str, Pipeline]] = []
+    commands: list[ShellCommand] = []
+    joined_by = "&&"
+    for found, operator in _commands(script):
+        if found is not None:
+            commands.append(found)
+        elif commands or parts or operator in ("|", *_JOINING):
+            raise _BeyondGrammarError
+        if operator == "|":
+            continue
+        if commands:
+            parts.append((joined_by, Pipeline(tuple(commands))))
+        if operator in _JOINING:
             joined_by = operator
+        else:
+            chains += [AndOr(tuple(parts))] if parts else []
+            parts, joined_by = [], "&&"
+        commands = []
+    return tuple(chains)
 
-    def _pipeline(self) -> tuple[Pipeline, str]:
-        commands: list[ShellCommand] = []
-        while True:
-            command = self._command()
-            operator = self._operator
-            if command is not None:
-                commands.append(command)
-            elif commands or operator == "|":
-                raise _BeyondGrammarError
-            if operator != "|":
-                return Pipeline(tuple(commands)), operator
 
-    def _command(self) -> ShellCommand | None:
-        text, redirects = "", []
-        self._operator = ""
-        while self.at < len(self.script):
-            token = _CMD_TOKEN.match(self.script, self.at)
-            if token is None or token["beyond"]:
-                raise _BeyondGrammarError
-            self.at = token.end()
-            if token["operator"]:
-                self._operator = token["operator"]
-                break
-            if token["redirect"]:
-                redirects.append(_cmd_redirect(token))
-            else:
-                text += token[0].removeprefix("^") if token["escaped"] else token[0]
-        return _cmd_command(text, tuple(redirects))
+def _commands(script: str) -> Iterator[tuple[ShellCommand | None, str]]:
+    """Yield each command, or None where there is none, with the operator after it; "" at the end.
+
+    Escapes begin with ``^``, quotes are double, and redirections stand anywhere in the command.
+    """
+    text, redirects, at = "", list[Redirect](), 0
+    while at < len(script):
+        token = _CMD_TOKEN.match(script, at)
+        if token is None or token["beyond"]:
+            raise _BeyondGrammarError
+        at = token.end()
+        if token["operator"]:
+            yield _cmd_command(text, tuple(redirects)), token["operator"]
+            text, redirects = "", []
+        elif token["redirect"]:
+            redirects.append(_cmd_redirect(token))
+        else:
+            text += token[0].removeprefix("^") if token["escaped"] else token[0]
+    yield _cmd_command(text, tuple(redirects)), ""
 
 
 def _cmd_redirect(token: re.Match[str]) -> Redirect:
     handle = int(token["handle"]) if token["handle"] else int(token["sign"] != "<")
     if token["same"]:
         return Redirect(handle, same_as=int(token["same"]))
-    return Redirect(
-        handle, literal(token["target"].replace('"', "")), append=token["sign"] == ">>", reads=token["sign"] == "<"
-    )
+    target, sign = literal(token["target"].replace('"', "")), token["sign"]
+    return Redirect(handle, target, append=sign == ">>", reads=sign == "<")
 
 
 def _cmd_command(text: str, redirects: tuple[Redirect, ...]) -> ShellCommand | None:
@@ -161,14 +151,17 @@ def _cmd_command(text: str, redirects: tuple[Redirect, ...]) -> ShellCommand | N
     text = text.lstrip(" \t,;=").rstrip()
     found = _CMD_NAME.match(text)
     if found is None:
-        if redirects:
-            return ShellCommand((), redirects)
-        return None
+        return ShellCommand((), redirects) if redirects else None
     name, rest = found["name"].replace('"', ""), text[found.end() :]
     if name.startswith("(") or name.lower() in _CMD_KEYWORDS:
         raise _BeyondGrammarError
-    words = [name, *(word.replace('"', "") for word in WINDOWS_ARGUMENT.findall(rest))]
-    return ShellCommand(tuple(literal(word) for word in words), redirects, rest=rest)
+    words = [name, *windows_arguments(rest)]
+    return ShellCommand(tuple(map(literal, words)), redirects, rest=rest)
+
+
+_command = partial(command, CMD_COMMANDS)
+
+CMD_COMMANDS["timeout"] = succeed
 
 
 def _switches(args: Sequence[str]) -> tuple[set[str], list[str]]:
@@ -177,7 +170,8 @@ def _switches(args: Sequence[str]) -> tuple[set[str], list[str]]:
     return letters, [argument for argument in args if not argument.startswith("/")]
 
 
-def _cmd_echo(call: Call) -> int:
+@_command("echo")
+def _echo(call: Call) -> int:
     """Print what follows the name after one separating character, as written."""
     text = call.rest[1:]
     if not text and not call.rest.strip():
@@ -187,7 +181,8 @@ def _cmd_echo(call: Call) -> int:
     return 0
 
 
-def _cmd_cd(call: Call) -> int:
+@_command("cd", "chdir")
+def _cd(call: Call) -> int:
     _, paths = _switches(call.args)
     if not paths:
         call.say(call.process.root.native(call.process.cwd))
@@ -197,36 +192,35 @@ def _cmd_cd(call: Call) -> int:
     return call.fail("The system cannot find the path specified.")
 
 
-def _cmd_mkdir(call: Call) -> int:
-    code = 0
-    for path in call.args:
-        key = call.process.key(path)
+@_command("md", "mkdir")
+def _mkdir(call: Call) -> int:
+    for path, key in call.keys(call.args):
         if call.process.files.exists(key):
-            code = call.fail(f"A subdirectory or file {path} already exists.")
+            call.fail(f"A subdirectory or file {path} already exists.")
         elif not call.process.make_directory(key):
-            code = call.fail("The system cannot find the path specified.")
-    return code
+            call.fail("The system cannot find the path specified.")
+    return call.status
 
 
-def _cmd_rmdir(call: Call) -> int:
+@_command("rd", "rmdir")
+def _rmdir(call: Call) -> int:
     letters, paths = _switches(call.args)
-    files, code = call.process.files, 0
-    for path in paths:
-        key = call.process.key(path)
+    files = call.process.files
+    for _, key in call.keys(paths):
         if not files.is_dir(key):
-            code = call.fail("The system cannot find the file specified.", 2)
+            call.fail("The system cannot find the file specified.", 2)
         elif files.listdir(key) and "s" not in letters:
-            code = call.fail("The directory is not empty.", 145)
+            call.fail("The directory is not empty.", 145)
         else:
             files.delete(key)
-    return code
+    return call.status
 
 
-def _cmd_del(call: Call) -> int:
+@_command("del", "erase")
+def _del(call: Call) -> int:
     _, paths = _switches(call.args)
     files = call.process.files
-    for path in paths:
-        key = call.process.key(path)
+    for path, key in call.keys(paths):
         pattern = f"{path}\\*" if files.is_dir(key) else path
         found = [call.process.key(match) for match in _sources(call, pattern)]
         gone = [files.delete(match) for match in found if not files.is_dir(match)]
@@ -236,10 +230,14 @@ def _cmd_del(call: Call) -> int:
 
 
 def _sources(call: Call, path: str) -> list[str]:
-    return call.process.matches(path) if WILDCARD.search(path) else [path]
+    """Return the paths that a pattern means, or the path itself."""
+    if not WILDCARD.search(path):
+        return [path]
+    return [found.replace("/", "\\") for found in matching_paths(call.process, path.replace("\\", "/"))]
 
 
-def _cmd_copy(call: Call) -> int:
+@_command("copy", "move")
+def _copy(call: Call) -> int:
     _, paths = _switches(call.args)
     process, move = call.process, call.name.lower() == "move"
     if not paths:
@@ -254,7 +252,8 @@ def _cmd_copy(call: Call) -> int:
     return 0
 
 
-def _cmd_ren(call: Call) -> int:
+@_command("ren", "rename")
+def _ren(call: Call) -> int:
     if len(call.args) != 2:
         return call.fail("The syntax of the command is incorrect.")
     source, name = call.args
@@ -267,29 +266,28 @@ def _cmd_ren(call: Call) -> int:
     return call.fail("The system cannot find the file specified.")
 
 
-def _cmd_type(call: Call) -> int:
-    code = 0
+@_command("type")
+def _type(call: Call) -> int:
     for path in call.args:
         text = call.process.read(path)
         if text is None:
-            code = call.fail("The system cannot find the file specified.")
+            call.fail("The system cannot find the file specified.")
         else:
             call.out.append(text)
-    return code
+    return call.status
 
 
-def _cmd_dir(call: Call) -> int:
+@_command("dir")
+def _dir(call: Call) -> int:
     letters, paths = _switches(call.args)
-    process, code = call.process, 0
-    for path in paths or ["."]:
-        key = process.key(path)
-        if process.files.is_dir(key):
+    for _, key in call.keys(paths or ["."]):
+        if call.process.files.is_dir(key):
             _list_directory(call, key, bare="b" in letters, deep="s" in letters)
-        elif process.files.exists(key):
+        elif call.process.files.exists(key):
             call.say(name_of(key))
         else:
-            code = call.fail("File Not Found")
-    return code
+            call.fail("File Not Found")
+    return call.status
 
 
 def _list_directory(call: Call, key: str, *, bare: bool, deep: bool) -> None:
@@ -308,7 +306,8 @@ def _list_directory(call: Call, key: str, *, bare: bool, deep: bool) -> None:
             pending += [below for _, below in reversed(inner) if files.is_dir(below)]
 
 
-def _cmd_set(call: Call) -> int:
+@_command("set")
+def _set(call: Call) -> int:
     text = call.rest.strip().strip('"')
     name, assigned, value = text.partition("=")
     env = call.process.env
@@ -322,24 +321,9 @@ def _cmd_set(call: Call) -> int:
     return 0
 
 
-def _cmd_exit(call: Call) -> int:
+@_command("exit")
+def _exit(call: Call) -> int:
     _, codes = _switches(call.args)
     if codes and re.fullmatch(r"[-+]?[0-9]{1,10}", codes[0]):
         raise ScriptExit((int(codes[0]) + 2**31) % 2**32 - 2**31)
     raise ScriptExit(call.process.status)
-
-
-CMD_COMMANDS: dict[str, Builtin] = {
-    **dict.fromkeys(("cd", "chdir"), _cmd_cd),
-    **dict.fromkeys(("copy", "move"), _cmd_copy),
-    **dict.fromkeys(("del", "erase"), _cmd_del),
-    "dir": _cmd_dir,
-    "echo": _cmd_echo,
-    "exit": _cmd_exit,
-    **dict.fromkeys(("md", "mkdir"), _cmd_mkdir),
-    **dict.fromkeys(("rd", "rmdir"), _cmd_rmdir),
-    **dict.fromkeys(("ren", "rename"), _cmd_ren),
-    "set": _cmd_set,
-    "timeout": succeed,
-    "type": _cmd_type,
-}

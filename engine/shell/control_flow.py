@@ -9,7 +9,7 @@ from engine.shell import patterns
 from engine.shell.call import LoopExit, ScriptExit, ShellProcess
 from engine.shell.expansion import Expander
 from engine.shell.files import FileStream, InputStream, Job, NullStream, Stream
-from engine.shell.syntax import AndOr, Case, Command, For, Group, If, Loop, Pipeline, Script
+from engine.shell.syntax import AndOr, Case, Command, For, Group, If, Loop, Pipeline, Script, only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,9 @@ class Redirector(Expander, ABC):
     """The redirections of one shell process."""
 
     def redirected(self, redirects: tuple[Redirect, ...], action: Callable[[], int]) -> int:
-        """Open the files of the redirections, do the action, and bring its output to them."""
+        """Run the action with redirected streams, and flush its output to the files."""
+        if not redirects:
+            return action()
         process = self.process
         before = process.streams
         process.streams = after = self.opened(redirects)
@@ -83,7 +85,7 @@ class Redirector(Expander, ABC):
         return FileStream(process.run, process.files, key, appends=redirect.append)
 
     def _failed(self, text: str, streams: dict[int, Stream | InputStream]) -> RedirectFailed:
-        """Report a redirection that fails where standard error has been redirected to before it."""
+        """Report a failed redirection on standard error, as redirected so far."""
         process = self.process
         err = streams[2]
         if isinstance(err, Stream):
@@ -125,7 +127,7 @@ class ControlFlow(Redirector, ABC):
                 self._run_chain(chain)
 
     def _run_aside(self, chain: AndOr) -> None:
-        """Run what stands before ``&`` in a subshell; its sleeping goes on beside what follows."""
+        """Run the list before ``&`` in a subshell; its sleeps do not delay what follows."""
         run = self.process.run
         begin_ms = run.clock_ms
         status = self.subshell((AndOr(chain.parts),), {**self.process.streams, 0: InputStream()})
@@ -160,9 +162,8 @@ class ControlFlow(Redirector, ABC):
         failed = 0
         for index, command in enumerate(commands):
             out = process.streams[1] if index == len(commands) - 1 else Stream(process.run)
-            chain = AndOr((("&&", Pipeline((command,))),))
             process.run.clock_ms = begin_ms
-            status = self.subshell((chain,), {**process.streams, 0: stdin, 1: out})
+            status = self.subshell(only(command), {**process.streams, 0: stdin, 1: out})
             latest_ms = max(latest_ms, process.run.clock_ms)
             failed = status or failed
             stdin = InputStream(out.text) if isinstance(out, Stream) else InputStream()
@@ -183,7 +184,7 @@ class ControlFlow(Redirector, ABC):
             case If():
                 return self._run_if(command)
             case Loop():
-                return self._run_loop(command)
+                return self._rounds(lambda: self._holds(command.condition) is not command.ends_when, command.body)
             case For():
                 return self._run_for(command)
         return self._run_case(command)
@@ -206,34 +207,22 @@ class ControlFlow(Redirector, ABC):
                 return self._run_body(body)
         return self._run_body(command.otherwise)
 
-    def _run_loop(self, command: Loop) -> int:
-        def one_round() -> int | None:
-            if self._holds(command.condition) is command.ends_when:
-                return None
-            self.run_script(command.body)
-            return self.process.status
-
-        return self._rounds(one_round)
-
     def _run_for(self, command: For) -> int:
-        process = self.process
         if command.words is None:
-            values = iter(list(process.arguments))
+            values = iter(list(self.process.arguments))
         else:
             values = iter([field for word in command.words for field in self.fields(word)])
 
-        def one_round() -> int | None:
+        def assigns_next() -> bool:
             value = next(values, None)
-            if value is None:
-                return None
-            self.assign(command.name, value)
-            self.run_script(command.body)
-            return process.status
+            if value is not None:
+                self.assign(command.name, value)
+            return value is not None
 
-        return self._rounds(one_round)
+        return self._rounds(assigns_next, command.body)
 
-    def _rounds(self, one_round: Callable[[], int | None]) -> int:
-        """Repeat until ``one_round`` returns None instead of a status; return the last status."""
+    def _rounds(self, goes_on: Callable[[], bool], body: Script) -> int:
+        """Repeat the body while ``goes_on()`` is true; return the last status."""
         process = self.process
         tested, last = self.tested, 0
         process.loops += 1
@@ -241,10 +230,10 @@ class ControlFlow(Redirector, ABC):
             while True:
                 process.run.step()
                 try:
-                    status = one_round()
-                    if status is None:
+                    if not goes_on():
                         return last
-                    last = status
+                    self.run_script(body)
+                    last = process.status
                 except LoopExit as leaving:
                     self.tested = tested
                     last = 0

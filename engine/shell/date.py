@@ -9,7 +9,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from engine.base.values import lazy_regex
-from engine.shell.call import Call, OptionTable, ProgramOptions, WrongUsage
+from engine.shell.call import Call, Program, ProgramOptions, WrongUsage
 
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -42,8 +42,8 @@ _ITEM = lazy_regex(
   | (?P<us_month>\d{1,2})/(?P<us_day>\d{1,2})(?:/(?P<us_year>\d{4}|\d{2}))?
   | (?P<name_day>\d{1,2})[\s-]*(?P<name_month>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*
         (?:[\s,-]*(?P<name_year>\d{4})(?![:\d]))?
-  | (?P<month_name>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?\s*(?P<month_day>\d{1,2})(?![\d:])
-        (?:[\s,]+(?P<month_year>\d{4})(?![:\d]))?
+  | (?P<first_month>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?\s*(?P<first_day>\d{1,2})(?![\d:])
+        (?:[\s,]+(?P<first_year>\d{4})(?![:\d]))?
   | (?P<compact>\d{8})(?:t(?P<compact_time>\d{4}|\d{6}))?(?!\d)
   | (?P<number>[-+]?\s*\d{1,9})(?![\d:])
   | (?P<word>[a-z]+)\.?
@@ -73,7 +73,7 @@ def read_moment(text: str, now_ms: int) -> int:
 
 
 class _Reader:
-    """The items of a text: at most one day and time of day, and what is added to them."""
+    """Reads the items of a text: at most one day, weekday and time of day, and offsets that are added."""
 
     def __init__(self, now_ms: int) -> None:
         seconds, self.fraction_ms = divmod(now_ms, 1000)
@@ -112,14 +112,14 @@ class _Reader:
             raise NotMoment
 
     def _lone_number(self, number: str, day: tuple[int, int, int]) -> None:
-        """Take four digits after a day: its year, or else a time."""
+        """Read four digits after a day: its year, or else a time."""
         if self.lacks_year:
             self.day, self.lacks_year = (int(number), *day[1:]), False
         else:
             self._set_clock(number[:2], number[2:], "0", "")
 
     def _word(self, word: str, count: int | None) -> int | None:
-        """Take a word; return the count of the unit that has to follow, if one has."""
+        """Read a word; return the count if the unit that it belongs to has to follow."""
         unit = _UNITS.get(word) or _UNITS.get(word.removesuffix("s"))
         if unit is not None:
             times = 1 if count is None else count
@@ -148,17 +148,11 @@ class _Reader:
 
     def _date_or_time(self, found: re.Match[str]) -> None:
         part = found.groupdict(default="")
-        if part["year"]:
-            self._set_day(part["year"], part["month"], part["day"])
-        elif part["us_month"]:
-            self._set_day(part["us_year"], part["us_month"], part["us_day"])
-        elif part["name_day"]:
-            month = str(_TO_MONTH[part["name_month"]])
-            self._set_day(part["name_year"], month, part["name_day"])
-        elif part["month_name"]:
-            month = str(_TO_MONTH[part["month_name"]])
-            self._set_day(part["month_year"], month, part["month_day"])
-        elif part["compact"]:
+        for form in ("", "us_", "name_", "first_"):
+            if month := part[f"{form}month"]:
+                self._set_day(part[f"{form}year"], str(_TO_MONTH.get(month, month)), part[f"{form}day"])
+                return
+        if part["compact"]:
             self._set_day(part["compact"][:4], part["compact"][4:6], part["compact"][6:])
             if time := part["compact_time"]:
                 self._set_clock(time[:2], time[2:4], time[4:], "")
@@ -188,14 +182,9 @@ class _Reader:
             if not 1 <= hours <= 12:
                 raise NotMoment
             hours = hours % 12 + (12 if half == "p" else 0)
-        if hours > 23 or minutes > 59 or seconds > 59:
+        if hours > 23 or minutes > 59 or seconds > 59 or self.seconds is not None:
             raise NotMoment
-        self._set_time(hours * 3600 + minutes * 60 + seconds)
-
-    def _set_time(self, seconds: int) -> None:
-        if self.seconds is not None:
-            raise NotMoment
-        self.seconds, self.fraction_ms = seconds, 0
+        self.seconds, self.fraction_ms = hours * 3600 + minutes * 60 + seconds, 0
 
     def result_ms(self) -> int:
         now = self.now
@@ -215,16 +204,6 @@ class _Reader:
         return int((moment - FIRST).total_seconds()) * 1000 + self.fraction_ms
 
 
-_OPTIONS = OptionTable(
-    "uR",
-    "drs3",
-    {
-        "date": "d", "reference": "r", "set": "s", "utc": "u", "universal": "u", "rfc-email": "R", "iso-8601": "I",
-        "rfc-3339": "3", "file": "f", "debug": "", "resolution": "",
-    },
-    optional="I",
-    others="f",
-)  # fmt: skip
 _USUAL = "%a %b %e %H:%M:%S %Z %Y"
 _FORMS = {
     "date": "%F", "hours": "%FT%H%:z", "minutes": "%FT%H:%M%:z", "seconds": "%FT%T%:z", "ns": "%FT%T,%N%:z",
@@ -233,12 +212,20 @@ _COMPOSED = {
     "F": "%Y-%m-%d", "D": "%m/%d/%y", "x": "%m/%d/%y", "T": "%H:%M:%S", "X": "%H:%M:%S", "R": "%H:%M",
     "r": "%I:%M:%S %p", "c": "%a %b %e %H:%M:%S %Y",
 }  # fmt: skip
+_WIDTHS = {
+    **dict.fromkeys("CyHIMSUVWdgm", (2, "0")), **dict.fromkeys("GY", (4, "0")), **dict.fromkeys("qsuw", (1, "0")),
+    "j": (3, "0"), **dict.fromkeys("ekl", (2, " ")),
+}  # fmt: skip
+"""The usual width of each number, and the character that fills it up."""
 _FIELD = lazy_regex(r"%(?P<flags>[-_0^#+]*)(?P<width>\d{0,3})(?P<colons>:{0,3})[EO]?(?P<letter>[A-Za-z%])")
 
 
-def date(call: Call) -> int:
+@Program(
+    "date",
+    "u/utc/universal R/rfc-email d=/date r=/reference s=/set 3=/rfc-3339 I?/iso-8601 f!/file /debug /resolution",
+)
+def _date(call: Call, options: ProgramOptions) -> int:
     """Print a moment."""
-    options = ProgramOptions(call, _OPTIONS)
     forms = [operand[1:] for operand in options.operands if operand.startswith("+")]
     forms += _forms_of_options(options)
     if len(options.operands) > 1:
@@ -252,11 +239,12 @@ def date(call: Call) -> int:
         path = options.values["r"]
         if not call.process.files.exists(call.process.key(path)):  # its time is not kept: the present one (decided)
             return call.fail(f"date: {path}: No such file or directory")
-    if "d" in options or "s" in options:
+    described = options.values.get("d", options.values.get("s"))
+    if described is not None:
         try:
-            clock_ms = read_moment(options.values.get("d", options.values.get("s", "")), clock_ms)
+            clock_ms = read_moment(described, clock_ms)
         except NotMoment:
-            return call.fail(f"date: invalid date '{options.values.get('d', options.values.get('s', ''))}'")
+            return call.fail(f"date: invalid date '{described}'")
     elif options.operands and not forms:
         return call.fail(f"date: invalid date '{options.operands[0]}'")
     status = call.fail("date: cannot set date: Operation not permitted") if "s" in options else 0
@@ -282,7 +270,6 @@ def _forms_of_options(options: ProgramOptions) -> list[str]:
 
 def formatted(clock_ms: int, form: str) -> str:
     """Return a moment in a format of ``date``."""
-    values = _values(clock_ms)
 
     def one(found: re.Match[str]) -> str:
         flags, width, letter = found["flags"], int(found["width"] or 0), found["letter"]
@@ -291,13 +278,14 @@ def formatted(clock_ms: int, form: str) -> str:
             return _cased(text, flags).rjust(width)
         if letter == "z":
             return ("+0000", "+00:00", "+00:00:00", "+00")[len(found["colons"])]
-        if letter not in values or found["colons"]:
+        value = _value(clock_ms, letter)
+        if value is None or found["colons"]:
             return found[0]
-        value, usual, pad = values[letter]
         if letter == "N":
             return f"{value:09}"[: width or 9]
         if isinstance(value, str):
             return _cased(value, flags).rjust(width, "0" if flags.endswith("0") else " ")
+        usual, pad = _WIDTHS[letter]
         for flag in flags:
             pad = {"-": "", "_": " ", "0": "0"}.get(flag, pad)
         return str(value).rjust(width or usual, pad) if pad else str(value)
@@ -311,34 +299,21 @@ def _cased(text: str, flags: str) -> str:
     return text if "#" not in flags else text.lower() if text in ("AM", "PM", "UTC") else text.upper()
 
 
-def _values(clock_ms: int) -> dict[str, tuple[int | str, int, str]]:
-    """Return the value of each letter with its usual width, and the character that fills it up."""
+def _value(clock_ms: int, letter: str) -> int | str | None:
+    """Return the value of a letter, or None if it means nothing. Names are those of the C locale on every machine."""
     seconds, fraction_ms = divmod(clock_ms, 1000)
     try:
         moment = datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):
         moment = FIRST
-    weekday, hour = moment.weekday(), moment.hour % 12 or 12
-    month = MONTHS[moment.month - 1].capitalize()
-    day_name = WEEKDAYS[weekday].capitalize()
-    year, week, iso_day = moment.isocalendar()
-    day_of_year = moment.timetuple().tm_yday
-    numbers = {
-        "Y": (moment.year, 4), "y": (moment.year % 100, 2), "C": (moment.year // 100, 2), "m": (moment.month, 2),
-        "d": (moment.day, 2), "j": (day_of_year, 3), "H": (moment.hour, 2), "I": (hour, 2), "M": (moment.minute, 2),
-        "S": (moment.second, 2), "s": (seconds, 1), "N": (fraction_ms * 1_000_000, 9), "u": (iso_day, 1),
-        "w": (iso_day % 7, 1), "V": (week, 2), "G": (year, 4), "g": (year % 100, 2),
-        "U": ((day_of_year + 6 - iso_day % 7) // 7, 2), "W": ((day_of_year + 6 - weekday) // 7, 2),
-        "q": ((moment.month + 2) // 3, 1),
-    }  # fmt: skip
+    if letter in "YymdjHIMSuwVGUW":
+        return int(moment.strftime(f"%{letter}"))
+    month, day_name = MONTHS[moment.month - 1].capitalize(), WEEKDAYS[moment.weekday()].capitalize()
     half = "AM" if moment.hour < 12 else "PM"
-    texts = {
+    others: dict[str, int | str] = {
+        "C": moment.year // 100, "e": moment.day, "k": moment.hour, "l": moment.hour % 12 or 12,
+        "s": seconds, "N": fraction_ms * 1_000_000, "g": moment.isocalendar().year % 100, "q": (moment.month + 2) // 3,
         "%": "%", "n": "\n", "t": "\t", "p": half, "P": half.lower(),
         "a": day_name[:3], "A": day_name, "b": month[:3], "h": month[:3], "B": month, "Z": "UTC",
     }  # fmt: skip
-    blanks = {"e": (moment.day, 2), "k": (moment.hour, 2), "l": (hour, 2)}
-    return (
-        {letter: (value, width, "0") for letter, (value, width) in numbers.items()}
-        | {letter: (value, width, " ") for letter, (value, width) in blanks.items()}
-        | {letter: (text, 0, " ") for letter, text in texts.items()}
-    )
+    return others.get(letter)

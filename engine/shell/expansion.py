@@ -20,10 +20,8 @@ from engine.shell.syntax import (
     Parameter,
     Part,
     Piece,
-    Quoting,
     Script,
     Substitution,
-    Tilde,
     Word,
 )
 from engine.shell.words import ArithmeticMistake, IllegalNumber, evaluate
@@ -61,29 +59,23 @@ _NEED_VALUE = ("", "length", "%", "%%", "#", "##")
 
 
 class _Fields:
-    """The fields of a word while its parts are added: texts, patterns, and which stay although they are empty."""
+    """The fields of a word while its parts are added, as patterns, and which stay although they are empty."""
 
     def __init__(self) -> None:
-        self.texts = [""]
         self.patterns = [""]
         self.kept: set[int] = set()
 
-    def add(self, text: str, pattern: str, *, keeps: bool) -> None:
-        self.texts[-1] += text
+    def add(self, pattern: str, *, keeps: bool) -> None:
         self.patterns[-1] += pattern
         if keeps:
-            self.kept.add(len(self.texts) - 1)
-
-    def end_field(self) -> None:
-        self.texts.append("")
-        self.patterns.append("")
+            self.kept.add(len(self.patterns) - 1)
 
     def add_split(self, text: str, ifs: str, *, bare: bool) -> None:
         """Add text that is split at the characters of IFS; ``bare`` if backslashes in it were written unquoted."""
         for index, (field, keeps) in enumerate(split(text, ifs)):
             if index:
-                self.end_field()
-            self.add(field, field if bare else field.replace("\\", "\\\\"), keeps=keeps)
+                self.patterns.append("")
+            self.add(field if bare else field.replace("\\", "\\\\"), keeps=keeps)
 
 
 def split(text: str, ifs: str) -> list[tuple[str, bool]]:
@@ -97,20 +89,19 @@ def split(text: str, ifs: str) -> list[tuple[str, bool]]:
         return [(field, False) for field in _BLANKS.split(text)]
     fields: list[tuple[str, bool]] = []
     begin = 0
-    for found in _delimiter(ifs).finditer(text):
-        visible = found["sign"] is not None
-        fields.append((text[begin : found.start()], visible))
+    for found in delimiter(ifs).finditer(text):
+        fields.append((text[begin : found.start()], bool(found[0].strip(" \t\n"))))
         begin = found.end()
     return [*fields, (text[begin:], False)]
 
 
 @lru_cache(maxsize=64)
-def _delimiter(ifs: str) -> re.Pattern[str]:
+def delimiter(ifs: str) -> re.Pattern[str]:
     """Return the expression of a delimiter: blanks of IFS around at most one other character of it."""
     blanks = "".join(re.escape(sign) for sign in ifs if sign in " \t\n")
     others = "".join(re.escape(sign) for sign in ifs if sign not in " \t\n")
     around = f"[{blanks}]*" if blanks else ""
-    sign = f"{around}(?P<sign>[{others}]){around}" if others else r"(?P<sign>(?!))"
+    sign = f"{around}[{others}]{around}" if others else r"(?!)"
     return re.compile(f"{sign}|[{blanks}]+" if blanks else sign)
 
 
@@ -141,14 +132,9 @@ class Expander(ABC):
 
     def pattern(self, word: Word) -> str:
         """Return a word as a pattern, in which what is quoted means itself."""
-        found = []
-        for part in word.parts:
-            text = self._text_of(part)
-            bare = not isinstance(part, Piece) and not getattr(part, "quoted", False)
-            if isinstance(part, Piece):
-                bare = part.quoting is Quoting.BARE
-            found.append(text if bare else patterns.escaped(text))
-        return "".join(found)
+        return "".join(
+            patterns.escaped(self._text_of(part)) if part.quoted else self._text_of(part) for part in word.parts
+        )
 
     def fields(self, word: Word) -> list[str]:
         """Return the fields of a word: everything replaced, split, and wildcards expanded."""
@@ -168,10 +154,11 @@ class Expander(ABC):
 
     def _finished(self, found: _Fields) -> list[str]:
         run = self.process.run
-        run.step(len(found.texts) >> 2)
-        run.check_length(max(map(len, found.texts)))
+        run.step(len(found.patterns) >> 2)
+        texts = [patterns.unescaped(pattern) for pattern in found.patterns]
+        run.check_length(max(map(len, texts)))
         ready: list[str] = []
-        for index, (text, pattern) in enumerate(zip(found.texts, found.patterns, strict=True)):
+        for index, (text, pattern) in enumerate(zip(texts, found.patterns, strict=True)):
             wild = "noglob" not in self.process.options and ("*" in pattern or "?" in pattern or "[" in pattern)
             if wild and (paths := matching_paths(self.process, pattern)):
                 ready += paths
@@ -182,12 +169,12 @@ class Expander(ABC):
     def _add(self, found: _Fields, part: Part, *, splits: bool) -> None:
         """Add a part of a word to its fields; ``splits`` if bare text is split as well, as in ``${x:-a b}``."""
         if isinstance(part, Piece):
-            if part.quoting is Quoting.LITERAL:
-                found.add(part.text, patterns.escaped(part.text), keeps=True)
+            if part.quoted:
+                found.add(patterns.escaped(part.text), keeps=True)
             elif splits:
                 found.add_split(part.text, self._separators(), bare=True)
             else:
-                found.add(part.text, part.text, keeps=False)
+                found.add(part.text, keeps=False)
             return
         if isinstance(part, Parameter):
             if part.name in _ALL and not part.operator:
@@ -197,27 +184,25 @@ class Expander(ABC):
                 for inner in word.parts:
                     self._add(found, inner, splits=not part.quoted)
                 if part.quoted:
-                    found.kept.add(len(found.texts) - 1)
+                    found.kept.add(len(found.patterns) - 1)
                 return
         text = self._text_of(part)
-        if isinstance(part, Tilde) or part.quoted:
-            found.add(text, patterns.escaped(text), keeps=True)
+        if part.quoted:
+            found.add(patterns.escaped(text), keeps=True)
         else:
             self.process.run.check_length(len(text))
             found.add_split(text, self._separators(), bare=False)
 
     def _add_arguments(self, found: _Fields, part: Parameter) -> None:
         """Add ``$@`` or ``$*``: quoted, the first keeps the arguments apart and the second joins them."""
-        arguments = self.process.arguments
         if part.quoted and part.name == "*":
-            text = self._joined()
-            found.add(text, patterns.escaped(text), keeps=True)
+            found.add(patterns.escaped(self._joined()), keeps=True)
             return
-        for index, argument in enumerate(arguments):
+        for index, argument in enumerate(self.process.arguments):
             if index:
-                found.end_field()
+                found.patterns.append("")
             if part.quoted:
-                found.add(argument, patterns.escaped(argument), keeps=True)
+                found.add(patterns.escaped(argument), keeps=True)
             else:
                 found.add_split(argument, self._separators(), bare=False)
 
@@ -237,9 +222,7 @@ class Expander(ABC):
                 return self._parameter(part)
             case Substitution():
                 return self.substitute(part.script)
-            case Arithmetic():
-                return self._arithmetic(part)
-        return self.process.env.get("HOME", "~")
+        return self._arithmetic(part)
 
     def _arithmetic(self, part: Arithmetic) -> str:
         process = self.process

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from functools import partial
 
 from engine.base.values import lazy_regex
-from engine.shell.call import Builtin, Call, NotSimulated, OptionTable, ProgramOptions, copy_into
-from engine.shell.date import date
+from engine.shell.call import (
+    PROGRAMS,
+    SHELL_BUILTINS,
+    Call,
+    NotSimulated,
+    Program,
+    ProgramOptions,
+    command,
+    copy_into,
+    succeed,
+)
 from engine.shell.syntax import SHELL_OPTIONS
-from engine.shell.test_and_expr import expr
+
+_program = partial(command, PROGRAMS)
+
+PROGRAMS |= {"true": succeed, "false": lambda _: 1}
 
 
-def _for_each(
-    table: OptionTable, one: Callable[[Call, ProgramOptions, str], None], lacks: str = "missing operand"
-) -> Builtin:
-    """Return a command that runs ``one`` for each operand; the exit code is that of the last operand that failed."""
-
-    def run(call: Call) -> int:
-        options = ProgramOptions(call, table)
-        if not options.operands and "f" not in options:
-            return call.misuse(lacks)
-        for path in options.operands:
-            one(call, options, path)
-        return call.status
-
-    return run
-
-
+@command(SHELL_BUILTINS, "cd")
 def _cd(call: Call) -> int:
     process = call.process
     args = [argument for argument in call.args if argument not in ("-L", "-P", "--")]
@@ -42,97 +39,87 @@ def _cd(call: Call) -> int:
     return call.complain(f"can't cd to {path}", 2)
 
 
-_CP = OptionTable(
-    "rRapfvLHPdnTxu",
-    "t",
-    {
-        "recursive": "r", "archive": "a", "force": "f", "verbose": "v", "dereference": "L", "no-dereference": "P",
-        "no-clobber": "n", "target-directory": "t", "preserve": "6", "update": "6", "no-target-directory": "T",
-        "one-file-system": "x", "interactive": "i", "backup": "b", "link": "l", "symbolic-link": "s",
-    },
-    optional="6",
-    others="bilsSZ",
-)  # fmt: skip
-
-
-def _cp(call: Call) -> int:
-    options = ProgramOptions(call, _CP)
+@Program(
+    "cp mv",
+    "r/recursive R a/archive p f/force v/verbose L/dereference H P/no-dereference d n/no-clobber "
+    "T/no-target-directory x/one-file-system u t=/target-directory 6?/preserve/update b!/backup i!/interactive l!/link "
+    "s!/symbolic-link S! Z!",
+)
+def _cp(call: Call, options: ProgramOptions) -> int:
     files, paths = call.process.files, options.operands
     if "t" in options:
         paths = [*paths, options.values["t"]]
     if len(paths) < 2:
         return call.misuse(f"missing destination file operand after '{paths[0]}'" if paths else "missing file operand")
     *sources, target = paths
-    key, code = call.process.key(target), 0
+    key = call.process.key(target)
     if len(sources) > 1 and not files.is_dir(key):
         return call.fail(f"{call.name}: target '{target}' is not a directory")
     if not call.process.holds(key):
         return call.fail(f"{call.name}: cannot create '{target}': No such file or directory")
     for source in sources:
         if call.name == "cp" and not {"r", "R", "a"} & options.values.keys() and files.is_dir(call.process.key(source)):
-            code = call.fail(f"cp: -r not specified; omitting directory '{source}'")
+            call.fail(f"cp: -r not specified; omitting directory '{source}'")
         elif not copy_into(call, source, key, move=call.name == "mv"):
-            code = call.fail(f"{call.name}: cannot stat '{source}': No such file or directory")
-    return code
+            call.fail(f"{call.name}: cannot stat '{source}': No such file or directory")
+    return call.status
 
 
-_RM = OptionTable(
-    "rRfvd",
-    words={"recursive": "r", "force": "f", "verbose": "v", "dir": "d", "interactive": "i", "one-file-system": "v"},
-    others="iI",
-)
+@Program("rm", "r/recursive R f/force v/verbose/one-file-system d/dir i!/interactive I!")
+def _rm(call: Call, options: ProgramOptions) -> int:
+    if not options.operands and "f" not in options:
+        return call.misuse("missing operand")
+    for path, key in call.keys(options.operands):
+        files = call.process.files
+        if files.is_dir(key) and "d" in options and not files.listdir(key):
+            files.delete(key)
+        elif files.is_dir(key) and not {"r", "R"} & options.values.keys():
+            call.fail(f"rm: cannot remove '{path}': Is a directory")
+        elif not files.delete(key) and "f" not in options and not call.process.run.after_unknown:
+            call.fail(f"rm: cannot remove '{path}': No such file or directory")
+    return call.status
 
 
-def _rm(call: Call, options: ProgramOptions, path: str) -> None:
-    files, key = call.process.files, call.process.key(path)
-    if files.is_dir(key) and "d" in options and not files.listdir(key):
-        files.delete(key)
-    elif files.is_dir(key) and not {"r", "R"} & options.values.keys():
-        call.fail(f"rm: cannot remove '{path}': Is a directory")
-    elif not files.delete(key) and "f" not in options and not call.process.after_unknown:
-        call.fail(f"rm: cannot remove '{path}': No such file or directory")
+@Program("mkdir", "p/parents v/verbose m=/mode Z!", least=1)
+def _mkdir(call: Call, options: ProgramOptions) -> int:
+    for path, key in call.keys(options.operands):
+        if "p" not in options and call.process.files.exists(key):
+            call.fail(f"mkdir: cannot create directory '{path}': File exists")
+        elif "p" not in options and not call.process.holds(key):
+            call.fail(f"mkdir: cannot create directory '{path}': No such file or directory")
+        elif not call.process.make_directory(key):
+            call.fail(f"mkdir: cannot create directory '{path}': Not a directory")
+    return call.status
 
 
-_MKDIR = OptionTable("pv", "m", {"parents": "p", "verbose": "v", "mode": "m"}, others="Z")
+@Program("rmdir", "v/verbose p!/parents", least=1)
+def _rmdir(call: Call, options: ProgramOptions) -> int:
+    for path, key in call.keys(options.operands):
+        if not call.process.files.is_dir(key):
+            call.fail(f"rmdir: failed to remove '{path}': No such file or directory")
+        elif call.process.files.listdir(key):
+            call.fail(f"rmdir: failed to remove '{path}': Directory not empty")
+        else:
+            call.process.files.delete(key)
+    return call.status
 
 
-def _mkdir(call: Call, options: ProgramOptions, path: str) -> None:
-    process, key = call.process, call.process.key(path)
-    if "p" not in options and process.files.exists(key):
-        call.fail(f"mkdir: cannot create directory '{path}': File exists")
-    elif "p" not in options and not process.holds(key):
-        call.fail(f"mkdir: cannot create directory '{path}': No such file or directory")
-    elif not process.make_directory(key):
-        call.fail(f"mkdir: cannot create directory '{path}': Not a directory")
-
-
-_RMDIR = OptionTable("v", words={"parents": "p", "verbose": "v"}, others="p")
-
-
-def _rmdir(call: Call, _: ProgramOptions, path: str) -> None:
-    files, key = call.process.files, call.process.key(path)
-    if not files.is_dir(key):
-        call.fail(f"rmdir: failed to remove '{path}': No such file or directory")
-    elif files.listdir(key):
-        call.fail(f"rmdir: failed to remove '{path}': Directory not empty")
-    else:
-        files.delete(key)
-
-
-_TOUCH = OptionTable("acmf", "drt", {"no-create": "c", "date": "d", "reference": "r"}, others="h")
-
-
-def _touch(call: Call, options: ProgramOptions, path: str) -> None:
-    files, key = call.process.files, call.process.key(path)
-    if "c" not in options and not call.process.holds(key):
-        call.fail(f"touch: cannot touch '{path}': No such file or directory")
-    elif "c" not in options and not files.is_dir(key):
-        files.append(key, "")
+@Program("touch", "a c/no-create m f d=/date r=/reference t= h!")
+def _touch(call: Call, options: ProgramOptions) -> int:
+    if not options.operands and "f" not in options:
+        return call.misuse("missing file operand")
+    for path, key in call.keys(options.operands if "c" not in options else []):
+        if not call.process.holds(key):
+            call.fail(f"touch: cannot touch '{path}': No such file or directory")
+        elif not call.process.files.is_dir(key):
+            call.process.files.append(key, "")
+    return call.status
 
 
 _MODE = lazy_regex(r"[0-7]{1,5}|[ugoa]*(?:[-+=][rwxXstugo]*)+(?:,[ugoa]*(?:[-+=][rwxXstugo]*)+)*")
 
 
+@_program("chmod")
 def _chmod(call: Call) -> int:
     """Check that the files exist: modes are not simulated (decided here), so all files can be executed."""
     given = [argument for argument in call.args if not re.fullmatch(r"-[Rcfv]+|--[a-z]+", argument)]
@@ -142,38 +129,32 @@ def _chmod(call: Call) -> int:
         return call.misuse(f"invalid mode: '{given[0][:80]}'")
     if len(given) < 2:
         return call.misuse(f"missing operand after '{given[0]}'")
-    process, code = call.process, 0
-    for path in given[1:]:
-        key = process.key(path)
-        if not process.files.exists(key) and process.must_know(key):
-            code = call.fail(f"chmod: cannot access '{path}': No such file or directory")
-    return code
+    for path, key in call.keys(given[1:]):
+        if not call.process.files.exists(key) and call.process.must_know(key):
+            call.fail(f"chmod: cannot access '{path}': No such file or directory")
+    return call.status
 
 
-_LS = OptionTable(
-    "1aAdpFrR",
-    words={"all": "a", "almost-all": "A", "directory": "d", "classify": "F", "reverse": "r", "recursive": "R"},
-    others="bBcCDfgGhHikIlLmnNoqQsStTuUvwxXZ",
+@Program(
+    "ls",
+    "1 a/all A/almost-all d/directory p F/classify r/reverse R/recursive b! B! c! C! D! f! g! G! h! H! i! k! I! "
+    "l! L! m! n! N! o! q! Q! s! S! t! T! u! U! v! w! x! X! Z!",
     usage=2,
 )
-
-
-def _ls(call: Call) -> int:
+def _ls(call: Call, options: ProgramOptions) -> int:
     """List names, one in a line, files before directories; with ``-R`` those in directories too."""
-    options = ProgramOptions(call, _LS)
-    files, code = call.process.files, 0
+    files = call.process.files
     plain: list[str] = []
     directories: list[str] = []
-    for path in options.operands or ["."]:
-        key = call.process.key(path)
+    for path, key in call.keys(options.operands or ["."]):
         if not files.exists(key):
-            code = call.fail(f"ls: cannot access '{path}': No such file or directory", 2)
+            call.fail(f"ls: cannot access '{path}': No such file or directory", 2)
         elif files.is_dir(key) and "d" not in options:
             directories.append(path)
         else:
             plain.append(path)
     _show(call, options, "", sorted(plain))
-    headed = "R" in options or len(plain) + len(directories) > 1 or code
+    headed = "R" in options or len(plain) + len(directories) > 1 or call.status
     pending = sorted(directories, reverse="r" not in options)  # the next one stands at the end
     first = not plain
     while pending:
@@ -189,7 +170,7 @@ def _ls(call: Call) -> int:
             inner = [f"{path.rstrip('/')}/{name}" for name in shown]
             inner = [each for each in inner if files.is_dir(call.process.key(each))]
             pending += inner if "r" in options else reversed(inner)
-    return code
+    return call.status
 
 
 def _show(call: Call, options: ProgramOptions, directory: str, names: list[str]) -> None:
@@ -198,31 +179,15 @@ def _show(call: Call, options: ProgramOptions, directory: str, names: list[str])
         call.say(name + "/" if marked else name)
 
 
+@_program("pwd")
 def _pwd(call: Call) -> int:
     call.say(call.process.root.native(call.process.cwd))
     return 0
 
 
-FILE_COMMANDS: dict[str, Builtin] = {
-    "cd": _cd,
-    "chmod": _chmod,
-    **dict.fromkeys(("cp", "mv"), _cp),
-    "ls": _ls,
-    "mkdir": _for_each(_MKDIR, _mkdir),
-    "pwd": _pwd,
-    "rm": _for_each(_RM, _rm),
-    "rmdir": _for_each(_RMDIR, _rmdir),
-    "touch": _for_each(_TOUCH, _touch, "missing file operand"),
-}
-
-
-_BASENAME = OptionTable("az", "s", {"multiple": "a", "suffix": "s", "zero": "z"}, stops=True, least=1)
-_DIRNAME = OptionTable("z", "", {"zero": "z"}, least=1)
-
-
-def basename(call: Call) -> int:
+@Program("basename", "a/multiple z/zero s=/suffix", stops=True, least=1)
+def _basename(call: Call, options: ProgramOptions) -> int:
     """Print the last part of paths, without a suffix."""
-    options = ProgramOptions(call, _BASENAME)
     names, suffix = options.operands, options.values.get("s", "")
     if "a" not in options and "s" not in options:
         if len(names) > 2:
@@ -234,36 +199,27 @@ def basename(call: Call) -> int:
     return 0
 
 
-def dirname(call: Call) -> int:
+@Program("dirname", "z/zero", least=1)
+def _dirname(call: Call, options: ProgramOptions) -> int:
     """Print paths without their last part."""
-    options = ProgramOptions(call, _DIRNAME)
     for path in options.operands:
         head = path.rstrip("/").rpartition("/")[0].rstrip("/")
         call.out.append((head or ("/" if path.startswith("/") else ".")) + options.end())
     return 0
 
 
-_ENV = OptionTable(
-    "i0v",
-    "uC",
-    {"ignore-environment": "i", "null": "0", "unset": "u", "chdir": "C", "debug": "v", "split-string": ""},
-    others="Sv",
-    usage=125,
-    stops=True,
-)
-_PRINTENV = OptionTable("0", "", {"null": "0"}, usage=2, stops=True)
 _ASSIGNMENT = lazy_regex(r"([^=]+)=(.*)", re.DOTALL)
 
 
-def env(call: Call) -> int:
+@Program("env", "i/ignore-environment 0/null v u=/unset C=/chdir S! /debug /split-string", usage=125, stops=True)
+def _env(call: Call, options: ProgramOptions) -> int:
     """Print the exported variables, or run a command with some more of them."""
     process = call.process
-    options = ProgramOptions(call, _ENV)
     args = options.operands
     empties = "i" in options
     if args[:1] == ["-"]:
         args, empties = args[1:], True
-    shown = {name: text for name, text in process.env.items() if name in process.exported and not empties}
+    shown = {} if empties else process.exported_variables()
     for letter, name in options.all:
         if letter == "u":
             shown.pop(name, None)
@@ -285,11 +241,10 @@ def env(call: Call) -> int:
         process.env, process.exported, process.cwd = before
 
 
-def printenv(call: Call) -> int:
+@Program("printenv", "0/null", usage=2, stops=True)
+def _printenv(call: Call, options: ProgramOptions) -> int:
     """Print the values of exported variables: 1 if one is not set."""
-    process = call.process
-    options = ProgramOptions(call, _PRINTENV)
-    exported = {name: text for name, text in process.env.items() if name in process.exported}
+    exported = call.process.exported_variables()
     if not options.operands:
         _show_variables(call, exported, options)
         return 0
@@ -305,7 +260,6 @@ def _show_variables(call: Call, variables: dict[str, str], options: ProgramOptio
 
 
 _SLEEP = lazy_regex(r"(?P<number>\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?P<unit>[smhd]?)", re.ASCII)
-_SLEEP_OPTIONS = OptionTable(least=1)
 _UNIT_MS = {"": 1_000, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LONGEST_MS = 3_650 * 86_400_000
 
@@ -323,18 +277,19 @@ def slept_ms(arguments: list[str]) -> int | None:
     return min(total, _LONGEST_MS)
 
 
-def sleep(call: Call) -> int:
+@Program("sleep", least=1)
+def _sleep(call: Call, options: ProgramOptions) -> int:
     """Let the simulated time of the process pass."""
-    times = ProgramOptions(call, _SLEEP_OPTIONS).operands
-    total = slept_ms(times)
+    total = slept_ms(options.operands)
     if total is None:
-        wrong = next(argument for argument in times if slept_ms([argument]) is None)
+        wrong = next(argument for argument in options.operands if slept_ms([argument]) is None)
         return call.misuse(f"invalid time interval '{wrong[:80]}'")
     run = call.process.run
     run.clock_ms = min(run.clock_ms + total, run.start_ms + _LONGEST_MS)
     return 0
 
 
+@_program("hostname")
 def _hostname(call: Call) -> int:
     """Print the id of the node, which stands for the name of its machine (decided here)."""
     if call.args:
@@ -343,6 +298,7 @@ def _hostname(call: Call) -> int:
     return 0
 
 
+@_program("which")
 def _which(call: Call) -> int:
     """Print the path of programs: every program exists."""
     for name in call.args:
@@ -350,6 +306,7 @@ def _which(call: Call) -> int:
     return int(not call.args)
 
 
+@_program("bash", "dash", "sh")
 def _shell(call: Call) -> int:
     """Run a script in a new shell: from ``-c``, from a file whose text is known, or from standard input."""
     process, args = call.process, list(call.args)
@@ -381,27 +338,8 @@ def _shell(call: Call) -> int:
     return process.runner.run_child(call.stdin.read(), call.name, args, bash=bash, options=options)
 
 
-_UNAME = OptionTable("snmo", others="arvpi")
-
-
-def _uname(call: Call) -> int:
-    options = ProgramOptions(call, _UNAME)
+@Program("uname", "s n m o a! r! v! p! i!")
+def _uname(call: Call, options: ProgramOptions) -> int:
     known = {"s": "Linux", "n": call.process.env.get("AZ_BATCH_NODE_ID", "localhost"), "m": "x86_64", "o": "GNU/Linux"}
     call.say(" ".join(known[letter] for letter in "snmo" if letter in options) or "Linux")
     return 0
-
-
-PROGRAM_COMMANDS: dict[str, Builtin] = {
-    "basename": basename,
-    **dict.fromkeys(("bash", "dash", "sh"), _shell),
-    "date": date,
-    "dirname": dirname,
-    "env": env,
-    "expr": expr,
-    "false": lambda _: 1,
-    "hostname": _hostname,
-    "printenv": printenv,
-    "sleep": sleep,
-    "uname": _uname,
-    "which": _which,
-}

@@ -6,6 +6,7 @@ a downloaded blob without text: they read as empty but take their space (VM-4).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -31,6 +32,18 @@ class FileTimes(NamedTuple):
     modified_ms: int
 
 
+class _File(NamedTuple):
+    """A file. One of which only the size is known has an empty text."""
+
+    text: str
+    size: int  # in bytes, of a text as UTF-8
+    times: FileTimes
+
+    @property
+    def has_text(self) -> bool:
+        return bool(self.text) or not self.size
+
+
 class NodeFiles:
     """The file system of a node. A directory exists once it, or something in it, has been created.
 
@@ -38,27 +51,20 @@ class NodeFiles:
     the moment at which files are written.
     """
 
-    __slots__ = ("_directories", "_read_only", "_sizes", "_texts", "_times", "now_ms", "used_bytes")
+    __slots__ = ("_directories", "_files", "_read_only", "now_ms", "used_bytes")
 
     def __init__(self) -> None:
         self.now_ms = 0
-        self._texts: dict[str, str] = {}
-        self._sizes: dict[str, int] = {}  # of files without a known text
-        self._times: dict[str, FileTimes] = {}
+        self._files: dict[str, _File] = {}  # the last one written at the end
         self.used_bytes = 0  # of all files
         self._directories: dict[str, None] = dict.fromkeys(TOP_DIRECTORIES)
         self._read_only: tuple[str, ...] = ()
 
     def copy(self) -> NodeFiles:
         """Return an independent copy."""
-        twin = NodeFiles.__new__(NodeFiles)
-        twin._texts = self._texts.copy()
-        twin._sizes = self._sizes.copy()
-        twin._times = self._times.copy()
-        twin.now_ms = self.now_ms
-        twin.used_bytes = self.used_bytes
-        twin._directories = self._directories.copy()
-        twin._read_only = ()
+        twin = NodeFiles()
+        twin.now_ms, twin.used_bytes = self.now_ms, self.used_bytes
+        twin._files, twin._directories = self._files.copy(), self._directories.copy()
         return twin
 
     @contextmanager
@@ -76,7 +82,8 @@ class NodeFiles:
 
     def read(self, key: str) -> str | None:
         """Return the text of a file, or None if there is none."""
-        return self._texts.get(key)
+        file = self._files.get(key)
+        return None if file is None else file.text
 
     def newest_text(self, names: Sequence[str]) -> tuple[str, str] | None:
         """Return key and text of the file of these names that was created last and is not empty; None without any.
@@ -84,44 +91,39 @@ class NodeFiles:
         Only the newest files are searched.
         """
         endings = tuple(f"/{name}" for name in names)
-        newest = islice(reversed(self._texts.items()), _SEARCHED)
-        return next(((key, text) for key, text in newest if text and key.endswith(endings)), None)
+        newest = islice(reversed(self._files.items()), _SEARCHED)
+        return next(((key, file.text) for key, file in newest if file.text and key.endswith(endings)), None)
 
     def has_text(self, key: str) -> bool:
         """Return whether there is a file whose text is known."""
-        return key in self._texts and key not in self._sizes
+        return key in self._files and self._files[key].has_text
 
     def write(self, key: str, text: str) -> None:
         """Create or replace a file and create its parent directories."""
-        self._check(key)
-        known = self._times.get(key)
-        self._remove(key)
-        self._make_directories(parent(key))
-        self._texts[key] = text
-        now_ms = self.now_ms
-        self._times[key] = FileTimes(now_ms if known is None else known.created_ms, now_ms)
-        self.used_bytes += _length(text)
+        self._put(key, text, _length(text))
 
     def put(self, key: str, size: int) -> None:
         """Create or replace a file of known size and unknown text, and create its parent directories."""
-        self.write(key, "")
-        if size:
-            self._sizes[key] = size
-            self.used_bytes += size
+        self._put(key, "", size)
+
+    def _put(self, key: str, text: str, size: int) -> None:
+        self._check(key)
+        old, now_ms = self._files.pop(key, None), self.now_ms
+        self._make_directories(parent(key))
+        self._files[key] = _File(text, size, FileTimes(now_ms if old is None else old.times.created_ms, now_ms))
+        self.used_bytes += size - (0 if old is None else old.size)
 
     def copy_file(self, source: str, target: str) -> None:
         """Copy a file, which must exist."""
-        if source in self._sizes:
-            self.put(target, self._sizes[source])
-        else:
-            self.write(target, self._texts[source])
+        self._put(target, self._files[source].text, self._files[source].size)
 
     def append(self, key: str, text: str) -> None:
         """Append text to a file; create it if necessary."""
-        if key not in self._sizes:
-            self.write(key, self._texts.get(key, "") + text)
-        elif text:
-            self.put(key, self._sizes[key] + _length(text))
+        file = self._files.get(key)
+        if file is None:
+            self.write(key, text)
+        elif text or file.has_text:
+            self._put(key, file.text + text if file.has_text else "", file.size + _length(text))
 
     def delete(self, key: str) -> bool:
         """Delete a file, or a directory with its content; return False if there was neither."""
@@ -132,7 +134,7 @@ class NodeFiles:
         if key not in self._directories:
             return False
         below = key + "/"
-        for inner in [name for name in self._texts if name.startswith(below)]:
+        for inner in [name for name in self._files if name.startswith(below)]:
             self._remove(inner)
         for inner in [name for name in self._directories if name.startswith(below)]:
             del self._directories[inner]
@@ -141,13 +143,9 @@ class NodeFiles:
 
     def _remove(self, key: str) -> bool:
         """Remove a file but not its parent directories; return False if there is none."""
-        if key not in self._texts:
-            return False
-        self.used_bytes -= self.size(key)
-        self._sizes.pop(key, None)
-        self._times.pop(key, None)
-        del self._texts[key]
-        return True
+        file = self._files.pop(key, None)
+        self.used_bytes -= 0 if file is None else file.size
+        return file is not None
 
     def mkdir(self, key: str) -> None:
         """Create a directory and its parents."""
@@ -156,7 +154,7 @@ class NodeFiles:
 
     def exists(self, key: str) -> bool:
         """Return whether there is a file or directory."""
-        return key in self._texts or self.is_dir(key)
+        return key in self._files or self.is_dir(key)
 
     def is_dir(self, key: str) -> bool:
         """Return whether there is a directory; the root always exists."""
@@ -173,35 +171,37 @@ class NodeFiles:
             return False
         above = parent(key)
         while above and above not in self._directories:
-            if above in self._texts:
+            if above in self._files:
                 return False
             above = parent(above)
         return True
 
     def listdir(self, key: str) -> list[str]:
         """Return the names in a directory, sorted."""
-        below = f"{key.rstrip('/')}/" if key else ""
-        inside = [
-            name[len(below) :] for kept in (self._texts, self._directories) for name in kept if _is_below(name, below)
-        ]
-        return sorted({name.partition("/")[0] for name in inside})
+        begin = len(key.rstrip("/")) + 1 if key else 0
+        return sorted({name[begin:].partition("/")[0] for name in self._below(key)})
 
     def walk(self, key: str = "") -> list[str]:
         """Return the keys of everything below a directory, sorted; from the root only what the file API sees."""
+        return sorted(self._below(key))
+
+    def _below(self, key: str) -> list[str]:
         below = f"{key.rstrip('/')}/" if key else ""
-        return sorted(name for kept in (self._texts, self._directories) for name in kept if _is_below(name, below))
+        return [name for kept in (self._files, self._directories) for name in kept if _is_below(name, below)]
 
     def all_files(self) -> list[str]:
         """Return the keys of all files, sorted, those outside the root included."""
-        return sorted(self._texts)
+        return sorted(self._files)
 
     def size(self, key: str) -> int:
         """Return the size of a file in bytes, with text as UTF-8; 0 if there is none."""
-        return self._sizes.get(key) or _length(self._texts.get(key, ""))
+        file = self._files.get(key)
+        return 0 if file is None else file.size
 
     def times(self, key: str) -> FileTimes | None:
         """Return when a file was created and last written; None if there is none."""
-        return self._times.get(key)
+        file = self._files.get(key)
+        return None if file is None else file.times
 
     def _make_directories(self, key: str) -> None:
         while key and key not in self._directories:
@@ -241,7 +241,11 @@ class Job(NamedTuple):
 
 
 class Run:
-    """The state that all shells of one command line share: the bounds and the simulated clock."""
+    """The state that all shells of one command line share: the bounds and the simulated clock.
+
+    The files that an unknown program has written are not known, so ``after_unknown`` a missing file or directory is
+    assumed to exist.
+    """
 
     __slots__ = ("after_unknown", "clock_ms", "jobs", "level", "start_ms", "steps_left", "written_left")
 
@@ -293,8 +297,8 @@ class Run:
         if length > OUTPUT_LIMIT:
             raise BoundReached(f"stopped at a word of more than {OUTPUT_LIMIT:,} characters")
 
-    def enter(self) -> None:
-        """Count one more level of commands inside each other.
+    def __enter__(self) -> None:
+        """Count one more level of commands inside each other, up to the end of the ``with`` block.
 
         Raises:
             BoundReached: There are too many.
@@ -302,6 +306,9 @@ class Run:
         self.level += 1
         if self.level > LEVEL_LIMIT:
             raise BoundReached(f"stopped at more than {LEVEL_LIMIT} commands inside each other")
+
+    def __exit__(self, *_: object) -> None:
+        self.level -= 1
 
 
 class Stream:
@@ -314,12 +321,12 @@ class Stream:
         self.parts: list[str] = []
 
     def append(self, text: str) -> None:
-        """Write a text."""
+        """Write text."""
         self.run.write(len(text))
         self.parts.append(text)
 
     def flush(self) -> None:
-        """Bring what has been written to its place."""
+        """Write buffered text to its destination."""
 
     @property
     def text(self) -> str:
@@ -328,16 +335,16 @@ class Stream:
 
 
 class NullStream(Stream):
-    """A stream that forgets what is written: the null device, or a closed stream."""
+    """A stream that discards what is written: the null device, or a closed stream."""
 
     __slots__ = ()
 
     def append(self, text: str) -> None:
-        """Forget a text."""
+        """Discard the text."""
 
 
 class FileStream(Stream):
-    """A stream into a file of the node: to its end, or from its begin, over what others write there."""
+    """A stream that writes to a file of the node: at its end, or from its start over what others write there."""
 
     __slots__ = ("appends", "at", "files", "key")
 
@@ -349,7 +356,7 @@ class FileStream(Stream):
         self.at = 0  # in characters
 
     def flush(self) -> None:
-        """Write to the file what has been written to the stream since the last time."""
+        """Write the text since the last flush to the file."""
         if not self.parts:
             return
         text = "".join(self.parts)
@@ -366,7 +373,7 @@ class FileStream(Stream):
 
 
 class InputStream:
-    """Text that commands read, from where the last one has stopped."""
+    """Text that commands read; each continues where the last one stopped."""
 
     __slots__ = ("at", "regular", "text")
 
@@ -376,7 +383,7 @@ class InputStream:
         self.at = 0
 
     def read(self) -> str:
-        """Return all the rest."""
+        """Return the rest of the text."""
         text = self.text[self.at :] if self.at else self.text
         self.at = len(self.text)
         return text
@@ -386,3 +393,13 @@ class InputStream:
         end = self.text.find("\n", self.at) + 1 or len(self.text)
         line, self.at = self.text[self.at : end], end
         return line
+
+
+def lines_of(text: str, end: str = "\n") -> list[str]:
+    """Return the lines of a text without their ends; a last one may have none."""
+    return text.removesuffix(end).split(end) if text else []
+
+
+def with_ends(text: str) -> list[str]:
+    """Return the lines of a text with their ends, which are line feeds only."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)

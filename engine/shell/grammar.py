@@ -43,10 +43,10 @@ _EXPECTED = {"THEN": "then", "FI": "fi", "DO": "do", "DONE": "done", "ESAC": "es
 
 
 class _Tokens(LarkLexer):
-    """Tokens that have been made already."""
+    """A lexer that passes on existing tokens."""
 
     def __init__(self, _: object) -> None:
-        """Need nothing of the grammar's terminals."""
+        """Ignore the configuration of the lexer: the tokens exist already."""
 
     def lex(self, data: list[Token]) -> Iterator[LarkToken]:  # type: ignore[override]  # lark wraps such a lexer
         for token in data:
@@ -56,7 +56,7 @@ class _Tokens(LarkLexer):
 
 
 class _Builder(Transformer[LarkToken, Any]):
-    """The syntax tree of a script, from the inside out."""
+    """Builds the syntax tree of a script bottom-up."""
 
     def script(self, children: list[Any]) -> Script:
         return children[0] if children else ()

@@ -10,13 +10,23 @@ after the other, and so does what runs in the background; only its sleeping coun
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import OsFamily
 from engine.base.values import lazy_regex
-from engine.shell.builtins import SHELL_BUILTINS
+from engine.shell import (  # noqa: F401  (the commands that they add to the tables)
+    builtins,
+    date,
+    file_commands,
+    print_commands,
+    sort,
+    test_and_expr,
+    text_commands,
+)
 from engine.shell.call import (
+    CMD_COMMANDS,
+    PROGRAMS,
+    SHELL_BUILTINS,
     Builtin,
     Call,
     FunctionReturn,
@@ -25,29 +35,22 @@ from engine.shell.call import (
     ScriptExit,
     ShellProcess,
     WrongUsage,
-    succeed,
 )
-from engine.shell.cmd import BATCH_FILES, CMD_COMMANDS, batch_line, batch_lines, read_cmd_script
+from engine.shell.cmd import BATCH_FILES, batch_line, batch_lines, read_cmd_script
 from engine.shell.control_flow import ControlFlow, RedirectFailed
-from engine.shell.file_commands import FILE_COMMANDS, PROGRAM_COMMANDS
 from engine.shell.files import AccessDenied, BoundReached, InputStream, Stream
-from engine.shell.lexer import Lexer
-from engine.shell.print_commands import echo, printf
+from engine.shell.lexer import ASSIGNMENT, Lexer
 from engine.shell.syntax import (
     SHELL_OPTIONS,
-    AndOr,
     Command,
     Function,
     Piece,
-    Pipeline,
-    Quoting,
     Script,
     Shell,
     ShellCommand,
     Word,
+    only,
 )
-from engine.shell.test_and_expr import test
-from engine.shell.text_commands import TEXT_COMMANDS
 from engine.shell.words import NESTING_LIMIT, NestedTooDeep, NotReadable, ShellSyntaxError
 
 if TYPE_CHECKING:
@@ -79,14 +82,10 @@ def read_script(text: str, *, bash: bool = False, depth: int = 0) -> ScriptText:
         return ScriptText((), not_readable=f"{_place(text, found.at)}: {found.reason}")
     except NestedTooDeep:
         return ScriptText((), too_deep=True)
-    except ShellSyntaxError as found:
-        error, count = found, len(tokens)
-        for index, token in enumerate(tokens):
-            if token.at >= error.at:
-                count = index
-                break
-    whole = max((number for number in lexer.lines if number <= count), default=0)
-    return ScriptText(_up_to(tokens[:whole]), f"{_line(text, error.at)}: Syntax error: {error.reason}")
+    except ShellSyntaxError as error:
+        count = next((index for index, token in enumerate(tokens) if token.at >= error.at), len(tokens))
+        whole = max((number for number in lexer.lines if number <= count), default=0)
+        return ScriptText(_up_to(tokens[:whole]), f"{_line(text, error.at)}: Syntax error: {error.reason}")
 
 
 def _up_to(tokens: list[Token]) -> Script:
@@ -98,7 +97,7 @@ def _up_to(tokens: list[Token]) -> Script:
 
 def _build(tokens: list[Token]) -> Script:
     if len(tokens) == 1 and tokens[0].kind == "COMMAND":  # most scripts, which need no grammar
-        return (AndOr((("&&", Pipeline((tokens[0].value,))),)),)
+        return only(tokens[0].value)
     from engine.shell.grammar import parse
 
     return parse(tokens)
@@ -111,14 +110,6 @@ def _line(text: str, at: int) -> int:
 def _place(text: str, at: int) -> str:
     return f"line {_line(text, at)}, column {at - (text.rfind(chr(10), 0, at) + 1) + 1}"
 
-
-LINUX_PROGRAMS: dict[str, Builtin] = (
-    {name: command for name, command in FILE_COMMANDS.items() if name != "cd"}
-    | TEXT_COMMANDS
-    | PROGRAM_COMMANDS
-    | {"[": test, "echo": echo, "printf": printf, "test": test, "true": succeed}
-)
-SH_COMMANDS: dict[str, Builtin] = LINUX_PROGRAMS | FILE_COMMANDS | SHELL_BUILTINS
 
 # fmt: off
 SPECIAL = frozenset({
@@ -152,33 +143,29 @@ class SimulatedOutput(NamedTuple):
 
 def base_name(name: str) -> str:
     """Return the command of ``/bin/echo`` and ``timeout.exe``."""
-    for directory in ("/bin/", "/usr/bin/"):
-        name = name.removeprefix(directory)
-    return name.removesuffix(".exe")
+    return name.removeprefix("/bin/").removeprefix("/usr/bin/").removesuffix(".exe")
 
 
 def builtin_of(shell: Shell, os: OsFamily, name: str) -> Builtin | None:
     """Return the command of this name, or None for a program that the small shell does not know."""
     if shell is Shell.SH:
-        known = SH_COMMANDS.get(name)
-        return known if known is not None else LINUX_PROGRAMS.get(base_name(name))
+        return SHELL_BUILTINS.get(name) or PROGRAMS.get(name) or PROGRAMS.get(base_name(name))
     if shell is Shell.CMD:
         return CMD_COMMANDS.get(base_name(name.lower()))
     if os is not OsFamily.LINUX:
         return CMD_COMMANDS["timeout"] if base_name(name.lower()) == "timeout" else None
-    return LINUX_PROGRAMS.get(base_name(name))
+    return PROGRAMS.get(base_name(name))
 
 
 _DECLARING = frozenset({"export", "local", "readonly"})  # their assignments are not split
 _FIRST_LINE = lazy_regex(
     r"#![ \t]*/(?:usr/)?bin/(?:env[ \t]+)?(?P<bash>ba|da)?sh(?:[ \t]+-(?P<options>[a-z]+))?[ \t]*\n"
 )
-_ASSIGNMENT = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*=", re.ASCII)
 
 
 def _is_assignment(word: Word) -> bool:
     first = word.parts[0]
-    return isinstance(first, Piece) and first.quoting is Quoting.BARE and _ASSIGNMENT.match(first.text) is not None
+    return isinstance(first, Piece) and not first.quoted and ASSIGNMENT.match(first.text) is not None
 
 
 class Interpreter(ControlFlow):
@@ -224,10 +211,9 @@ class Interpreter(ControlFlow):
         """Run a script in this shell and return its status; a syntax error names the caller."""
         run = self.process.run
         run.step(len(text) >> 4)
-        run.enter()
-        found = read_script(text, bash=self.process.bash, depth=run.level)
-        self._check_depth(found)
-        try:
+        with run:
+            found = read_script(text, bash=self.process.bash, depth=run.level)
+            self._check_depth(found)
             if found.not_readable is not None:
                 return self._unknown()
             if not found.script:
@@ -238,8 +224,6 @@ class Interpreter(ControlFlow):
                 self.complain(f"{line}: {caller}{mistake}", line=False)
                 raise ScriptExit(2)
             return self.process.status
-        finally:
-            run.level -= 1
 
     def run_words(self, words: list[str], rest: str = "", *, functions: bool = True) -> int:
         """Run a command with these words and return its status."""
@@ -250,11 +234,8 @@ class Interpreter(ControlFlow):
         builtin = builtin_of(self.shell, process.root.os, name)
         if builtin is None:
             return self._run_program(name, words[1:])
-        streams = process.streams
-        stdin, out, err = streams[0], streams[1], streams[2]
+        stdin, out, err = process.streams[0], process.writer(1), process.writer(2)
         assert isinstance(stdin, InputStream)
-        assert isinstance(out, Stream)
-        assert isinstance(err, Stream)
         call = Call(process, base_name(name), words[1:], rest, stdin, out, err)
         try:
             status = builtin(call)
@@ -269,16 +250,14 @@ class Interpreter(ControlFlow):
     def run_child(self, text: str, name: str, arguments: list[str], *, bash: bool, options: set[str]) -> int:
         """Run a script in a new shell, which sees exported variables only, and return its status."""
         process = self.process.subshell()
-        process.env = {key: value for key, value in process.env.items() if key in process.exported}
+        process.env = self.process.exported_variables()
         process.functions, process.active = {}, ()
         process.name, process.arguments, process.bash, process.options = name, arguments, bash, options
         process.plain_echo = not bash
-        process.run.enter()
-        status = Interpreter(process, Shell.SH, self.simulated).run_all(
-            read_script(text, bash=bash, depth=process.run.level)
-        )
-        process.run.level -= 1
-        return status
+        with process.run:
+            return Interpreter(process, Shell.SH, self.simulated).run_all(
+                read_script(text, bash=bash, depth=process.run.level)
+            )
 
     def substitute(self, script: Script) -> str:
         """Run the script in a subshell and return its output without the last ends of lines."""
@@ -288,8 +267,7 @@ class Interpreter(ControlFlow):
 
     def complain(self, text: str, *, line: bool = True) -> None:
         """Write a message of the shell to standard error."""
-        err = self.process.streams[2]
-        assert isinstance(err, Stream)
+        err = self.process.writer(2)
         err.append(f"{self.process.place if line else f'{self.process.name}: '}{text}\n")
         err.flush()
 
@@ -297,12 +275,10 @@ class Interpreter(ControlFlow):
         """Run a script in a subshell with these streams and return its status."""
         process = self.process.subshell()
         process.streams = streams
-        process.run.enter()
         inner = Interpreter(process, self.shell, self.simulated)
         inner.tested = self.tested
-        status = inner.run_all(ScriptText(script))
-        process.run.level -= 1
-        return status
+        with process.run:
+            return inner.run_all(ScriptText(script))
 
     # -- commands ----------------------------------------------------------------------------------------------------
 
@@ -317,25 +293,18 @@ class Interpreter(ControlFlow):
         if isinstance(command, Function):
             self.process.functions[command.name] = command.body
             return 0
-        run = self.process.run
-        run.enter()
         try:
-            if command.redirects:
+            with self.process.run:
                 return self.redirected(command.redirects, lambda: self.run_compound(command))
-            return self.run_compound(command)
         except AccessDenied as denied:
             return self._denied(denied)
         except RedirectFailed:
             return self.redirect_status()
-        finally:
-            run.level -= 1
 
     def _denied(self, denied: AccessDenied) -> int:
         root = self.process.root
-        path = root.native(denied.key)
-        err = self.process.streams[2]
-        assert isinstance(err, Stream)
-        err.append("Access is denied.\n" if root.is_windows else f"{path}: Permission denied\n")
+        text = "Access is denied." if root.is_windows else f"{root.native(denied.key)}: Permission denied"
+        self.process.writer(2).append(f"{text}\n")
         return 1
 
     def _run_simple(self, command: ShellCommand) -> int:
@@ -366,9 +335,7 @@ class Interpreter(ControlFlow):
             return self.redirect_status()
 
     def _invoke(self, command: ShellCommand, words: list[str]) -> int:
-        if not command.redirects:
-            return self.run_words(words, command.rest)
-        if words[0] == "exec" and self.shell is Shell.SH and len(words) == 1:
+        if words == ["exec"] and command.redirects and self.shell is Shell.SH:
             self.process.streams = self.opened(command.redirects)
             return 0
         return self.redirected(command.redirects, lambda: self.run_words(words, command.rest))
@@ -381,8 +348,6 @@ class Interpreter(ControlFlow):
                 self.assign(name, self.text(word))
             return self.substituted or 0
 
-        if not command.redirects:
-            return assign_all()
         try:
             return self.redirected(command.redirects, assign_all)
         except RedirectFailed:
@@ -402,18 +367,13 @@ class Interpreter(ControlFlow):
         finally:
             for name, text in given.items():
                 if process.env.get(name) == text:
-                    if name in before:
-                        process.env[name] = before[name]
-                    else:
-                        del process.env[name]
+                    process.set_or_unset(name, before.get(name))
                     if name not in exported:
                         process.exported.discard(name)
 
     def _trace(self, command: ShellCommand, words: list[str]) -> None:
-        err = self.process.streams[2]
-        assert isinstance(err, Stream)
         given = [f"{name}={self.text(word)}" for name, word in command.assignments] if not words else []
-        err.append("+ " + " ".join([*given, *words]) + "\n")
+        self.process.writer(2).append("+ " + " ".join([*given, *words]) + "\n")
 
     def _run_program(self, name: str, arguments: list[str]) -> int:
         """Run a script that is a file on the node, named by its path; any other program is unknown (TASK-4, NODE-1)."""
@@ -435,18 +395,17 @@ class Interpreter(ControlFlow):
         lines = batch_lines(text) if text else None
         if lines is None:
             return self._unknown()
-        process.run.enter()
         inner = Interpreter(process, Shell.CMD, self.simulated)
         given = [process.root.native(key), *arguments]
         process.status = 0
-        for line in lines:
-            process.env["ERRORLEVEL"] = str(process.status)
-            try:
-                inner.run_script(read_cmd_script(batch_line(line, given, process.env)) or ())
-            except ScriptExit as stop:
-                process.status = stop.code
-                break
-        process.run.level -= 1
+        with process.run:
+            for line in lines:
+                process.env["ERRORLEVEL"] = str(process.status)
+                try:
+                    inner.run_script(read_cmd_script(batch_line(line, given, process.env)) or ())
+                except ScriptExit as stop:
+                    process.status = stop.code
+                    break
         return process.status
 
     def _unknown(self) -> int:
@@ -454,31 +413,24 @@ class Interpreter(ControlFlow):
         process = self.process
         process.run.after_unknown = True
         for handle, text in ((1, self.simulated.stdout), (2, self.simulated.stderr)):
-            stream = process.streams[handle]
-            assert isinstance(stream, Stream)
-            stream.append(text)
-            stream.flush()
+            process.writer(handle).append(text)
+            process.writer(handle).flush()
         return self.simulated.exit_code or 0
 
     def _call_function(self, name: str, arguments: list[str]) -> int:
         process = self.process
         if name in process.active:
             raise BoundReached(f"{name}: a function that calls itself is not simulated")
-        process.run.enter()
         before = process.arguments, process.active, process.loops, process.option_index, process.option_at
         process.arguments, process.active, process.loops = arguments, (*process.active, name), 0
         process.option_index, process.option_at = 1, 0
         process.locals.append({})
         try:
-            status = self.run_command(process.functions[name])
+            with process.run:
+                return self.run_command(process.functions[name])
         except FunctionReturn as returned:
-            status = returned.code
+            return returned.code
         finally:
             process.arguments, process.active, process.loops, process.option_index, process.option_at = before
             for variable, value in process.locals.pop().items():
-                if value is None:
-                    process.env.pop(variable, None)
-                else:
-                    process.env[variable] = value
-            process.run.level -= 1
-        return status
+                process.set_or_unset(variable, value)

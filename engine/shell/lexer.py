@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from engine.base.values import lazy_regex
-from engine.shell.syntax import HereDocument, Piece, Quoting, Redirect, Script, ShellCommand, Word, literal
+from engine.shell.syntax import HereDocument, Piece, Redirect, Script, ShellCommand, Word, literal
 from engine.shell.words import NESTING_LIMIT, NestedTooDeep, NotReadable, ShellSyntaxError, WordReader
 
 _SKIPPED = lazy_regex(r"(?:[ \t]|\\\n)+")
@@ -21,7 +21,7 @@ _COMMENT = lazy_regex(r"#[^\n]*")
 _OPERATOR = lazy_regex(r"&&|\|\||;;|[;&|()\n]")
 _REDIRECT = lazy_regex(r"(?P<handle>\d?)(?P<sign><<-|<<|<&|>&|>>|>\||<>|<|>)")
 _BOTH = lazy_regex(r"&>>?")
-_ASSIGNMENT = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*=", re.ASCII)
+ASSIGNMENT = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*=", re.ASCII)
 _ARRAY = lazy_regex(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=\(|[A-Za-z_]\w*(?:\[[^\]]*\]\+?|\+)=", re.ASCII)
 _FUNCTION = lazy_regex(r"([A-Za-z_][\w.-]*)[ \t]*\([ \t]*\)", re.ASCII)
 _ARITHMETIC = lazy_regex(r"\(\(\s*[A-Za-z_0-9]*\s*(?:[-+*/%<>=]|\)\))")
@@ -204,7 +204,7 @@ class Lexer(WordReader):
             elif self.bash and text[at] == "&" and (both := _BOTH.match(text, at)):
                 self.at = both.end()
                 redirects += [Redirect(1, self._target(), both[0] == "&>>"), Redirect(2, same_as=1)]
-            elif not words and text[at] not in "'\"\\$`" and (found := _ASSIGNMENT.match(text, at)):
+            elif not words and text[at] not in "'\"\\$`" and (found := ASSIGNMENT.match(text, at)):
                 if _ARRAY.match(text, at):
                     raise NotReadable("an array", at)
                 self.at = found.end()
@@ -349,7 +349,7 @@ class Lexer(WordReader):
 
     def _here_document(self, handle: int, *, strips: bool) -> Redirect:
         target = self._target()
-        quoted = any(not isinstance(part, Piece) or part.quoting is not Quoting.BARE for part in target.parts)
+        quoted = any(not isinstance(part, Piece) or part.quoted for part in target.parts)
         here = HereDocument()
         self._here.append((here, target.written, quoted, strips))
         return Redirect(handle, here=here, reads=True)

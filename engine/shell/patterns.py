@@ -1,8 +1,9 @@
 """Patterns of the POSIX shell, and regular expressions of POSIX, none of which takes exponential time.
 
 In a pattern, which matches whole texts, prefixes and suffixes, a backslash makes the next character ordinary. A
-pattern becomes a regular expression of Python that tries again for at most one ``*``. A regular expression, basic or
-extended, becomes an automaton whose states are found while it runs, and is matched in linear time.
+pattern becomes a regular expression of Python that backtracks for at most one ``*``. A regular expression, basic or
+extended, becomes a nondeterministic automaton; sets of its states are cached while it runs, so matching takes linear
+time.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def _prefix(pattern: str, longest: bool, backwards: bool) -> re.Pattern[str]:
 
 
 def _expression(tokens: list[str], *, longest: bool) -> str:
-    """Return the regular expression of tokens. The first text that fits after a ``*`` is as good as any later one."""
+    """Return the regular expression of tokens. After a ``*`` the first match of a middle part suffices."""
     chunks: list[list[str]] = [[]]
     for token in tokens:
         if token == _STAR:
@@ -153,7 +154,7 @@ _CACHE_LIMIT = 10_000
 _ESCAPED_CLASSES = {"w": "[A-Za-z0-9_]", "W": "[^A-Za-z0-9_]", "s": r"\s", "S": r"\S"}
 _REPEATED = lazy_regex(r"(\d{0,3})(,?)(\d{0,3})")
 
-# The sides of a place in a line: its begin or end, a sign of a word, and another sign.
+# What stands beside a position in a line: its begin or end, a character of a word, or another character.
 _EDGE, _WORD, _OTHER = 0, 1, 2
 _BEGIN, _END, _NO_WORD_BEFORE, _NO_WORD_AFTER = "^", "$", "(?<!w)", "(?!w)"
 _PLACES: dict[str, Callable[[int, int], bool]] = {
@@ -166,7 +167,7 @@ _PLACES: dict[str, Callable[[int, int], bool]] = {
     _NO_WORD_BEFORE: lambda before, _: before != _WORD,
     _NO_WORD_AFTER: lambda _, after: after != _WORD,
 }
-"""The conditions of places between signs, by the sides of the place."""
+"""The conditions of positions between characters, by what stands before and after."""
 
 
 class Whole(Enum):
@@ -245,7 +246,7 @@ class Expression:
         return self._accept in self._closed(states, before, _EDGE)
 
     def spans(self, line: str) -> list[tuple[int, int]]:
-        """Return the parts of the line that match, the first ones and the longest, without empty ones."""
+        """Return the spans that match, leftmost and longest first, without empty ones."""
         spans: list[tuple[int, int]] = []
         at = 0
         while at < len(line):
@@ -258,11 +259,11 @@ class Expression:
         return spans
 
     def match_end(self, line: str, at: int) -> int | None:
-        """Return the end of the longest match that begins at this place, or None."""
+        """Return the end of the longest match that begins at this index, or None."""
         return max(self.ends(line, at), default=None)
 
     def ends(self, line: str, at: int) -> Iterator[int]:
-        """Yield the ends of all matches that begin at this place, in order."""
+        """Yield the ends of all matches that begin at this index, in ascending order."""
         states = self._start
         before = self._side(line[at - 1]) if at else _EDGE
         for index in range(at, len(line)):
@@ -282,7 +283,7 @@ class Expression:
         return _WORD if self._sees_words and (sign == "_" or sign.isalnum()) else _OTHER
 
     def _step(self, states: frozenset[int], sign: str) -> frozenset[int]:
-        """Return the states after a sign, before those that are reached without one."""
+        """Return the states after a character, without their closure."""
         key = (states, sign)
         known = self._steps.get(key)
         if known is None:
@@ -297,7 +298,7 @@ class Expression:
         return known
 
     def _closed(self, states: frozenset[int], before: int, after: int) -> frozenset[int]:
-        """Return the states with all that are reached without a sign at a place with these sides."""
+        """Return the closure of the states: all that are reached without a character at a position with these sides."""
         key = (states, before, after)
         known = self._closures.get(key)
         if known is None:

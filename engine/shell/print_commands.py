@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from engine.base.values import lazy_regex
-from engine.shell.call import Call, OptionTable, ProgramOptions, inputs, with_ends
+from engine.shell.call import PROGRAMS, Call, Program, ProgramOptions, command, inputs
+from engine.shell.files import with_ends
 from engine.shell.words import number
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "e": "\x1b"}
-_ESCAPE = lazy_regex(r"\\(?:(?P<sign>[abfnrtv\\e])|(?P<octal>0[0-7]{0,3})|(?P<plain>[1-7][0-7]{0,2})|(?P<stop>c))")
+_ESCAPE = lazy_regex(
+    r"\\(?:(?P<sign>[abfnrtv\\e])|(?P<octal>0[0-7]{0,3})|(?P<plain>[1-7][0-7]{0,2})|(?P<stop>c.*))", re.DOTALL
+)
 _FIELD = lazy_regex(r"%(?P<flags>[-+ #0]*)(?P<width>\d+|\*)?(?:\.(?P<precision>\d*|\*))?(?P<kind>[a-zA-Z%])")
 _INTEGER = lazy_regex(r"\s*[-+]?(?:0[xX][0-9a-fA-F]+|[0-9]+)", re.ASCII)
 _REAL = lazy_regex(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
@@ -27,26 +30,25 @@ def unescaped(text: str, *, plain_octal: bool = False, escape_sign: bool = True)
     """
     if "\\" not in text:
         return text, False
-    parts: list[str] = []
-    at = 0
-    for found in _ESCAPE.finditer(text):
-        parts.append(text[at : found.start()])
-        at = found.end()
+    stops = False
+
+    def one(found: re.Match[str]) -> str:
+        nonlocal stops
         if found["stop"]:
-            return "".join(parts), True
+            stops = True
+            return ""
         if found["sign"]:
-            known = escape_sign or found["sign"] != "e"
-            parts.append(_ESCAPES[found["sign"]] if known else found[0])
-        elif found["octal"]:
-            digits = found["octal"][:3] if plain_octal else found["octal"]
-            parts.append(chr(int(digits, 8) & 0xFF))
-            at -= len(found["octal"]) - len(digits)
-        else:
-            parts.append(chr(int(found["plain"], 8) & 0xFF) if plain_octal else found[0])
-    return "".join(parts) + text[at:], False
+            return _ESCAPES[found["sign"]] if escape_sign or found["sign"] != "e" else found[0]
+        if found["plain"]:
+            return chr(int(found["plain"], 8) & 0xFF) if plain_octal else found[0]
+        digits = found["octal"][:3] if plain_octal else found["octal"]
+        return chr(int(digits, 8) & 0xFF) + found["octal"][len(digits) :]
+
+    return _ESCAPE.sub(one, text), stops
 
 
-def echo(call: Call) -> int:
+@command(PROGRAMS, "echo")
+def _echo(call: Call) -> int:
     """Print the arguments. ``echo`` of sh replaces escapes always, the other ones only after ``-e``."""
     words, newline = call.args, "\n"
     escapes = plain = call.process.plain_echo
@@ -63,7 +65,8 @@ def echo(call: Call) -> int:
     return 0
 
 
-def printf(call: Call) -> int:
+@command(PROGRAMS, "printf")
+def _printf(call: Call) -> int:
     """Print the arguments by a format, which is used again while there are arguments left."""
     args = call.args[1:] if call.args[:1] == ["--"] else call.args
     if not args:
@@ -191,16 +194,15 @@ def _padded(text: str, flags: str, width: int) -> str:
     return text.rjust(width)
 
 
-_SEQ_OPTIONS = OptionTable(
-    "w", "sf", {"separator": "s", "equal-width": "w", "format": "f"}, stops=True, least=1, most=3
-)
+_SEQ = Program("seq", "w/equal-width s=/separator f=/format", stops=True, least=1, most=3)
 _SEQ_NUMBER = lazy_regex(r"[-+]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})(?:[eE][-+]?\d{1,2})?", re.ASCII)
 _SEQ_FIELD = lazy_regex(r"%(?:%|(?P<flags>[-+ #0']*)(?P<width>\d{0,4})(?:\.(?P<places>\d{0,3}))?(?P<kind>[eEfFgGaA]))")
 
 
-def seq(call: Call) -> int:
+@command(PROGRAMS, "seq")
+def _seq(call: Call) -> int:
     """Print the numbers from the first to the last."""
-    options = ProgramOptions(_with_operands(call), _SEQ_OPTIONS)
+    options = ProgramOptions(_with_operands(call.args), _SEQ)
     given = options.operands
     for argument in given:
         if not _SEQ_NUMBER.fullmatch(argument):
@@ -230,14 +232,14 @@ def seq(call: Call) -> int:
     return 0
 
 
-def _with_operands(call: Call) -> Call:
-    """Return the call with ``--`` before the first negative number, which is no option."""
-    args, at = call.args, 0
+def _with_operands(args: list[str]) -> list[str]:
+    """Return the arguments with ``--`` before the first negative number, which is no option."""
+    at = 0
     while at < len(args) and args[at].startswith("-") and args[at] != "--":
         if _SEQ_NUMBER.fullmatch(args[at]):
-            return Call(call.process, call.name, [*args[:at], "--", *args[at:]], "", call.stdin, call.out, call.err)
+            return [*args[:at], "--", *args[at:]]
         at += 2 if args[at] in ("-s", "-f", "--separator", "--format") else 1
-    return call
+    return args
 
 
 def _wrong_format(form: str) -> str:
@@ -265,28 +267,31 @@ def _in_format(form: str, value: Decimal) -> str:
 
 
 _WORDS = {"lines": "n", "bytes": "c", "quiet": "q", "silent": "q", "verbose": "v", "zero-terminated": "z"}
-_HEAD = OptionTable("qvz", "nc", _WORDS)
+_HEAD = Program("head", "q/quiet/silent v/verbose z/zero-terminated n=/lines c=/bytes")
 _FOLLOWING = {"follow": "f", "retry": "F", "sleep-interval": "", "pid": "", "max-unchanged-stats": ""}
-_TAIL = OptionTable("qvz", "nc", _WORDS | _FOLLOWING, others="fFs")
+_TAIL = Program(
+    "tail",
+    "q/quiet/silent v/verbose z/zero-terminated n=/lines c=/bytes f!/follow F!/retry s! /sleep-interval /pid "
+    "/max-unchanged-stats",
+)
 _COUNT = lazy_regex(r"([-+]?)(\d{1,15})(?:([bkKMG])(i?B)?)?", re.ASCII)
 _OLD_FORM = lazy_regex(r"([-+])(\d{1,9})")
 _FACTORS = {"b": 512, "k": 1024, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
-def _modern(call: Call) -> Call:
-    """Return the call with ``-3`` as ``-n 3``."""
-    args = call.args
+def _modern(args: list[str], *, is_head: bool) -> list[str]:
+    """Return the arguments with ``-3`` as ``-n 3``."""
     found = _OLD_FORM.fullmatch(args[0]) if args else None
-    if found is None or (found[1] == "+" and call.name == "head"):
-        return call
-    number = found[0] if found[1] == "+" else found[2]
-    return Call(call.process, call.name, ["-n", number, *args[1:]], "", call.stdin, call.out, call.err)
+    if found is None or (found[1] == "+" and is_head):
+        return args
+    return ["-n", found[0] if found[1] == "+" else found[2], *args[1:]]
 
 
-def print_part(call: Call) -> int:
+@command(PROGRAMS, "head", "tail")
+def _print_part(call: Call) -> int:
     """Print the first or last part of each text, as ``head`` or ``tail``."""
     is_head = call.name == "head"
-    options = ProgramOptions(_modern(call), _HEAD if is_head else _TAIL)
+    options = ProgramOptions(_modern(call.args, is_head=is_head), _HEAD if is_head else _TAIL)
     unit = options.last_of("nc") or "n"
     given = options.values.get(unit, "10")
     found = _COUNT.fullmatch(given)

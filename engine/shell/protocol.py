@@ -108,11 +108,13 @@ TIME_LIMIT = ended("maximum execution time exceeded", ErrorCategory.SERVER_ERROR
 
 
 class Output(NamedTuple):
-    """The exit code and output of a process."""
+    """The result of a command line; ``found`` is False if there is no such program (CommandProgramNotFound)."""
 
     exit_code: int
     stdout: str
     stderr: str
+    found: bool = True
+    slept_ms: int = 0
 
 
 class PlainProcess(NamedTuple):

@@ -55,7 +55,7 @@ class SimulatedExecutor:
         overhead_ms, problem = self._setup(launch, simulate)
         if problem is not None:
             return Plan(overhead_ms, None, problem, ran=False)
-        process = PlainProcess(overhead_ms, _duration(launch, simulate), simulate.exit_code or 0, launch.wall_clock_ms)
+        process = _process(launch, simulate, overhead_ms)
         total_ms = None
         if simulate.until is not None:
             total_ms = UNKNOWN_MS if launch.until_ms is None else max(overhead_ms, launch.until_ms)
@@ -76,9 +76,11 @@ class SimulatedExecutor:
             with suppress(AccessDenied):  # a program that may not write there is silent about it
                 files.put(root.key(path, directory), size)
         understood = launch.line.understood_ms is not None
-        stdout = simulate.stdout if understood and simulate.stdout is not None else result.stdout
-        stderr = simulate.stderr if understood and simulate.stderr is not None else result.stderr
-        return Output(result.exit_code, stdout, stderr)
+        if understood and simulate.stdout is not None:
+            result = result._replace(stdout=simulate.stdout)
+        if understood and simulate.stderr is not None:
+            result = result._replace(stderr=simulate.stderr)
+        return result
 
     def must_rehearse(self, launch: Launch) -> bool:
         """Return whether only a rehearsal can tell how long the process takes: it sleeps as its script decides."""
@@ -114,9 +116,7 @@ class SimulatedExecutor:
         )
         if differs or launch.resource_files or not (launch.line.found and launch.line.leaves_nothing):
             return None
-        return PlainProcess(
-            PROCESS_START_MS, _duration(launch, simulate), simulate.exit_code or 0, launch.wall_clock_ms
-        )
+        return _process(launch, simulate, PROCESS_START_MS)
 
     def _common(self, launch: Launch) -> Simulate:
         """Return what ``simulate:`` says of all launches like this one: defaults, plain values."""
@@ -145,11 +145,13 @@ class SimulatedExecutor:
         return overhead_ms, None
 
 
-def _duration(launch: Launch, simulate: Simulate) -> Distribution:
-    """Return the duration of the process from its launch to its own end."""
+def _process(launch: Launch, simulate: Simulate, overhead_ms: int) -> PlainProcess:
     if launch.setup.slept_ms is not None and simulate.duration is None:
-        return Distribution.constant(launch.setup.slept_ms or small_shell.UNDERSTOOD_MS)
-    return _usual_duration(launch.line, simulate, _TASK_DURATION if launch.kind in _JOB_TASKS else _SPECIAL_DURATION)
+        duration = Distribution.constant(launch.setup.slept_ms or small_shell.UNDERSTOOD_MS)
+    else:
+        otherwise = _TASK_DURATION if launch.kind in _JOB_TASKS else _SPECIAL_DURATION
+        duration = _usual_duration(launch.line, simulate, otherwise)
+    return PlainProcess(overhead_ms, duration, simulate.exit_code or 0, launch.wall_clock_ms)
 
 
 def _usual_duration(line: LineFacts, simulate: Simulate | None, otherwise: Distribution) -> Distribution:

@@ -22,7 +22,7 @@ from engine.base.paths import NodeRoot
 from engine.base.terms import OsFamily
 from engine.base.values import SECOND_MS, lazy_regex
 from engine.shell.call import ShellProcess
-from engine.shell.cmd import BATCH_FILES, WINDOWS_ARGUMENT, percent_expanded, read_cmd_script
+from engine.shell.cmd import BATCH_FILES, percent_expanded, read_cmd_script, windows_arguments
 from engine.shell.file_commands import slept_ms
 from engine.shell.files import PROCESS_ID, BoundReached, InputStream, NodeFiles, Run, Stream
 from engine.shell.interpreter import (
@@ -35,15 +35,13 @@ from engine.shell.interpreter import (
     builtin_of,
     read_script,
 )
-from engine.shell.protocol import LineFacts
+from engine.shell.protocol import LineFacts, Output
 from engine.shell.syntax import (
     SHELL_OPTIONS,
-    AndOr,
     Arithmetic,
     Function,
     Parameter,
     Piece,
-    Pipeline,
     Script,
     Shell,
     ShellCommand,
@@ -51,13 +49,14 @@ from engine.shell.syntax import (
     Word,
     all_commands,
     literal,
+    only,
     simple_commands,
 )
 
 _BEYOND_CMD = "it uses a construct of cmd outside the small shell's grammar"
 
 
-class Program(NamedTuple):
+class ParsedLine(NamedTuple):
     """A parsed command line. Without a shell the script is a single command with literal words.
 
     ``arguments`` are ``$0``, ``$1`` and so on; ``options`` are those of the shell, such as ``errexit`` for ``sh -e``.
@@ -76,7 +75,7 @@ _CMD_INVOCATION = lazy_regex(
 _SH_INVOCATION = lazy_regex(r"\s*(?:/usr)?(?:/bin/)?(?P<bash>ba|da)?sh\s")
 
 
-def parse(command_line: str, os: OsFamily, variables: Mapping[str, str] | None = None) -> Program:
+def parse(command_line: str, os: OsFamily, variables: Mapping[str, str] | None = None) -> ParsedLine:
     """Parse a command line as the operating system and its shell would; never raise.
 
     ``variables`` replace ``%NAME%`` inside ``cmd /c``, without regard to case; unknown ones stay as written.
@@ -85,15 +84,13 @@ def parse(command_line: str, os: OsFamily, variables: Mapping[str, str] | None =
         return _parse_linux(command_line)
     invocation = _CMD_INVOCATION.fullmatch(command_line)
     if invocation is None:
-        return _without_shell([word.replace('"', "") for word in WINDOWS_ARGUMENT.findall(command_line)])
+        return _without_shell(windows_arguments(command_line))
     script = read_cmd_script(percent_expanded(_without_outer_quotes(invocation["script"]), variables or {}))
-    if script is None:
-        return Program(Shell.CMD, ScriptText((), not_readable=_BEYOND_CMD))
-    return Program(Shell.CMD, ScriptText(script))
+    return ParsedLine(Shell.CMD, ScriptText(script or (), not_readable=_BEYOND_CMD if script is None else None))
 
 
 @lru_cache(maxsize=4096)
-def _parse_linux(command_line: str) -> Program:
+def _parse_linux(command_line: str) -> ParsedLine:
     argv = _split(command_line)
     invocation = _SH_INVOCATION.match(command_line)
     if invocation is None:
@@ -115,14 +112,12 @@ def _parse_linux(command_line: str) -> Program:
         return _without_shell(argv)
     bash = invocation["bash"] == "ba"
     arguments = tuple(argv[index + 1 :]) or (argv[0],)
-    return Program(Shell.SH, read_script(argv[index], bash=bash), bash, arguments, frozenset(options))
+    return ParsedLine(Shell.SH, read_script(argv[index], bash=bash), bash, arguments, frozenset(options))
 
 
-def _without_shell(argv: list[str]) -> Program:
-    if not argv:
-        return Program(Shell.NONE, ScriptText(()))
+def _without_shell(argv: list[str]) -> ParsedLine:
     command = ShellCommand(tuple(map(literal, argv)))
-    return Program(Shell.NONE, ScriptText((AndOr((("&&", Pipeline((command,))),)),)))
+    return ParsedLine(Shell.NONE, ScriptText(only(command) if argv else ()))
 
 
 _QUOTES = lazy_regex(r"""['"\\]""")
@@ -178,16 +173,6 @@ _SCRIPTS = (".sh", *BATCH_FILES)
 _LEAVES_EARLY = frozenset({"exit", "set", "exec", "return", "eval", ".", "trap", *_SHELLS})
 
 
-class ShellResult(NamedTuple):
-    """The result of a command line; ``found`` is False if there is no such program (CommandProgramNotFound)."""
-
-    exit_code: int
-    stdout: str
-    stderr: str
-    found: bool = True
-    slept_ms: int = 0
-
-
 @lru_cache(maxsize=8192)
 def facts_of(command_line: str, os: OsFamily) -> LineFacts:
     """Return what is known of a command line without running it."""
@@ -228,7 +213,7 @@ def _knows(shell: Shell, os: OsFamily, command: ShellCommand) -> bool:
     return inner is not None and inner.not_readable is None and _knows_all(inner.script, Shell.SH, os)
 
 
-def _is_found(program: Program, os: OsFamily) -> bool:
+def _is_found(program: ParsedLine, os: OsFamily) -> bool:
     """Return whether the program exists; shell built-ins are no programs (TASK-4)."""
     if program.shell is not Shell.NONE:
         return True
@@ -238,7 +223,7 @@ def _is_found(program: Program, os: OsFamily) -> bool:
     return bool(name) and name.lower() not in NO_PROGRAM_ON_WINDOWS
 
 
-def _leaves_nothing(program: Program) -> bool:
+def _leaves_nothing(program: ParsedLine) -> bool:
     """Return whether a line is a single program that writes no file and starts in any case, unless it is known.
 
     A shell may run a script, and so may a program whose name ends as those of scripts do.
@@ -271,19 +256,17 @@ def _is_plain(word: Word) -> bool:
     return True
 
 
-def _is_straight(program: Program) -> bool:
+def _is_straight(program: ParsedLine) -> bool:
     """Return whether every command runs exactly once, one after the other, and its sleeps are written out."""
     if program.text.error is not None or program.options:
         return False
     for chain in program.text.script:
-        if chain.background or len(chain.parts) > 1 or len(chain.parts[0][1].commands) > 1:
-            return False
         command = chain.parts[0][1].commands[0]
-        if not isinstance(command, ShellCommand) or command.name is None or base_name(command.name) in _LEAVES_EARLY:
+        if chain.background or len(list(all_commands((chain,)))) > 1 or not isinstance(command, ShellCommand):
+            return False
+        if command.name is None or base_name(command.name) in _LEAVES_EARLY:
             return False
         if base_name(command.name) == "sleep" and any(word.constant is None for word in command.words):
-            return False
-        if len(list(all_commands((chain,)))) > 1:
             return False
     return True
 
@@ -296,7 +279,7 @@ def run(
     cwd: str,
     simulated: SimulatedOutput = NO_OUTPUT,
     start_ms: int = 0,
-) -> ShellResult:
+) -> Output:
     """Run the line in directory ``cwd`` (a key, created if necessary) and change the files; never raise.
 
     Args:
@@ -312,7 +295,7 @@ def run(
     here = {"CD": root.native(cwd), "ERRORLEVEL": "0"} | dict(env) if root.is_windows else {}
     program = parse(command_line, root.os, here)
     if not _is_found(program, root.os):
-        return ShellResult(127, "", "", found=False)
+        return Output(127, "", "", found=False)
     state = Run(start_ms)
     out, err = Stream(state), Stream(state)
     variables = dict(env)
@@ -332,7 +315,7 @@ def run(
         exit_code, message = 1, f"sh: {bound}\n"
     if simulated.exit_code is not None:
         exit_code = simulated.exit_code
-    return ShellResult(exit_code, out.text, err.text + message, slept_ms=state.slept_ms)
+    return Output(exit_code, out.text, err.text + message, slept_ms=state.slept_ms)
 
 
 def _sleep_ms(command: ShellCommand) -> int:

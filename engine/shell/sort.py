@@ -10,11 +10,13 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import cmp_to_key
+from itertools import groupby
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from engine.base.values import lazy_regex
-from engine.shell.call import WHOLE, Call, OptionTable, ProgramOptions, WrongUsage, all_text, lines_of, read_input
+from engine.shell.call import WHOLE, Call, Program, ProgramOptions, WrongUsage, all_text, read_input
+from engine.shell.files import lines_of
 
 ORDERS = "bdfghiMnRrV"
 """The letters of orders, which a key may have too."""
@@ -28,18 +30,13 @@ _MONTH = lazy_regex(r"[ \t]*([A-Za-z]{3})")
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _SUFFIX = lazy_regex(r"(?:\.[A-Za-z~][A-Za-z0-9~]*)*\Z")
 _VERSION_PART = lazy_regex(r"(\D*)(\d*)", re.ASCII)
-_BLANKS = lazy_regex(r"[ \t]*")
 _FIELD = lazy_regex(r"[ \t]*[^ \t]*")
-
-
-def _decimal(text: str) -> Decimal:
-    return Decimal(text) if text.strip(".") else Decimal(0)
 
 
 def _numeric(text: str) -> Decimal:
     found = _NUMBER.match(text)
     assert found is not None
-    value = _decimal(found[2])
+    value = Decimal(found[2]) if found[2].strip(".") else Decimal(0)
     return -value if found[1] else value
 
 
@@ -76,7 +73,7 @@ def _version(text: str) -> tuple[bool, list[tuple[int, ...] | int], list[tuple[i
 
 
 def _mixed(text: str) -> int:
-    """Return a number by which lines stand in no order: always the same one, since runs are repeatable."""
+    """Return a hash of the text: ``sort -R`` gives the same order in every run, which has to be repeatable."""
     return crc32(text.encode("utf-8", "surrogatepass"))
 
 
@@ -148,9 +145,7 @@ class SortKey(NamedTuple):
 
 
 def _after_blanks(line: str, at: int) -> int:
-    found = _BLANKS.match(line, at)
-    assert found is not None
-    return found.end()
+    return len(line) - len(line[at:].lstrip(" \t"))
 
 
 def sort_keys(options: ProgramOptions) -> list[SortKey]:
@@ -195,21 +190,6 @@ def _compatible(letters: str) -> str:
     return letters
 
 
-_SORT = OptionTable(
-    ORDERS + "cCmsuz",
-    "kotST5",
-    {
-        "ignore-leading-blanks": "b", "dictionary-order": "d", "ignore-case": "f", "general-numeric-sort": "g",
-        "human-numeric-sort": "h", "ignore-nonprinting": "i", "month-sort": "M", "numeric-sort": "n",
-        "random-sort": "R", "reverse": "r", "version-sort": "V", "check": "6", "merge": "m", "key": "k", "output": "o",
-        "stable": "s",
-        "field-separator": "t", "unique": "u", "zero-terminated": "z", "sort": "5", "buffer-size": "S",
-        "temporary-directory": "T", "parallel": "S", "batch-size": "S", "compress-program": "", "debug": "",
-        "files0-from": "", "random-source": "",
-    },
-    optional="6",
-    usage=2,
-)  # fmt: skip
 _SORTS = {
     "general-numeric": "g", "human-numeric": "h", "month": "M", "numeric": "n", "random": "R", "version": "V",
 }  # fmt: skip
@@ -246,9 +226,16 @@ class _Order:
         return order
 
 
-def sort(call: Call) -> int:
+@Program(
+    "sort",
+    "b/ignore-leading-blanks d/dictionary-order f/ignore-case g/general-numeric-sort h/human-numeric-sort "
+    "i/ignore-nonprinting M/month-sort n/numeric-sort R/random-sort r/reverse V/version-sort c C m/merge s/stable "
+    "u/unique z/zero-terminated k=/key o=/output t=/field-separator S=/buffer-size/parallel/batch-size "
+    "T=/temporary-directory 5=/sort 6?/check /compress-program /debug /files0-from /random-source",
+    usage=2,
+)
+def _sort(call: Call, options: ProgramOptions) -> int:
     """Print the lines in order."""
-    options = ProgramOptions(call, _SORT)
     if "5" in options:
         names = [name for name in _SORTS if name.startswith(options.values["5"])]
         if len(names) != 1:
@@ -309,21 +296,14 @@ def _write(call: Call, path: str, text: str) -> int:
     return 0
 
 
-_UNIQ = OptionTable(
-    "cduiz",
-    "fsw",
-    {
-        "count": "c", "repeated": "d", "unique": "u", "ignore-case": "i", "skip-fields": "f", "skip-chars": "s",
-        "check-chars": "w", "zero-terminated": "z", "all-repeated": "", "group": "",
-    },
-    others="D",
+@Program(
+    "uniq",
+    "c/count d/repeated u/unique i/ignore-case z/zero-terminated f=/skip-fields s=/skip-chars w=/check-chars D! "
+    "/all-repeated /group",
     most=2,
-)  # fmt: skip
-
-
-def uniq(call: Call) -> int:
+)
+def _uniq(call: Call, options: ProgramOptions) -> int:
     """Print each of several equal lines in a row once."""
-    options = ProgramOptions(call, _UNIQ)
     for letter, what in (("f", "fields to skip"), ("s", "bytes to skip"), ("w", "bytes to compare")):
         if not WHOLE.fullmatch(options.values.get(letter, "0")):
             return call.fail(f"uniq: {options.values[letter][:80]}: invalid number of {what}")
@@ -354,14 +334,6 @@ def _groups(lines: list[str], options: ProgramOptions) -> Iterator[tuple[str, in
         part = line[at + signs :][:most]
         return part.lower() if "i" in options else part
 
-    first, count, last = "", 0, ""
-    for line in lines:
-        value = compared(line)
-        if count and value == last:
-            count += 1
-            continue
-        if count:
-            yield first, count
-        first, count, last = line, 1, value
-    if count:
-        yield first, count
+    for _, group in groupby(lines, compared):
+        first, *others = group
+        yield first, len(others) + 1

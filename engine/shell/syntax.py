@@ -7,7 +7,6 @@ simple commands with literal words.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
@@ -26,18 +25,11 @@ class Shell(Enum):
     CMD = "cmd"
 
 
-class Quoting(Enum):
-    """The treatment of a piece of text: wildcards count in bare text, and nothing counts in literal text."""
-
-    BARE = "bare"
-    LITERAL = "literal"
-
-
 class Piece(NamedTuple):
-    """Text of a word with its quoting, without the quotes."""
+    """Text of a word without its quotes; wildcards count only in text that was not quoted."""
 
     text: str
-    quoting: Quoting = Quoting.LITERAL
+    quoted: bool = True
 
 
 class Parameter(NamedTuple):
@@ -63,12 +55,7 @@ class Arithmetic(NamedTuple):
     quoted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Tilde:
-    """An unquoted ``~`` at the start of a word, for the home directory."""
-
-
-Part: TypeAlias = Piece | Parameter | Substitution | Arithmetic | Tilde
+Part: TypeAlias = Piece | Parameter | Substitution | Arithmetic
 
 
 class Word(NamedTuple):
@@ -86,6 +73,10 @@ class Word(NamedTuple):
 def literal(text: str) -> Word:
     """Return a word in which nothing is expanded."""
     return Word((Piece(text),), text)
+
+
+TILDE = Parameter("HOME", True, "-", literal("~"))
+"""An unquoted ``~`` at the start of a word."""
 
 
 class HereDocument:
@@ -196,6 +187,11 @@ class AndOr(NamedTuple):
 
 
 Script: TypeAlias = tuple[AndOr, ...]
+
+
+def only(command: Command) -> Script:
+    """Return the script of one command."""
+    return (AndOr((("&&", Pipeline((command,))),)),)
 
 
 def simple_commands(script: Script) -> Iterator[ShellCommand]:

@@ -5,33 +5,23 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from engine.base.values import lazy_regex
-from engine.shell.call import Call, ShellProcess
+from engine.shell.call import PROGRAMS, Call, ShellProcess, command
 from engine.shell.patterns import Expression, NotExpression
-from engine.shell.words import number
+from engine.shell.words import ArithmeticMistake, divided, number, remainder
 
 _NUMERIC: dict[str, Callable[[int, int], bool]] = {
-    "-eq": operator.eq,
-    "-ne": operator.ne,
-    "-lt": operator.lt,
-    "-le": operator.le,
-    "-gt": operator.gt,
+    "-eq": operator.eq, "-ne": operator.ne, "-lt": operator.lt, "-le": operator.le, "-gt": operator.gt,
     "-ge": operator.ge,
-}
+}  # fmt: skip
 _TEXTUAL: dict[str, Callable[[str, str], bool]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    ">": operator.gt,
-}
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt,
+}  # fmt: skip
 _OF_FILES = ("-nt", "-ot", "-ef")
 _DEPTH_LIMIT = 40
-
-
-class _TestMistake(Exception):
-    """An expression without a value; the text says why."""
 
 
 _SYSTEM_DIRECTORIES = frozenset(
@@ -49,21 +39,8 @@ def _exists(process: ShellProcess, path: str) -> bool:
     return bool(path) and (path in _DEVICES or _of_system(path) or process.files.exists(process.key(path)))
 
 
-def _is_file(process: ShellProcess, path: str) -> bool:
-    return bool(path) and process.files.read(process.key(path)) is not None
-
-
 def _is_directory(process: ShellProcess, path: str) -> bool:
     return bool(path) and (_of_system(path) or process.files.is_dir(process.key(path)))
-
-
-def _is_executable(process: ShellProcess, path: str) -> bool:
-    """Return True for programs of the system and for directories and files: modes are not simulated."""
-    return path.startswith(("/bin/", "/usr/bin/")) or _exists(process, path)
-
-
-def _has_size(process: ShellProcess, path: str) -> bool:
-    return _is_directory(process, path) or process.files.size(process.key(path)) > 0
 
 
 _UNARY: dict[str, Callable[[ShellProcess, str], bool]] = {
@@ -71,15 +48,16 @@ _UNARY: dict[str, Callable[[ShellProcess, str], bool]] = {
     "-z": lambda _, text: not text,
     "-d": _is_directory,
     "-c": lambda _, path: path in _DEVICES,
-    "-f": _is_file,
-    "-x": _is_executable,
-    "-s": _has_size,
+    "-f": lambda process, path: bool(path) and process.files.read(process.key(path)) is not None,
+    "-x": lambda process, path: path.startswith(("/bin/", "/usr/bin/")) or _exists(process, path),  # no modes
+    "-s": lambda process, path: _is_directory(process, path) or process.files.size(process.key(path)) > 0,
     **dict.fromkeys(("-e", "-r", "-w", "-O", "-G"), _exists),
     **dict.fromkeys(("-b", "-g", "-h", "-k", "-L", "-p", "-S", "-t", "-u"), lambda *_: False),
 }
 
 
-def test(call: Call) -> int:
+@command(PROGRAMS, "test", "[")
+def _test(call: Call) -> int:
     """Evaluate an expression: 0 if it is true, 1 if not, 2 if it has no value."""
     words = list(call.args)
     if call.name == "[" and (not words or words.pop() != "]"):
@@ -87,7 +65,7 @@ def test(call: Call) -> int:
     try:
         expression = _Expression(call.process, words)
         return int(not expression.value())
-    except _TestMistake as mistake:
+    except ArithmeticMistake as mistake:
         return call.complain(str(mistake), 2)
 
 
@@ -105,9 +83,9 @@ class _Expression:
         known = self._of_few(self.words)
         if known is not None:
             return known
-        value = self._either()
+        value = self._operation()
         if self.at < len(self.words):
-            raise _TestMistake(f"{self.words[self.at - 1]}: unexpected operator")
+            raise ArithmeticMistake(f"{self.words[self.at - 1]}: unexpected operator")
         return value
 
     def _of_few(self, words: list[str]) -> bool | None:
@@ -145,24 +123,19 @@ class _Expression:
         digits = text.strip().lstrip("+-")
         value = number(text.strip()[: len(text.strip()) - len(digits)] + (digits.lstrip("0") or digits[:1]))
         if value is None or not digits.isdecimal():
-            raise _TestMistake(f"Illegal number: {text[:80]}")
+            raise ArithmeticMistake(f"Illegal number: {text[:80]}")
         return value
 
-    def _peek(self) -> str | None:
-        return self.words[self.at] if self.at < len(self.words) else None
+    def _peek(self) -> str:
+        return self.words[self.at] if self.at < len(self.words) else ""
 
-    def _either(self) -> bool:
-        value = self._both()
-        while self._peek() == "-o":
-            self.at += 1
-            value = self._both() or value
-        return value
-
-    def _both(self) -> bool:
+    def _operation(self, lowest: int = 1) -> bool:
+        """Return the value of an expression of ``-o`` and ``-a``, whose operands are all evaluated."""
         value = self._negated()
-        while self._peek() == "-a":
+        while (binds := {"-o": 1, "-a": 2}.get(self._peek(), 0)) >= lowest:
             self.at += 1
-            value = self._negated() and value
+            right = self._operation(binds + 1)
+            value = value or right if binds == 1 else value and right
         return value
 
     def _negated(self) -> bool:
@@ -175,7 +148,7 @@ class _Expression:
     def _primary(self) -> bool:
         words, at = self.words, self.at
         if at >= len(words):
-            raise _TestMistake(f"{words[-1]}: argument expected" if words else "argument expected")
+            raise ArithmeticMistake(f"{words[-1]}: argument expected" if words else "argument expected")
         word = words[at]
         if at + 2 < len(words) and self._is_binary(words[at + 1]):
             self.at += 3
@@ -183,16 +156,16 @@ class _Expression:
         if word == "(":
             self.depth += 1
             if self.depth > _DEPTH_LIMIT:
-                raise _TestMistake(f"more than {_DEPTH_LIMIT} parentheses")
+                raise ArithmeticMistake(f"more than {_DEPTH_LIMIT} parentheses")
             self.at += 1
-            value = self._either()
+            value = self._operation()
             if self._peek() != ")":
-                raise _TestMistake("closing paren expected")
+                raise ArithmeticMistake("closing paren expected")
             self.at += 1
             self.depth -= 1
             return value
         if at + 2 == len(words) and self._is_binary(words[at + 1]) and word not in _UNARY:
-            raise _TestMistake(f"{words[at + 1]}: argument expected")
+            raise ArithmeticMistake(f"{words[at + 1]}: argument expected")
         if word in _UNARY and at + 1 < len(words):
             self.at += 2
             return _UNARY[word](self.process, words[at + 1])
@@ -201,44 +174,69 @@ class _Expression:
 
 
 _NUMBER = lazy_regex(r"-?\d{1,400}", re.ASCII)
-_LEVELS: tuple[tuple[str, ...], ...] = (
-    ("|",),
-    ("&",),
-    ("<", "<=", "=", "==", "!=", ">=", ">"),
-    ("+", "-"),
-    ("*", "/", "%"),
-    (":",),
-)
-"""The operators, from those that bind least."""
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt, "<=": operator.le, "=": operator.eq, "==": operator.eq, "!=": operator.ne, ">=": operator.ge,
-    ">": operator.gt,
-}  # fmt: skip
+_Operator = Callable[[str, str], str]
 
 
-class _ExprMistake(Exception):
-    """An expression without a value; the text says why."""
+def _are_numbers(left: str, right: str) -> bool:
+    return bool(_NUMBER.fullmatch(left) and _NUMBER.fullmatch(right))
 
 
-def expr(call: Call) -> int:
+def _comparison(holds: Callable[[Any, Any], bool]) -> _Operator:
+    return lambda left, right: str(
+        int(holds(int(left), int(right)) if _are_numbers(left, right) else holds(left, right))
+    )
+
+
+def _calculation(calculate: Callable[[int, int], int]) -> _Operator:
+    def calculated(left: str, right: str) -> str:
+        if not _are_numbers(left, right):
+            raise ArithmeticMistake("non-integer argument")
+        return str(calculate(int(left), int(right)))
+
+    return calculated
+
+
+def _product(left: int, right: int) -> int:
+    if max(len(str(left)), len(str(right))) > 200:
+        raise ArithmeticMistake("a number is too long")
+    return left * right
+
+
+def _is_null(value: str) -> bool:
+    return not value or (_NUMBER.fullmatch(value) is not None and int(value) == 0)
+
+
+_OPERATORS: dict[str, tuple[int, _Operator]] = {
+    "|": (1, lambda left, right: left if not _is_null(left) else right if not _is_null(right) else "0"),
+    "&": (2, lambda left, right: "0" if _is_null(left) or _is_null(right) else left),
+    **{sign: (3, _comparison(holds)) for sign, holds in {**_TEXTUAL, "==": operator.eq}.items()},
+    "<=": (3, _comparison(operator.le)),
+    ">=": (3, _comparison(operator.ge)),
+    "+": (4, _calculation(operator.add)),
+    "-": (4, _calculation(operator.sub)),
+    "*": (5, _calculation(_product)),
+    "/": (5, _calculation(divided)),
+    "%": (5, _calculation(remainder)),
+}
+"""Each operator with how much it binds; ``:`` binds most."""
+
+
+@command(PROGRAMS, "expr")
+def _expr(call: Call) -> int:
     """Print the value of an expression: 0 if it is neither empty nor 0, 1 if it is, 2 after a mistake."""
     words = call.args[1:] if call.args[:1] == ["--"] else call.args
     if not words:
         return call.misuse("missing operand", 2)
     try:
         reader = _Reader(call, words)
-        value = reader.value(0)
+        value = reader.value(1)
         if reader.at < len(words):
-            raise _ExprMistake(f"syntax error: unexpected argument '{words[reader.at][:80]}'")
-    except (_ExprMistake, NotExpression) as mistake:
+            raise ArithmeticMistake(f"syntax error: unexpected argument '{words[reader.at][:80]}'")
+    except (ArithmeticMistake, NotExpression) as mistake:
         return call.fail(f"expr: {mistake}", 2)
     call.process.run.step(len(words) + (len(value) >> 6))
     call.say(value)
     return int(_is_null(value))
-
-
-def _is_null(value: str) -> bool:
-    return not value or (_NUMBER.fullmatch(value) is not None and int(value) == 0)
 
 
 class _Reader:
@@ -250,21 +248,22 @@ class _Reader:
         self.at = 0
         self.depth = 0
 
-    def value(self, level: int) -> str:
-        """Return the value of an expression of operators that bind at least as much as those of the level."""
-        if level == len(_LEVELS):
-            return self._primary()
-        left = self.value(level + 1)
-        while self.at < len(self.words) and self.words[self.at] in _LEVELS[level]:
+    def value(self, lowest: int) -> str:
+        """Return the value of an expression of operators that bind at least this much."""
+        left = self._primary()
+        while self.at < len(self.words):
             sign = self.words[self.at]
+            binds, applied = (6, partial(_matched, self.call)) if sign == ":" else _OPERATORS.get(sign, (0, None))
+            if applied is None or binds < lowest:
+                break
             self.at += 1
-            left = _applied(self.call, sign, left, self.value(level + 1))
+            left = applied(left, self.value(binds + 1))
         return left
 
     def _next(self) -> str:
         if self.at >= len(self.words):
             last = self.words[-1][:80]
-            raise _ExprMistake(f"syntax error: missing argument after '{last}'")
+            raise ArithmeticMistake(f"syntax error: missing argument after '{last}'")
         self.at += 1
         return self.words[self.at - 1]
 
@@ -273,15 +272,15 @@ class _Reader:
         if word == "(":
             self.depth += 1
             if self.depth > _DEPTH_LIMIT:
-                raise _ExprMistake(f"more than {_DEPTH_LIMIT} parentheses")
-            value = self.value(0)
+                raise ArithmeticMistake(f"more than {_DEPTH_LIMIT} parentheses")
+            value = self.value(1)
             if self.at >= len(self.words) or self.words[self.at] != ")":
-                raise _ExprMistake(f"syntax error: expecting ')' after '{self.words[self.at - 1][:80]}'")
+                raise ArithmeticMistake(f"syntax error: expecting ')' after '{self.words[self.at - 1][:80]}'")
             self.at += 1
             self.depth -= 1
             return value
         if word == ")":
-            raise _ExprMistake("syntax error: unexpected ')'")
+            raise ArithmeticMistake("syntax error: unexpected ')'")
         if self.at == len(self.words):
             return word
         match word:
@@ -306,55 +305,19 @@ def _part(text: str, begin: str, length: str) -> str:
     return text[int(begin) - 1 :][: int(length)]
 
 
-def _applied(call: Call, sign: str, left: str, right: str) -> str:
-    match sign:
-        case "|":
-            return left if not _is_null(left) else right if not _is_null(right) else "0"
-        case "&":
-            return "0" if _is_null(left) or _is_null(right) else left
-        case ":":
-            return _matched(call, left, right)
-    numbers = _NUMBER.fullmatch(left) and _NUMBER.fullmatch(right)
-    if sign in _COMPARISONS:
-        both: tuple[int, int] | tuple[str, str] = (int(left), int(right)) if numbers else (left, right)
-        return str(int(_COMPARISONS[sign](*both)))
-    if not numbers:
-        raise _ExprMistake("non-integer argument")
-    return str(_calculated(sign, int(left), int(right)))
-
-
-def _calculated(sign: str, left: int, right: int) -> int:
-    match sign:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            if max(len(str(left)), len(str(right))) > 200:
-                raise _ExprMistake("a number is too long")
-            return left * right
-    if not right:
-        raise _ExprMistake("division by zero")
-    quotient = abs(left) // abs(right) * (1 if (left < 0) is (right < 0) else -1)
-    return quotient if sign == "/" else left - quotient * right
-
-
 def _matched(call: Call, text: str, source: str) -> str:
-    r"""Return the part that ``\(...\)`` matches at the begin of a text, or else how much matches."""
-    group = re.search(r"\\\((.*?)\\\)", source, re.DOTALL)
+    r"""Return the part that ``\(...\)`` matches at the begin of a text, or else how much matches.
+
+    Of the ways in which the whole can match it is the one with the longest group.
+    """
     source = source.removeprefix("^")
-    if group is None:
-        return str(Expression([source]).match_end(text, 0) or 0)
-    return _group_match(call, text, source)
-
-
-def _group_match(call: Call, text: str, source: str) -> str:
-    """Return the text of the first group: the longest one with which the rest can still match."""
-    before, _, rest = source.partition("\\(")
-    inner, _, after = rest.partition("\\)")
     end = Expression([source]).match_end(text, 0)
+    if re.search(r"\\\(.*?\\\)", source, re.DOTALL) is None:
+        return str(end or 0)
     if end is None:
         return ""
+    before, _, rest = source.partition("\\(")
+    inner, _, after = rest.partition("\\)")
     first, group, last = Expression([before]), Expression([inner]), Expression([after])
     for begin in reversed(list(first.ends(text, 0))):
         for stop in reversed(list(group.ends(text, begin))):

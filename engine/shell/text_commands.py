@@ -3,52 +3,41 @@
 from __future__ import annotations
 
 import re
+import string
 from fnmatch import fnmatchcase
+from itertools import accumulate
 
 from engine.base.paths import name_of
 from engine.base.values import lazy_regex
 from engine.shell.call import (
     WHOLE,
-    Builtin,
     Call,
     NotSimulated,
-    OptionTable,
+    Program,
     ProgramOptions,
     all_text,
     inputs,
-    lines_of,
-    with_ends,
 )
-from engine.shell.files import FileStream
+from engine.shell.files import FileStream, lines_of, with_ends
 from engine.shell.patterns import Expression, NotExpression, Whole
-from engine.shell.print_commands import print_part, seq
-from engine.shell.sort import sort, uniq
 
-_GREP_OPTIONS = OptionTable(
-    "qvicynEFGxolLhHsrRawzbIU0123456789",
-    "emfABC!@",
-    {
-        "quiet": "q", "silent": "q", "invert-match": "v", "ignore-case": "i", "count": "c", "line-number": "n",
-        "extended-regexp": "E", "fixed-strings": "F", "basic-regexp": "G", "perl-regexp": "P", "regexp": "e",
-        "line-regexp": "x", "only-matching": "o", "files-with-matches": "l", "files-without-match": "L",
-        "no-filename": "h", "with-filename": "H", "no-messages": "s", "max-count": "m", "recursive": "r",
-        "dereference-recursive": "R", "word-regexp": "w", "after-context": "A", "before-context": "B", "context": "C",
-        "file": "f", "null-data": "z", "byte-offset": "b", "text": "a", "binary": "U", "include": "!", "exclude": "@",
-        "color": "K", "colour": "K", "null": "Z", "initial-tab": "T", "line-buffered": "U", "exclude-dir": "",
-        "label": "", "binary-files": "", "directories": "d", "devices": "D", "no-ignore-case": "",
-        "group-separator": "", "no-group-separator": "",
-    },
-    optional="K",
-    others="PZTdD",
+_GREP_SYNOPSIS = "Usage: grep [OPTION]... PATTERNS [FILE]..."
+
+
+@Program(
+    "grep egrep fgrep",
+    "q/quiet/silent v/invert-match i/ignore-case c/count y n/line-number E/extended-regexp F/fixed-strings "
+    "G/basic-regexp x/line-regexp o/only-matching l/files-with-matches L/files-without-match h/no-filename "
+    "H/with-filename s/no-messages r/recursive R/dereference-recursive a/text w/word-regexp z/null-data "
+    "b/byte-offset I U/binary/line-buffered 0 1 2 3 4 5 6 7 8 9 e=/regexp m=/max-count f=/file A=/after-context "
+    "B=/before-context C=/context !=/include @=/exclude K?/color/colour P!/perl-regexp Z!/null T!/initial-tab "
+    "d!/directories D!/devices /exclude-dir /label /binary-files /no-ignore-case /group-separator "
+    "/no-group-separator",
     usage=2,
-    synopsis="Usage: grep [OPTION]... PATTERNS [FILE]...",
-)  # fmt: skip
-_GREP_USAGE = f"{_GREP_OPTIONS.synopsis}\nTry 'grep --help' for more information."
-
-
-def grep(call: Call) -> int:
+    synopsis=_GREP_SYNOPSIS,
+)
+def _grep(call: Call, options: ProgramOptions) -> int:
     """Print the lines that match: 0 if there is one, 1 if not, 2 after a mistake."""
-    options = ProgramOptions(call, _GREP_OPTIONS)
     operands = options.operands
     sources: list[str] = []
     for letter, value in options.all:
@@ -61,7 +50,7 @@ def grep(call: Call) -> int:
             sources += lines_of(text)
     if "e" not in options and "f" not in options:
         if not operands:
-            return call.fail(_GREP_USAGE, 2)
+            return call.fail(f"{_GREP_SYNOPSIS}\nTry 'grep --help' for more information.", 2)
         sources, operands = operands[0].split("\n"), operands[1:]
     for letter, what in (("m", "max count"), ("A", ""), ("B", ""), ("C", "")):
         if not WHOLE.fullmatch(options.values.get(letter, "0")):
@@ -72,12 +61,9 @@ def grep(call: Call) -> int:
     except NotExpression as mistake:
         return call.fail(f"grep: {mistake}", 2)
     deep = "r" in options or "R" in options
-    search = _GrepSearch(call, options, expression)
     paths = _files_below(call, options, operands) if deep else operands
-    search.named = "H" in options or len(operands) > 1 or deep
-    if options.last_of("hH") == "h":
-        search.named = False
-    return search.run(paths) if paths or not deep else 1
+    named = options.last_of("hH") != "h" and ("H" in options or len(operands) > 1 or deep)
+    return _GrepSearch(call, options, expression, named=named).run(paths) if paths or not deep else 1
 
 
 def _expression(call: Call, options: ProgramOptions, sources: list[str]) -> Expression:
@@ -95,8 +81,6 @@ def _files_below(call: Call, options: ProgramOptions, paths: list[str]) -> list[
     """Return the files in directories, and the other operands as they are; without operands those that are here."""
     found: list[str] = []
     process = call.process
-    included = [value for letter, value in options.all if letter == "!"]
-    excluded = [value for letter, value in options.all if letter == "@"]
     for path in paths or ["."]:
         key = process.key(path)
         if not process.files.is_dir(key):
@@ -105,21 +89,24 @@ def _files_below(call: Call, options: ProgramOptions, paths: list[str]) -> list[
         inside = [name for name in process.files.walk(key) if process.files.read(name) is not None]
         process.run.step(len(inside) >> 2)
         prefix = f"{path.rstrip('/')}/" if paths else ""
-        for name in inside:
-            chosen = not included or any(fnmatchcase(name_of(name), pattern) for pattern in included)
-            if chosen and not any(fnmatchcase(name_of(name), pattern) for pattern in excluded):
-                found.append(prefix + name[len(key) + 1 if key else 0 :])
+        found += [prefix + name[len(key) + 1 if key else 0 :] for name in inside if _is_chosen(name_of(name), options)]
     return found
+
+
+def _is_chosen(name: str, options: ProgramOptions) -> bool:
+    """Return whether ``--include`` and ``--exclude`` leave a file of this name."""
+    fits = {sign: any(fnmatchcase(name, each) for letter, each in options.all if letter == sign) for sign in "!@"}
+    return (fits["!"] or "!" not in options) and not fits["@"]
 
 
 class _GrepSearch:
     """A search through texts, one after the other."""
 
-    def __init__(self, call: Call, options: ProgramOptions, expression: Expression) -> None:
+    def __init__(self, call: Call, options: ProgramOptions, expression: Expression, *, named: bool) -> None:
         self.call = call
         self.options = options
         self.expression = expression
-        self.named = False
+        self.named = named
         self.limit = int(options.values["m"]) if "m" in options else None
         digits = "".join(letter for letter, _ in options.all if letter.isdigit())
         around = int(options.values.get("C", digits[:9]) or 0)
@@ -173,7 +160,8 @@ class _GrepSearch:
     def _show_all(self, lines: list[str], selected: list[int], name: str) -> None:
         """Print the selected lines and those around them, with a line of dashes between groups."""
         chosen = set(selected)
-        offsets = self._offsets(lines)
+        sizes = (len(line.encode("utf-8", "surrogatepass")) + 1 for line in lines if "b" in self.options)
+        offsets = list(accumulate(sizes, initial=0))  # of the lines, in bytes
         shown = 0  # the index after the last line shown
         for position, index in enumerate(selected):
             begin = max(index - self.before, shown)
@@ -184,14 +172,6 @@ class _GrepSearch:
             for each in range(begin, shown):
                 self._show(lines[each], ":" if each in chosen else "-", name, each, offsets)
             self.has_shown = True
-
-    def _offsets(self, lines: list[str]) -> list[int]:
-        """Return where each line begins, in bytes, if that is asked."""
-        offsets = [0]
-        if "b" in self.options:
-            for line in lines:
-                offsets.append(offsets[-1] + len(line.encode("utf-8", "surrogatepass")) + 1)
-        return offsets
 
     def _show(self, line: str, sign: str, name: str, index: int, offsets: list[int]) -> None:
         prefix = (name + sign if self.named else "") + (f"{index + 1}{sign}" if "n" in self.options else "")
@@ -205,13 +185,8 @@ class _GrepSearch:
                 self.call.out.append(f"{prefix}{offset}{line[begin:end]}{self.end}")
 
 
-_WC = OptionTable(
-    "lwcmL", "", {"lines": "l", "words": "w", "bytes": "c", "chars": "m", "max-line-length": "L", "files0-from": ""}
-)
-
-
-def _wc(call: Call) -> int:
-    options = ProgramOptions(call, _WC)
+@Program("wc", "l/lines w/words c/bytes m/chars L/max-line-length /files0-from")
+def _wc(call: Call, options: ProgramOptions) -> int:
     shown = [letter for letter in "lwmcL" if letter in options] or ["l", "w", "c"]
     rows: list[tuple[list[int], str]] = []
     sizes = 0
@@ -220,10 +195,12 @@ def _wc(call: Call) -> int:
         if path != "-" and not text:
             size = call.process.files.size(call.process.key(path))  # of a downloaded file
         sizes += size
-        counts = {"l": text.count("\n"), "w": len(text.split()), "m": len(text), "c": size, "L": _longest(text)}
+        longest = max((len(line.expandtabs(8)) for line in re.split(r"[\n\r\f]", text)), default=0)
+        counts = {"l": text.count("\n"), "w": len(text.split()), "m": len(text), "c": size, "L": longest}
         rows.append(([counts[letter] for letter in shown], "" if not options.operands else path))
     if len(options.operands) > 1:
-        rows.append(([_total(letter, [row[index] for row, _ in rows]) for index, letter in enumerate(shown)], "total"))
+        columns = list(zip(*(row for row, _ in rows), strict=True)) or [(0,)] * len(shown)
+        rows.append(([(max if letter == "L" else sum)(c) for letter, c in zip(shown, columns, strict=True)], "total"))
     width = len(str(sizes))
     if (not options.operands and not call.stdin.regular) or "-" in options.operands:
         width = max(width, 7)
@@ -234,28 +211,11 @@ def _wc(call: Call) -> int:
     return call.status
 
 
-def _total(letter: str, counts: list[int]) -> int:
-    return max(counts, default=0) if letter == "L" else sum(counts)
-
-
-def _longest(text: str) -> int:
-    """Return the width of the longest line, with tabs up to the next eighth column."""
-    return max((len(line.expandtabs(8)) for line in re.split(r"[\n\r\f]", text)), default=0)
-
-
-_CUT = OptionTable(
-    "sn",
-    "dfcb",
-    {
-        "delimiter": "d", "fields": "f", "characters": "c", "bytes": "b", "only-delimited": "s", "complement": "",
-        "output-delimiter": "", "zero-terminated": "z",
-    },
-    others="z",
-)  # fmt: skip
-
-
-def _cut(call: Call) -> int:
-    options = ProgramOptions(call, _CUT)
+@Program(
+    "cut",
+    "s/only-delimited n d=/delimiter f=/fields c=/characters b=/bytes z!/zero-terminated /complement /output-delimiter",
+)
+def _cut(call: Call, options: ProgramOptions) -> int:
     listed = options.values.get("f") or options.values.get("c") or options.values.get("b") or ""
     ranges: list[tuple[int, int | None]] = []
     for item in listed.split(","):
@@ -286,15 +246,10 @@ def _picked(parts: list[str], ranges: list[tuple[int, int | None]]) -> list[str]
 
 
 _SETS = {
-    "upper": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    "lower": "abcdefghijklmnopqrstuvwxyz",
-    "digit": "0123456789",
-    "space": " \t\n\v\f\r",
-    "blank": " \t",
-    "punct": "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~",
-}
-_SETS["alpha"] = _SETS["upper"] + _SETS["lower"]
-_SETS["alnum"] = _SETS["digit"] + _SETS["alpha"]
+    "upper": string.ascii_uppercase, "lower": string.ascii_lowercase, "digit": string.digits, "space": " \t\n\v\f\r",
+    "blank": " \t", "punct": string.punctuation, "alpha": string.ascii_uppercase + string.ascii_lowercase,
+    "alnum": string.digits + string.ascii_uppercase + string.ascii_lowercase,
+}  # fmt: skip
 _SET_ITEM = lazy_regex(
     r"\[:(?P<named>[a-z]+):\]|(?P<low>\\[0-7]{1,3}|\\.|[^\\])-(?P<high>\\[0-7]{1,3}|\\.|[^\\])|(?P<one>\\[0-7]{1,3}|\\.|.)",
     re.DOTALL,
@@ -323,30 +278,19 @@ def _set(text: str) -> str:
     return "".join(found)
 
 
-_TR = OptionTable(
-    "dscC",
-    words={"delete": "d", "squeeze-repeats": "s", "complement": "c", "truncate-set1": "t"},
-    others="t",
-    least=1,
-    most=2,
-)
-
-
-def _tr(call: Call) -> int:
-    options = ProgramOptions(call, _TR)
+@Program("tr", "d/delete s/squeeze-repeats c/complement C t!/truncate-set1", least=1, most=2)
+def _tr(call: Call, options: ProgramOptions) -> int:
     given = options.operands
     if len(given) < 2 and "d" not in options and "s" not in options:
         return call.misuse(f"missing operand after '{given[0][:80]}'\nTwo strings must be given when translating.")
     sets = [_set(text) for text in given]
     deletes, squeezes = "d" in options, "s" in options
     if deletes and len(sets) == 2 and not squeezes:
-        return call.misuse(
-            f"extra operand '{given[1][:80]}'\nOnly one string may be given when deleting without squeezing repeats."
-        )
-    first = sets[0]
+        reason = "Only one string may be given when deleting without squeezing repeats."
+        return call.misuse(f"extra operand '{given[1][:80]}'\n{reason}")
     complement = "c" in options or "C" in options
     text = all_text(call, [])
-    chosen = set(first)
+    chosen = set(sets[0])
     if deletes:
         text = "".join(sign for sign in text if (sign in chosen) is complement)
     elif len(sets) == 2:
@@ -356,7 +300,7 @@ def _tr(call: Call) -> int:
         if complement:
             text = "".join(sign if sign in chosen else second[-1] for sign in text)
         else:
-            table = {ord(sign): second[min(index, len(second) - 1)] for index, sign in enumerate(first)}
+            table = {ord(sign): second[min(index, len(second) - 1)] for index, sign in enumerate(sets[0])}
             text = text.translate(table)
     if squeezes:
         repeated = set(sets[-1])
@@ -370,45 +314,33 @@ def _tr(call: Call) -> int:
     return 0
 
 
-_TEE = OptionTable("aip", "", {"append": "a", "ignore-interrupts": "i", "output-error": ""})
-
-
-def _tee(call: Call) -> int:
-    options = ProgramOptions(call, _TEE)
+@Program("tee", "a/append i/ignore-interrupts p /output-error")
+def _tee(call: Call, options: ProgramOptions) -> int:
     text = call.stdin.read()
     call.out.append(text)
-    process, status = call.process, 0
-    for path in options.operands:
+    process = call.process
+    for path, key in call.keys(options.operands):
         if path == "/dev/null":
             continue
         if path in ("/dev/stderr", "/dev/stdout"):
             (call.err if path.endswith("err") else call.out).append(text)
             continue
-        key = process.key(path)
         if process.files.is_dir(key) or not process.holds(key):
-            status = call.fail(f"tee: {path}: No such file or directory")
+            call.fail(f"tee: {path}: No such file or directory")
             continue
         if "a" not in options:
             process.files.write(key, "")
         stream = FileStream(process.run, process.files, key, appends=True)
         stream.append(text)
         stream.flush()
-    return status
+    return call.status
 
 
-_CAT = OptionTable(
-    "nu",
-    "",
-    {
-        "number": "n", "show-all": "A", "number-nonblank": "b", "squeeze-blank": "s", "show-nonprinting": "v",
-        "show-tabs": "T", "show-ends": "E",
-    },
-    others="AbsvTEet",
-)  # fmt: skip
-
-
-def _cat(call: Call) -> int:
-    options = ProgramOptions(call, _CAT)
+@Program(
+    "cat",
+    "n/number u A!/show-all b!/number-nonblank s!/squeeze-blank v!/show-nonprinting T!/show-tabs E!/show-ends e! t!",
+)
+def _cat(call: Call, options: ProgramOptions) -> int:
     number = 0
     for path, text in inputs(call, options.operands):
         if text and isinstance(call.out, FileStream) and call.process.key(path) == call.out.key and path != "-":
@@ -420,17 +352,3 @@ def _cat(call: Call) -> int:
         else:
             call.out.append(text)
     return call.status
-
-
-TEXT_COMMANDS: dict[str, Builtin] = {
-    "cat": _cat,
-    "cut": _cut,
-    **dict.fromkeys(("grep", "egrep", "fgrep"), grep),
-    **dict.fromkeys(("head", "tail"), print_part),
-    "seq": seq,
-    "sort": sort,
-    "tee": _tee,
-    "tr": _tr,
-    "uniq": uniq,
-    "wc": _wc,
-}

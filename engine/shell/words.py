@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.base.values import lazy_regex
-from engine.shell.syntax import Arithmetic, Parameter, Part, Piece, Quoting, Script, Substitution, Tilde, Word
+from engine.shell.syntax import TILDE, Arithmetic, Parameter, Part, Piece, Script, Substitution, Word
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -22,26 +22,25 @@ NESTING_LIMIT = 40
 """The most levels of commands, substitutions and expansions inside each other; each takes some Python frames."""
 
 
-class ShellSyntaxError(Exception):
-    """A mistake that a shell reports too; ``at`` is its place in the text."""
+class _AtPlaceError(Exception):
+    """What keeps a script from being read, and its place in the text."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason)
         self.reason = reason
         self.at = at
+
+
+class ShellSyntaxError(_AtPlaceError):
+    """A mistake that a shell reports too."""
+
+
+class NotReadable(_AtPlaceError):
+    """A construct that the small shell does not know."""
 
 
 class NestedTooDeep(Exception):
     """A script with more levels inside each other than the small shell reads."""
-
-
-class NotReadable(Exception):
-    """A construct that the small shell does not know; ``at`` is its place in the text."""
-
-    def __init__(self, reason: str, at: int) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.at = at
 
 
 _BARE = lazy_regex(r"""[^ \t\n'"\\$`;&|<>()]+""")
@@ -102,21 +101,21 @@ class WordReader(ABC):
             sign = text[self.at]
             if found := _BARE.match(text, self.at):
                 self.at = found.end()
-                parts.append(Piece(found[0], Quoting.BARE))
+                parts.append(Piece(found[0], quoted=False))
             elif sign in "'\"\\$`":
                 parts += self._special(sign)
             else:
                 break
         if self.at == begin and not follows_equals:
             return None
-        if parts and isinstance(first := parts[0], Piece) and first.quoting is Quoting.BARE:
+        if parts and isinstance(first := parts[0], Piece) and not first.quoted:
             parts[:1] = _with_tilde(first.text)
         return self._checked(tuple(parts), begin)
 
     def _of_bare(self, text: str) -> Word:
         if text[0] == "~" or _WILDCARD.search(text) or "{" in text:
             return self._checked(tuple(_with_tilde(text)), self.at - len(text))
-        return Word((Piece(text, Quoting.BARE),), text)
+        return Word((Piece(text, quoted=False),), text)
 
     def _checked(self, parts: tuple[Part, ...], at: int) -> Word:
         constant: str | None = ""
@@ -124,7 +123,7 @@ class WordReader(ABC):
             if not isinstance(part, Piece):
                 constant = None
                 break
-            bare = part.quoting is Quoting.BARE
+            bare = not part.quoted
             if bare and self.bash and _BRACES.search(part.text):
                 raise NotReadable("brace expansion", at)
             if bare and _WILDCARD.search(part.text):
@@ -158,19 +157,18 @@ class WordReader(ABC):
         """
         parts: list[Part] = []
         plain, level, begin = _PLAIN[end], 0, self.at
-        style = Quoting.LITERAL if quoted else Quoting.BARE
         while self.at < len(self.text):
             sign = self.text[self.at]
             if found := plain.match(self.text, self.at):
                 self.at = found.end()
-                parts.append(Piece(found[0], style))
+                parts.append(Piece(found[0], quoted))
             elif sign == end and not level:
                 self.at += 1
                 return parts
             elif end == ")" and sign in '()"':
                 level += {"(": 1, ")": -1}.get(sign, 0)
                 self.at += 1
-                parts.append(Piece(sign if sign != '"' else "", style))
+                parts.append(Piece(sign if sign != '"' else "", quoted))
             elif sign == "\\" and (quoted or end == ")"):
                 parts += self._escaped(_ESCAPED[end])
             elif sign in "$`":
@@ -219,7 +217,7 @@ class WordReader(ABC):
             part = Piece(re.sub(r"\\(.)", lambda each: _ANSI.get(each[1], each[0]), found[1], flags=re.DOTALL))
         else:
             self.at += 1
-            part = Piece("$", Quoting.LITERAL if quoted else Quoting.BARE)
+            part = Piece("$", quoted)
         self.depth -= 1
         return part
 
@@ -258,8 +256,8 @@ _ENDS = ("", " ", "\t", "\n", ";", "&", "|", "<", ">", ")")
 
 def _with_tilde(text: str) -> list[Part]:
     if text == "~" or text.startswith("~/"):
-        return [Tilde(), Piece(text[1:], Quoting.BARE)] if len(text) > 1 else [Tilde()]
-    return [Piece(text, Quoting.BARE)]
+        return [TILDE, Piece(text[1:], quoted=False)] if len(text) > 1 else [TILDE]
+    return [Piece(text, quoted=False)]
 
 
 _TOKEN = lazy_regex(
@@ -280,11 +278,17 @@ class IllegalNumber(ArithmeticMistake):
     """A variable in an expression whose value is no number."""
 
 
-def _divided(left: int, right: int) -> int:
+def divided(left: int, right: int) -> int:
+    """Divide towards zero, as C does."""
     if right == 0:
         raise ArithmeticMistake("division by zero")
     quotient = abs(left) // abs(right)
     return quotient if (left < 0) == (right < 0) else -quotient
+
+
+def remainder(left: int, right: int) -> int:
+    """Return what a division leaves, with the sign of the dividend."""
+    return left - right * divided(left, right)
 
 
 _BINARY: dict[str, tuple[int, Callable[[int, int], int]]] = {
@@ -302,8 +306,8 @@ _BINARY: dict[str, tuple[int, Callable[[int, int], int]]] = {
     "+": (9, operator.add),
     "-": (9, operator.sub),
     "*": (10, operator.mul),
-    "/": (10, _divided),
-    "%": (10, lambda left, right: left - right * _divided(left, right)),
+    "/": (10, divided),
+    "%": (10, remainder),
 }
 _LOGICAL = {"||": 1, "&&": 2}
 _ASSIGNING = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="})
@@ -370,8 +374,14 @@ class _Evaluation:
             raise ArithmeticMistake(f"expecting '{sign}'")
         self.at += 1
 
-    def _choice(self) -> int:
-        """Read an assignment, or a condition with its alternatives."""
+    def _choice(self, *, skips: bool = False) -> int:
+        """Read an assignment, or a condition with its alternatives; ``skips`` if it has no effect."""
+        self.skipping += skips
+        value = self._assignment_or_condition()
+        self.skipping -= skips
+        return value
+
+    def _assignment_or_condition(self) -> int:
         self.depth += 1
         if self.depth > _DEPTH_LIMIT:
             raise ArithmeticMistake(f"the expression is nested more than {_DEPTH_LIMIT} levels deep")
@@ -387,19 +397,12 @@ class _Evaluation:
         value = self._operation(1)
         if self._peek() == "?":
             self.at += 1
-            value = self._alternatives(value)
+            first = self._choice(skips=not value)
+            self._take(":")
+            second = self._choice(skips=bool(value))
+            value = first if value else second
         self.depth -= 1
         return value
-
-    def _alternatives(self, condition: int) -> int:
-        self.skipping += not condition
-        first = self._choice()
-        self.skipping -= not condition
-        self._take(":")
-        self.skipping += bool(condition)
-        second = self._choice()
-        self.skipping -= bool(condition)
-        return first if condition else second
 
     def _operation(self, lowest: int) -> int:
         """Read operands and operators of at least this precedence."""

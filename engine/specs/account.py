@@ -42,7 +42,6 @@ from engine.base.values import (
     shortened,
 )
 from engine.specs.base import Bool, Identified, Int, Occasional, Secret, Size, Spec, Text, words
-from engine.specs.common import ApplicationPackageReference
 
 _STORAGE_ACCOUNT = lazy_regex("[a-z0-9]{3,24}")
 
@@ -114,6 +113,13 @@ class Application(Identified):
     def spelling_of(self, version: str) -> str | None:
         """Return the version as the application has it, compared without regard to case; None if it has none."""
         return next((known for known in self.versions if known.lower() == version.lower()), None)
+
+
+class ApplicationPackageReference(Occasional):
+    """An application to install, by default in its default version (APP-2, APP-3)."""
+
+    application_id: Text
+    version: Text | None = None
 
 
 class Package(NamedTuple):

@@ -343,6 +343,21 @@ class Identified(Spec):
     id: Text
 
 
+class IdentityReference(Occasional):
+    """A user-assigned managed identity."""
+
+    resource_id: Text | None = None
+
+
+class ContainerRegistry(Occasional):
+    """A registry of container images."""
+
+    registry_server: Text | None = None
+    username: Text | None = None
+    password: Secret | None = None
+    identity_reference: IdentityReference | None = None
+
+
 def wire_names(model: type[BaseModel]) -> tuple[str, ...]:
     """Return all property names that ``model`` accepts on the wire, including older ones (GEN-14).
 

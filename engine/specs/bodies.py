@@ -20,6 +20,7 @@ from engine.base.terms import (
     WireOption,
 )
 from engine.base.values import DAY_MS, MINUTE_MS, format_duration
+from engine.specs.account import ApplicationPackageReference
 from engine.specs.base import (
     NO_EFFECT,
     AnyCase,
@@ -38,7 +39,6 @@ from engine.specs.base import (
 )
 from engine.specs.catalogue import os_of
 from engine.specs.common import (
-    ApplicationPackageReference,
     AuthenticationTokenSettings,
     CertificateReference,
     CommandLine,

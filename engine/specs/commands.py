@@ -17,7 +17,17 @@ from pydantic import (
 from engine.base.terms import Deallocation, DisableTasks, WireOption
 from engine.base.values import MINUTE_MS, quoted
 from engine.specs.account import Certificate, Count, Quotas
-from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Size, Text, UtcTime
+from engine.specs.base import (
+    Bool,
+    FiniteDuration,
+    IdentityReference,
+    Int,
+    OptionalDuration,
+    Secret,
+    Size,
+    Text,
+    UtcTime,
+)
 from engine.specs.bodies import (
     JobScheduleSpec,
     JobScheduleUpdate,
@@ -43,7 +53,6 @@ from engine.specs.command import (
     OnPool,
     OnTask,
 )
-from engine.specs.common import IdentityReference
 from engine.specs.images import family_of
 
 

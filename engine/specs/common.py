@@ -1,4 +1,4 @@
-"""Parts of several bodies: files, environment, users, containers, packages, and the ``simulate`` of a command line.
+"""Parts of several bodies: files, environment, users, containers, and the ``simulate`` of a command line.
 
 The ``simulate`` settings of nodes, Spot nodes, samples of autoscale and the REST endpoint are here too.
 """
@@ -28,10 +28,11 @@ from engine.base.values import SECOND_MS, format_duration, quoted
 from engine.specs.base import (
     AnyCase,
     Bool,
+    ContainerRegistry,
     Distribution,
+    IdentityReference,
     Number,
     Occasional,
-    Secret,
     Size,
     Spec,
     Text,
@@ -311,12 +312,6 @@ class MetadataItem(Occasional):
     value: Text
 
 
-class IdentityReference(Occasional):
-    """A user-assigned managed identity."""
-
-    resource_id: Text | None = None
-
-
 class ResourceFile(Occasional):
     """A file to download into the working directory before the command starts (TASK-6)."""
 
@@ -372,15 +367,6 @@ class UserIdentity(Spec):
     auto_user: AutoUser | None = None
 
 
-class ContainerRegistry(Occasional):
-    """A registry of container images."""
-
-    registry_server: Text | None = None
-    username: Text | None = None
-    password: Secret | None = None
-    identity_reference: IdentityReference | None = None
-
-
 class ContainerHostBatchBindMount(Occasional):
     """A directory of the node inside a container."""
 
@@ -396,13 +382,6 @@ class ContainerSettings(Occasional):
     registry: ContainerRegistry | None = None
     working_directory: ContainerWorkingDirectory = ContainerWorkingDirectory.TASK_WORKING_DIRECTORY
     container_host_batch_bind_mounts: tuple[ContainerHostBatchBindMount, ...] = ()
-
-
-class ApplicationPackageReference(Occasional):
-    """An application to install, by default in its default version (APP-2, APP-3)."""
-
-    application_id: Text
-    version: Text | None = None
 
 
 class CertificateReference(Occasional):

@@ -104,11 +104,6 @@ def guid(seed: int, *key: str | int) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def decimal_digits(n: int, seed: int, *key: str | int) -> str:
-    """Return ``n`` decimal digits, at most 128, of this seed and key."""
-    return str(int.from_bytes(_digest(64, seed, key), "big") % 10**n).zfill(n)
-
-
 def node_id(seed: int, pool_id: str, number: int, *, dedicated: bool) -> str:
     """Return the id of the ``number``-th node of a VM pool: ``tvmps_<64 hex>_d``, Spot ``_p`` (NODE-3)."""
     return f"tvmps_{hex_digits(64, seed, 'node id', pool_id, number)}_{'d' if dedicated else 'p'}"
@@ -116,7 +111,8 @@ def node_id(seed: int, pool_id: str, number: int, *, dedicated: bool) -> str:
 
 def classic_node_id(seed: int, pool_id: str, number: int, allocated: datetime) -> str:
     """Return the id of a classic pool's node: ``tvm-<10 digits>_<number from 1>-20260105t080045z`` (NODE-3)."""
-    return f"tvm-{decimal_digits(10, seed, 'node id', pool_id)}_{number}-{allocated:%Y%m%dt%H%M%Sz}"
+    digits = int.from_bytes(_digest(64, seed, ("node id", pool_id)), "big") % 10**10
+    return f"tvm-{digits:010}_{number}-{allocated:%Y%m%dt%H%M%Sz}"
 
 
 def _numbers(count: int, seed: int, key: tuple[str | int, ...]) -> Iterator[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
@@ -28,7 +29,6 @@ from engine.specs.bodies import (
     TaskIdRange,
     TaskSpec,
 )
-from engine.specs.machine import JobNetworkConfiguration
 from engine.specs.refusals import (
     Path,
     Refusal,
@@ -46,6 +46,9 @@ from engine.specs.refusals import (
     resource_files_refusals,
     subnet_refusals,
 )
+
+if TYPE_CHECKING:
+    from engine.specs.machine import JobNetworkConfiguration
 
 COLLECTION_MAX_TASKS = 100
 _COLLECTION_MAX_BYTES = 1024 * 1024
@@ -73,19 +76,18 @@ def job_refusals(spec: JobSpecification) -> list[Refusal]:
     ]
 
 
-def job_update_refusals(update: JobUpdate, spec: JobSpec) -> list[Refusal]:
-    """Return what the service refuses in a change of the job ``spec`` regardless of its state (JOB-2, JOB-7)."""
-    refusals = list(metadata_refusals(update.metadata))
-    refusals += _priority(update.priority)
-    refusals += _parallel_tasks(update.max_parallel_tasks)
+def job_update_refusals(update: JobUpdate, spec: JobSpec) -> Iterator[Refusal]:
+    """Yield what the service refuses in a change of the job ``spec`` regardless of its state (JOB-2, JOB-7)."""
+    yield from metadata_refusals(update.metadata)
+    yield from _priority(update.priority)
+    yield from _parallel_tasks(update.max_parallel_tasks)
     if update.constraints is not None:
-        refusals += constraint_refusals(update.constraints)
+        yield from constraint_refusals(update.constraints)
     if update.pool_info is not None:
-        refusals += _changed_pool(update.pool_info)
+        yield from _changed_pool(update.pool_info)
     back = update.on_all_tasks_complete is OnAllTasksComplete.NO_ACTION
     if back and spec.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB:
-        refusals.append(invalid(("onAllTasksComplete",), "cannot be set back to noaction"))
-    return refusals
+        yield invalid(("onAllTasksComplete",), "cannot be set back to noaction")
 
 
 def task_refusals(spec: TaskSpec, job: JobSpecification) -> list[Refusal]:
@@ -123,23 +125,22 @@ def schedule_refusals(spec: JobScheduleSpec) -> list[Refusal]:
         *id_refusals(spec.id, ("id",)),
         *display_name_refusals(spec.display_name, ("displayName",)),
         *_schedule(spec.schedule),
-        *_below("jobSpecification", job_refusals(spec.job_specification)),
+        *_below(job_refusals(spec.job_specification)),
         *metadata_refusals(spec.metadata),
     ]
 
 
-def schedule_update_refusals(update: JobScheduleUpdate) -> list[Refusal]:
-    """Return what the service refuses in a change of a job schedule (JS-9)."""
-    refusals = list(metadata_refusals(update.metadata))
+def schedule_update_refusals(update: JobScheduleUpdate) -> Iterator[Refusal]:
+    """Yield what the service refuses in a change of a job schedule (JS-9)."""
+    yield from metadata_refusals(update.metadata)
     if update.schedule is not None:
-        refusals += _schedule(update.schedule)
+        yield from _schedule(update.schedule)
     if update.job_specification is not None:
-        refusals += _below("jobSpecification", job_refusals(update.job_specification))
-    return refusals
+        yield from _below(job_refusals(update.job_specification))
 
 
-def _below(name: str, refusals: list[Refusal]) -> Iterator[Refusal]:
-    return (Refusal(refusal.code, (name, *refusal.path), refusal.reason) for refusal in refusals)
+def _below(refusals: list[Refusal]) -> Iterator[Refusal]:
+    return (Refusal(refusal.code, ("jobSpecification", *refusal.path), refusal.reason) for refusal in refusals)
 
 
 # --- jobs

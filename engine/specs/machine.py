@@ -17,6 +17,8 @@ from engine.specs.base import (
     NO_EFFECT,
     AnyCase,
     Bool,
+    ContainerRegistry,
+    IdentityReference,
     Int,
     Occasional,
     OptionalDuration,
@@ -24,7 +26,6 @@ from engine.specs.base import (
     Spec,
     Text,
 )
-from engine.specs.common import ContainerRegistry, IdentityReference
 
 # Options of a machine that have no effect on a simulation (POOL-4, POOL-23).
 CachingType = Annotated[Literal["none", "readonly", "readwrite"], AnyCase]

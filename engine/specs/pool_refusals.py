@@ -190,23 +190,21 @@ def pool_update_refusals(
     return [refusal for refusal in refusals if refusal.path and refusal.path[0] in places]
 
 
-def resize_refusals(command: ResizePool, os_family: OsFamily) -> list[Refusal]:
-    """Return what the service refuses in a resize of a pool with this operating system (RSZ-1, POOL-27)."""
-    refusals = [*_targets(command), *_timeout(command.resize_timeout)]
+def resize_refusals(command: ResizePool, os_family: OsFamily) -> Iterator[Refusal]:
+    """Yield what the service refuses in a resize of a pool with this operating system (RSZ-1, POOL-27)."""
+    yield from _targets(command)
+    yield from _timeout(command.resize_timeout)
     if os_family is OsFamily.CLOUD_SERVICE and command.target_low_priority_nodes:
-        refusals.append(_no_spot(command.target_low_priority_nodes))
+        yield _no_spot(command.target_low_priority_nodes)
     if command.target_dedicated_nodes is None and command.target_low_priority_nodes is None:
-        reason = "a resize needs targetDedicatedNodes or targetLowPriorityNodes"
-        refusals.append(missing(("targetDedicatedNodes",), reason))
-    return refusals
+        yield missing(("targetDedicatedNodes",), "a resize needs targetDedicatedNodes or targetLowPriorityNodes")
 
 
-def remove_nodes_refusals(command: RemoveNodes) -> list[Refusal]:
-    """Return what the service refuses in a removal of nodes (RSZ-8, ACC-5)."""
-    refusals = list(_timeout(command.resize_timeout))
+def remove_nodes_refusals(command: RemoveNodes) -> Iterator[Refusal]:
+    """Yield what the service refuses in a removal of nodes (RSZ-8, ACC-5)."""
+    yield from _timeout(command.resize_timeout)
     if not 1 <= len(command.node_list) <= 100:
-        refusals.append(invalid(("nodeList",), f"has {len(command.node_list)} nodes, must have 1 to 100"))
-    return refusals
+        yield invalid(("nodeList",), f"has {len(command.node_list)} nodes, must have 1 to 100")
 
 
 def auto_scale_refusals(command: EnablePoolAutoScale | EvaluatePoolAutoScale) -> list[Refusal]:
@@ -215,15 +213,14 @@ def auto_scale_refusals(command: EnablePoolAutoScale | EvaluatePoolAutoScale) ->
     return [*_formula(command.auto_scale_formula), *_interval(interval)]
 
 
-def node_user_refusals(command: CreateNodeUser | UpdateNodeUser, os_family: OsFamily) -> list[Refusal]:
-    """Return what the service refuses in a node user (NOP-9)."""
-    refusals = list(id_refusals(command.name, ("name",)))
+def node_user_refusals(command: CreateNodeUser | UpdateNodeUser, os_family: OsFamily) -> Iterator[Refusal]:
+    """Yield what the service refuses in a node user (NOP-9)."""
+    yield from id_refusals(command.name, ("name",))
     if os_family is not OsFamily.LINUX:
         if command.ssh_public_key is not None:
-            refusals.append(invalid(("sshPublicKey",), "is for Linux nodes only"))
+            yield invalid(("sshPublicKey",), "is for Linux nodes only")
         if not command.password:
-            refusals.append(missing(("password",), "a user of a Windows node needs a password"))
-    return refusals
+            yield missing(("password",), "a user of a Windows node needs a password")
 
 
 def _size(spec: PoolSpecification, *, classic_size_rules: bool) -> Iterator[Refusal]:
@@ -384,38 +381,37 @@ _MOST_APPLICATIONS, _MOST_PACKAGES, _VERSION_MAX = 20, 40, 64
 _THUMBPRINT = lazy_regex(r"[0-9a-fA-F]+")
 
 
-def account_refusals(account: Account) -> list[Refusal]:
-    """Return what is wrong with the account of a scenario."""
-    return [*_application_refusals(account.applications), *_certificate_list_refusals(account.certificates)]
+def account_refusals(account: Account) -> Iterator[Refusal]:
+    """Yield what is wrong with the account of a scenario."""
+    yield from _application_refusals(account.applications)
+    path: Path = ("certificates",)
+    yield from _duplicates([each.thumbprint for each in account.certificates], path, "certificate", ("thumbprint",))
+    for index, certificate in enumerate(account.certificates):
+        yield from certificate_refusals(certificate, (*path, index))
 
 
-def certificate_refusals(certificate: Certificate, path: Path = ()) -> list[Refusal]:
-    """Return what the service refuses in a certificate (CERT-1)."""
-    refusals = []
+def certificate_refusals(certificate: Certificate, path: Path = ()) -> Iterator[Refusal]:
+    """Yield what the service refuses in a certificate (CERT-1)."""
     if not _THUMBPRINT.fullmatch(certificate.thumbprint):
         reason = f"{quoted(certificate.thumbprint)} is not a thumbprint: use hexadecimal digits"
-        refusals.append(invalid((*path, "thumbprint"), reason))
+        yield invalid((*path, "thumbprint"), reason)
     if certificate.thumbprint_algorithm.lower() != "sha1":
         reason = f"is {quoted(certificate.thumbprint_algorithm)}, only sha1 is supported"
-        refusals.append(invalid((*path, "thumbprintAlgorithm"), reason))
+        yield invalid((*path, "thumbprintAlgorithm"), reason)
     if certificate.password is not None and certificate.certificate_format is CertificateFormat.CER:
-        refusals.append(invalid((*path, "password"), "is for the format pfx only: a cer file has no private key"))
-    return refusals
+        yield invalid((*path, "password"), "is for the format pfx only: a cer file has no private key")
 
 
-def package_refusals(command: CreateApplicationPackage, account: Account) -> list[Refusal]:
-    """Return what the service refuses in an upload of a package (APP-1, ACC-5)."""
-    refusals = [
-        *id_refusals(command.application_id, ("applicationId",)),
-        *length_refusals(command.version, _VERSION_MAX, ("version",)),
-    ]
+def package_refusals(command: CreateApplicationPackage, account: Account) -> Iterator[Refusal]:
+    """Yield what the service refuses in an upload of a package (APP-1, ACC-5)."""
+    yield from id_refusals(command.application_id, ("applicationId",))
+    yield from length_refusals(command.version, _VERSION_MAX, ("version",))
     application = account.application(command.application_id)
-    if application is None and len(account.applications) >= _MOST_APPLICATIONS:
-        refusals.append(invalid(("applicationId",), f"is new, and {_MOST_APPLICATIONS} applications are allowed"))
-    is_new = application is not None and application.spelling_of(command.version) is None
-    if application is not None and is_new and len(application.versions) >= _MOST_PACKAGES:
-        refusals.append(invalid(("version",), f"is new, and {_MOST_PACKAGES} versions are allowed"))
-    return refusals
+    if application is None:
+        if len(account.applications) >= _MOST_APPLICATIONS:
+            yield invalid(("applicationId",), f"is new, and {_MOST_APPLICATIONS} applications are allowed")
+    elif application.spelling_of(command.version) is None and len(application.versions) >= _MOST_PACKAGES:
+        yield invalid(("version",), f"is new, and {_MOST_PACKAGES} versions are allowed")
 
 
 def _application_refusals(applications: Sequence[Application]) -> Iterator[Refusal]:
@@ -431,13 +427,6 @@ def _application_refusals(applications: Sequence[Application]) -> Iterator[Refus
         yield from _duplicates(versions, (*place, "versions"), "version")
         for number, version in enumerate(versions):
             yield from length_refusals(version, _VERSION_MAX, (*place, "versions", number))
-
-
-def _certificate_list_refusals(certificates: Sequence[Certificate]) -> Iterator[Refusal]:
-    path: Path = ("certificates",)
-    yield from _duplicates([each.thumbprint for each in certificates], path, "certificate", ("thumbprint",))
-    for index, certificate in enumerate(certificates):
-        yield from certificate_refusals(certificate, (*path, index))
 
 
 def _duplicates(names: Sequence[str], path: Path, what: str, key: Path = ()) -> Iterator[Refusal]:

@@ -10,14 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import BatchError
 from engine.base.values import lazy_regex, quoted, shortened, value_at
-from engine.specs.account import Account
 from engine.specs.base import MASK, Spec, wire_name
-from engine.specs.bodies import JobConstraints, PoolSpecification, TaskConstraints
-from engine.specs.common import CommandLine, MetadataItem, ResourceFile
 from engine.specs.machine import (
     InboundNatPool,
     IpAddressProvisioning,
@@ -26,6 +23,11 @@ from engine.specs.machine import (
     SimulateNetwork,
     subnet_settings,
 )
+
+if TYPE_CHECKING:
+    from engine.specs.account import Account
+    from engine.specs.bodies import JobConstraints, PoolSpecification, TaskConstraints
+    from engine.specs.common import CommandLine, MetadataItem, ResourceFile
 
 Path = tuple[str | int, ...]
 

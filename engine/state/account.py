@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.lifecycles import CERTIFICATE, rule_of_move
+from engine.base.lifecycles import CERTIFICATE
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import CertificateState
 from engine.specs.account import Application, Quotas, series_key
-from engine.state.tables import Kept, Record, Records
+from engine.state.tables import Kept, Record, Records, rule_of_move
 
 if TYPE_CHECKING:
     from engine.specs.account import Account, Certificate, Package
@@ -27,7 +27,7 @@ class AccountTable(Kept):
     KEPT = ("account", "_revisions")
 
     def __init__(self, account: Account) -> None:
-        """Begin with the account of the scenario."""
+        """Create the table with the account of the scenario."""
         self.account = account
         # How often a package has been uploaded again, by application id in lower case and version (APP-2).
         self._revisions: dict[tuple[str, str], int] = {}
@@ -88,7 +88,7 @@ class CertificateTable(Records[CertificateRecord]):
     """All certificates, deleted ones included; ``account`` has those that can be referred to."""
 
     def __init__(self, log: EventLog, account: AccountTable) -> None:
-        """Make a table of the account's certificates, which exist before the run begins."""
+        """Create a table of the certificates that the account has before the run begins."""
         super().__init__(CertificateRecord)
         self.log = log
         self.account = account
@@ -136,7 +136,7 @@ class Region(Kept):
     KEPT = ("_capacity", "_outages")
 
     def __init__(self) -> None:
-        """Begin without limits and outages."""
+        """Create a region without limits and outages."""
         self._capacity: dict[str, Capacity] = {}  # by VM size in lower case
         self._outages: tuple[tuple[int, int | None], ...] = ()  # beginnings and ends in ms; None: the end of the run
 

@@ -88,7 +88,7 @@ class ActingTable(Kept):
     KEPT = ("_acting", "_next", "_instant_ms", "_begun")
 
     def __init__(self) -> None:
-        """Make an empty table."""
+        """Create an empty table."""
         self._acting: dict[int, Acting] = {}
         self._numbers: dict[Process, int] = {}
         self._for_others: dict[int, list[int]] = {}  # job -> starts that wait for its other tasks, in order

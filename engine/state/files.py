@@ -95,7 +95,7 @@ class Disks:
     """
 
     def __init__(self, tasks: TaskTable, calendar: Calendar) -> None:
-        """Make disks without files; ``calendar`` has the moment at which files are written."""
+        """Create disks without files; ``calendar`` has the moment at which files are written."""
         self._tasks = tasks
         self._calendar = calendar
         self._files: dict[int, NodeFiles] = {}
@@ -260,7 +260,7 @@ class BlobTable(Kept):
     KEPT = ("length", "downloads", "start_task_bytes")
 
     def __init__(self, log: EventLog, tasks: TaskTable) -> None:
-        """Make a table without uploads."""
+        """Create an empty table."""
         self.log = log
         self._tasks = tasks
         self.containers: list[Container] = []
@@ -434,7 +434,7 @@ class TrafficTable(Kept):
     KEPT = ("_of",)
 
     def __init__(self) -> None:
-        """Make a table without transfers."""
+        """Create an empty table."""
         self._of: dict[int, tuple[Transfer, ...]] = {}
 
     def __getitem__(self, node: int) -> tuple[Transfer, ...]:

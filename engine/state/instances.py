@@ -93,7 +93,7 @@ class InstanceTable(PagedColumns[Ending]):
     release_runs = column("I", _RELEASE)
 
     def __init__(self, log: EventLog, time_code: str) -> None:
-        """Make a table without instances."""
+        """Create an empty table."""
         super().__init__(time_code)
         self.log = log
         self.rows: dict[int, array[int]] = {}  # job -> row by node, -1 where there is none

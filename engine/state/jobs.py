@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from engine.base.lifecycles import JOB, JOB_SCHEDULE, rule_of_move
+from engine.base.lifecycles import JOB, JOB_SCHEDULE
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import JobScheduleState, JobState, OnAllTasksComplete, TaskResult
 from engine.state.tables import Named, NamedRecords, Values
@@ -189,9 +189,10 @@ class JobTable(NamedRecords[Job]):
     """All jobs, deleted ones included, in the order in which they were added."""
 
     EVENT = ("JobStateChanged", LogSubject.JOB)
+    LIFECYCLE = ("job", JOB)
 
     def __init__(self, log: EventLog) -> None:
-        """Make a table without jobs."""
+        """Create an empty table."""
         super().__init__(Job, log)
         self._unfinished: set[int] = set()
         self.moves = 0  # changes of states, whatever time they were made at
@@ -233,13 +234,12 @@ class JobTable(NamedRecords[Job]):
     def set_state(self, now_ms: int, row: int, new: JobState | None, reason: str | None = None) -> None:
         """Change the state (JOB-5) and log it; ``reason`` is the terminate reason. The move must be a legal one."""
         job = self.edit(row)
-        rule = rule_of_move(JOB, job.state, new, "job", job.id)
         if job.state is not None:
             job.previous = (job.state, job.since_ms)
         self.moves += 1
         (self._unfinished.discard if new in _FINISHED else self._unfinished.add)(row)
         job.token += 1
-        self._change_state(now_ms, job, new, *((("reason", reason),) if reason else ()), ("rule", rule))
+        self._change_state(now_ms, job, new, *((("reason", reason),) if reason else ()))
 
     def copy(self) -> list[Values]:
         """Return the jobs as they are now, those included whose tasks alone have changed since the last copy."""
@@ -320,9 +320,10 @@ class JobScheduleTable(NamedRecords[JobSchedule]):
     """All job schedules, deleted ones included, in the order in which they were added."""
 
     EVENT = ("JobScheduleStateChanged", LogSubject.SCHEDULE)
+    LIFECYCLE = ("job schedule", JOB_SCHEDULE)
 
     def __init__(self, log: EventLog) -> None:
-        """Make a table without job schedules."""
+        """Create an empty table."""
         super().__init__(JobSchedule, log)
 
     def create(self, now_ms: int, schedule: JobSchedule) -> None:
@@ -347,8 +348,7 @@ class JobScheduleTable(NamedRecords[JobSchedule]):
     def set_state(self, now_ms: int, row: int, new: JobScheduleState | None) -> None:
         """Change the state (JS-6) and log it. The move must be a legal one."""
         schedule = self.edit(row)
-        rule = rule_of_move(JOB_SCHEDULE, schedule.state, new, "job schedule", schedule.id)
         if schedule.state is not None:
             schedule.previous = (schedule.state, schedule.since_ms)
         schedule.token += 1
-        self._change_state(now_ms, schedule, new, ("rule", rule))
+        self._change_state(now_ms, schedule, new)

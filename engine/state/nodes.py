@@ -11,10 +11,20 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.lifecycles import NODE, UNBILLED, rule_of_move
+from engine.base.lifecycles import NODE, UNBILLED
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import FailureInfo, NodeState, SchedulingState, TaskResult, end_fields, result_of, with_pairs
-from engine.state.tables import PAGE_BITS, TIME, ColumnsCopy, PagedColumns, Record, Records, byte_column, column
+from engine.state.tables import (
+    PAGE_BITS,
+    TIME,
+    ColumnsCopy,
+    PagedColumns,
+    Record,
+    Records,
+    byte_column,
+    column,
+    rule_of_move,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -168,7 +178,7 @@ class NodeTable(PagedColumns[None]):
     interrupted = column("I", BUSY)  # of these, back in the queue before they ended; the others have succeeded
 
     def __init__(self, log: EventLog, time_code: str) -> None:
-        """Make a table without nodes."""
+        """Create an empty table."""
         super().__init__(time_code)
         self.log = log
         self.records: Records[Node] = Records(Node)

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.autoscale import joined
-from engine.base.lifecycles import ALLOCATION, POOL, rule_of_move
+from engine.base.lifecycles import ALLOCATION, POOL
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import AllocationState, JobDefaultOrder, JobState, PoolState, with_pairs
-from engine.state.tables import Named, NamedRecords, Values
+from engine.state.tables import Named, NamedRecords, Values, rule_of_move
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,16 +49,12 @@ class AutoScaleRun(NamedTuple):
 
     when_ms: int
     items: tuple[tuple[str, str], ...]  # of the results string
+    results: str
     error: RunError | None
     target_dedicated: int
     target_spot: int
     current_dedicated: int
     current_spot: int
-
-    @property
-    def results(self) -> str:
-        """The results string of the service (AS-68)."""
-        return joined(self.items)
 
 
 class Sampling(NamedTuple):
@@ -412,9 +407,10 @@ class PoolTable(NamedRecords[Pool]):
     """All pools, deleted ones included, in the order in which they were created."""
 
     EVENT = ("PoolStateChanged", LogSubject.POOL)
+    LIFECYCLE = ("pool", POOL)
 
     def __init__(self, log: EventLog) -> None:
-        """Make a table without pools."""
+        """Create an empty table."""
         super().__init__(Pool, log)
 
     def create(self, now_ms: int, pool: Pool, allocation: AllocationState) -> None:
@@ -426,10 +422,9 @@ class PoolTable(NamedRecords[Pool]):
     def set_state(self, now_ms: int, row: int, new: PoolState | None) -> None:
         """Change the state by a legal move (POOL-7), and log it."""
         pool = self.edit(row)
-        rule = rule_of_move(POOL, pool.state, new, "pool", pool.id)
         if new is None:
             pool.gone_ms = now_ms
-        self._change_state(now_ms, pool, new, ("rule", rule))
+        self._change_state(now_ms, pool, new)
 
     def set_allocation(self, now_ms: int, row: int, new: AllocationState) -> None:
         """Change the allocation state by a legal move (POOL-7), and log it."""

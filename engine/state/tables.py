@@ -17,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 if TYPE_CHECKING:
+    from engine.base.lifecycles import Moves
     from engine.base.log import EventLog, LogSubject
     from engine.base.terms import State
 
@@ -150,7 +151,7 @@ class Columns(Generic[V]):
             delattr(cls, name)
 
     def __init__(self, time_code: str) -> None:
-        """Make a table without rows; columns of type ``TIME`` are arrays of ``time_code``."""
+        """Create an empty table; columns of type ``TIME`` are arrays of ``time_code``."""
         self.length = 0
         self.sparse: list[dict[int, V]] = []
         meant = {TIME: time_code, SPAN: time_code.upper()}
@@ -184,7 +185,7 @@ class Excerpt(Generic[V]):
     __slots__ = ("_columns", "_names", "_sparse", "rows")
 
     def __init__(self, table: Columns[V], names: Sequence[str]) -> None:
-        """Make an excerpt of these columns without rows."""
+        """Create an empty excerpt of these columns."""
         self.rows = array("i")
         self._names = names
         self._columns = [column[:0] for column in self._columns_of(table)]
@@ -228,7 +229,7 @@ class PagedColumns(Columns[V]):
     """Columns that are copied page by page; those of a group change together."""
 
     def __init__(self, time_code: str) -> None:
-        """Make a table without rows."""
+        """Create an empty table."""
         super().__init__(time_code)
         groups: dict[int, list[AnyColumn]] = {}
         for declared, values in zip(self.DECLARED.values(), self.columns, strict=True):
@@ -351,7 +352,7 @@ class Records(Generic[R]):
     """
 
     def __init__(self, kind: type[R]) -> None:
-        """Make a table without records, which will be of this class."""
+        """Create an empty table of records of this class."""
         self._kind = kind
         self.rows: list[R] = []
         self._saved: list[Values] = []
@@ -405,6 +406,22 @@ class Records(Generic[R]):
         self._saved = copy
 
 
+class BrokenInvariant(AssertionError):
+    """A broken invariant, which is a mistake in the engine. The message names the rule, the time and the subject."""
+
+
+def rule_of_move(moves: Moves, old: State | None, new: State | None, kind: str, name: object) -> str:
+    """Return the rule that allows a move of the thing of this kind and name.
+
+    Raises:
+        BrokenInvariant: No rule allows it.
+    """
+    rule = moves.get((old, new))
+    if rule is None:
+        raise BrokenInvariant(f"{kind} {name}: {old!r} -> {new!r} is no legal move")
+    return rule
+
+
 # -- records with an id -----------------------------------------------------------------------------------------------
 
 
@@ -426,9 +443,10 @@ class NamedRecords(Records[N], Generic[N]):
     """All records of one kind, deleted ones included, in the order in which they were added."""
 
     EVENT: ClassVar[tuple[str, LogSubject]]  # under which the log has a change of state
+    LIFECYCLE: ClassVar[tuple[str, Moves]]  # what a record is called, and its legal moves
 
     def __init__(self, kind: type[N], log: EventLog) -> None:
-        """Make a table without records, which will be of this class."""
+        """Create an empty table of records of this class."""
         super().__init__(kind)
         self.log = log
         self._by_id: dict[str, int] = {}
@@ -453,13 +471,15 @@ class NamedRecords(Records[N], Generic[N]):
         return super().add(record)
 
     def _change_state(self, now_ms: int, record: N, new: State | None, *more: tuple[str, Hashable]) -> None:
-        """Change the state, and log it with ``more`` fields; a record that is gone gives up its id."""
-        old, (event, subject) = record.state, self.EVENT
+        """Change the state by a legal move, and log it with ``more`` fields; a record that is gone gives up its id."""
+        old, (event, subject), (kind, moves) = record.state, self.EVENT, self.LIFECYCLE
+        rule = rule_of_move(moves, old, new, kind, record.id)
         record.state = new
         record.since_ms = record.modified_ms = now_ms
         if new is None:
             del self._by_id[record.id.lower()]
-        self.log.append(now_ms, self.log.shape(event, subject, ("from", old), ("to", new), *more), record.row)
+        shape = self.log.shape(event, subject, ("from", old), ("to", new), *more, ("rule", rule))
+        self.log.append(now_ms, shape, record.row)
 
     def restore(self, copy: list[Values]) -> None:
         """Restore the records from a copy."""

@@ -15,13 +15,13 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from engine.base.terms import FailureInfo
 from engine.base.values import natural_key
 from engine.state.tables import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from engine.base.terms import FailureInfo
     from engine.shell.protocol import PlainOutputs, PlainProcess
     from engine.specs.bodies import TaskSpec
 

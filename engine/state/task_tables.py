@@ -22,11 +22,11 @@ from collections.abc import Hashable, Iterable
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.lifecycles import SUBTASK, rule_of_move
+from engine.base.lifecycles import SUBTASK
 from engine.base.log import LogSubject
 from engine.base.terms import SubtaskState, TaskResult, end_fields, result_of
 from engine.base.values import equals
-from engine.state.tables import NEVER_MS, PAGE_BITS, PAGE_ROWS, Excerpt, Kept
+from engine.state.tables import NEVER_MS, PAGE_BITS, PAGE_ROWS, Excerpt, Kept, rule_of_move
 from engine.state.tasks import ACTIVE, RUNNING
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class DependencyBook:
     """The dependencies of one job. They follow from the tasks, which know whether their dependents are satisfied."""
 
     def __init__(self, job: int) -> None:
-        """Make a book without tasks for the job in this row."""
+        """Create an empty book for the job in this row."""
         self.job = job
         self._ids: dict[str, _Requirement] = {}
         self._ranges: dict[tuple[int, int], _Requirement] = {}
@@ -231,7 +231,7 @@ class GangTable(Kept):
     KEPT = ("_gangs",)
 
     def __init__(self, log: EventLog) -> None:
-        """Make a table without gangs."""
+        """Create an empty table."""
         self._log = log
         self._gangs: dict[int, Gang] = {}
 
@@ -370,7 +370,7 @@ class TaskPast:
     """Moves the tasks to an earlier or later copy of the same recording."""
 
     def __init__(self, tasks: TaskTable) -> None:
-        """Make a past without copies."""
+        """Create a past without copies."""
         self._tasks = tasks
         self._latest: _Latest | None = None
         self._base: RunningTasks | None = None  # of the last copy

@@ -11,12 +11,22 @@ from bisect import bisect_left, bisect_right
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from engine.base.errors import BrokenInvariant
 from engine.base.lifecycles import TASK
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import FailureInfo, TaskResult, TaskState, end_fields, result_of
 from engine.base.values import equals
-from engine.state.tables import NEVER_MS, PAGE_BITS, PAGE_ROWS, SPAN, TIME, Columns, Excerpt, byte_column, column
+from engine.state.tables import (
+    NEVER_MS,
+    PAGE_BITS,
+    PAGE_ROWS,
+    SPAN,
+    TIME,
+    BrokenInvariant,
+    Columns,
+    Excerpt,
+    byte_column,
+    column,
+)
 from engine.state.task_records import PLAIN, UNTRIED, ListedTasks, TaskBlock, TaskExtra, TaskProfile, TaskSource
 
 if TYPE_CHECKING:
@@ -57,7 +67,7 @@ class TaskTable(Columns[TaskExtra]):
     code = column("i")  # the exit code of the first attempt
 
     def __init__(self, log: EventLog, jobs: JobTable, time_code: str) -> None:
-        """Make a table without tasks."""
+        """Create an empty table."""
         super().__init__(time_code)
         self.log = log
         self.jobs = jobs

@@ -6,7 +6,7 @@ row for each figure of both sides, with their difference.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from engine.base.values import SECOND_MS, percentile
 from engine.views import results
@@ -30,26 +30,17 @@ def expectations(sim: Simulation) -> list[bool]:
 
 def summary(sim: Simulation) -> Measured:
     """Return the ``summary`` of the state of a run as JSON, and every measure of a study by its name."""
-    return with_derived(results.run_totals(sim), results.task_waits_ms(sim.world), results.preparation_ms(sim.world))
+    whole = results.run_totals(sim)
+    waits = _of_times("wait", results.task_waits_ms(sim.world))
+    return {**whole, **_failed(whole), **waits, "preparationSeconds": results.preparation_ms(sim.world) / SECOND_MS}
 
 
-def with_derived(whole: Mapping[str, object], waits_ms: Iterable[int], preparation_ms: int) -> Measured:
-    """Return the ``summary`` of the state of a run with the measures that follow from it and from times.
-
-    Args:
-        whole: The summary.
-        waits_ms: The time from creation to start of each task that has started.
-        preparation_ms: For how long preparations have run on all nodes.
-    """
-    return {
-        **whole,
-        **{name: cast("dict[str, int]", whole[part])["failed"] for name, part in _FAILED.items()},
-        **of_times("wait", waits_ms),
-        "preparationSeconds": preparation_ms / SECOND_MS,
-    }
+def _failed(whole: Mapping[str, object]) -> dict[str, int]:
+    """Return the failures in the ``summary`` of the state of a run as measures."""
+    return {name: cast("dict[str, int]", whole[part])["failed"] for name, part in _FAILED.items()}
 
 
-def of_times(name: str, times_ms: Iterable[int]) -> dict[str, float | None]:
+def _of_times(name: str, times_ms: Iterable[int]) -> dict[str, float | None]:
     """Return the median and the 95th percentile of times, as ``NAMESecondsMedian`` and ``NAMESecondsP95``."""
     in_order = sorted(times_ms)
     return {f"{name}Seconds{part}": seconds(percentile(in_order, share)) for part, share in _SHARES.items()}
@@ -65,24 +56,28 @@ def job_ends(sim: Simulation) -> dict[str, dict[str, float | None]]:
     return {job.id: {"endSeconds": seconds(job.end_ms)} for job in sim.world.jobs.present()}
 
 
-LABELS = {
-    "makespanSeconds": "last task ends",
-    "costUsd": "cost",
-    "nodeHours": "node hours",
-    "slotUtilization": "slots used",
-    "totalTasks": "tasks",
-    "succeededTasks": "tasks succeeded",
-    "failedTasks": "tasks failed",
-    "failedPreparations": "preparations failed",
-    "failedReleases": "releases failed",
-    "waitSecondsMedian": "waiting, median",
-    "waitSecondsP95": "waiting, p95",
-    "runSecondsMedian": "running, median",
-    "runSecondsP95": "running, p95",
-    "preparationSeconds": "preparing, last on each node",
-    "releaseSeconds": "releasing, last on each node",
+_NAMES = {
+    "makespanSeconds": ("last task ends", "last task"),
+    "costUsd": ("cost", "cost"),
+    "nodeHours": ("node hours", "node hours"),
+    "slotUtilization": ("slots used", "slots used"),
+    "totalTasks": ("tasks", ""),
+    "succeededTasks": ("tasks succeeded", ""),
+    "failedTasks": ("tasks failed", "failed tasks"),
+    "failedPreparations": ("preparations failed", "failed prep"),
+    "failedReleases": ("releases failed", "failed release"),
+    "waitSecondsMedian": ("waiting, median", "waiting"),
+    "waitSecondsP95": ("waiting, p95", "waiting p95"),
+    "runSecondsMedian": ("running, median", ""),
+    "runSecondsP95": ("running, p95", ""),
+    "preparationSeconds": ("preparing, last on each node", "preparing"),
+    "releaseSeconds": ("releasing, last on each node", ""),
 }
+LABELS = {name: label for name, (label, _) in _NAMES.items()}
 """The figures, and their names for people. Those that a study measures too have the same value there."""
+
+HEADINGS = {name: heading for name, (_, heading) in _NAMES.items() if heading}
+"""The measures of a study, and the headings of their columns."""
 
 MEASURES = tuple(LABELS)
 
@@ -109,8 +104,8 @@ class Times(NamedTuple):
 def measures_of_times(times: Times) -> dict[str, float | None]:
     """Return the measures that follow from times alone."""
     return {
-        **of_times("wait", times.waits),
-        **of_times("run", times.runs),
+        **_of_times("wait", times.waits),
+        **_of_times("run", times.runs),
         "preparationSeconds": times.preparation / SECOND_MS,
         "releaseSeconds": times.release / SECOND_MS,
     }
@@ -119,8 +114,9 @@ def measures_of_times(times: Times) -> dict[str, float | None]:
 def figures(summary: Mapping[str, object], times: Times, job_ends: Mapping[str, float | None]) -> Figures:
     """Return the figures that follow from the ``summary`` of the state of a run as JSON, and from times."""
     tasks = cast("Mapping[str, float | None]", summary["tasks"])
-    found = {
-        **with_derived(summary, times.waits, times.preparation),
+    found: dict[str, Any] = {
+        **summary,
+        **_failed(summary),
         "totalTasks": tasks["total"],
         "succeededTasks": tasks["succeeded"],
         **measures_of_times(times),
@@ -200,16 +196,12 @@ def _same_jobs(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
     Case does not matter (GEN-1). A job of a job schedule has a colon in its id, for which an import writes a hyphen.
     """
     found: dict[str, str] = {}
-    for comparable in (str.casefold, _as_imported):
+    for comparable in (str.casefold, lambda job_id: job_id.casefold().replace(":", "-")):
         taken = set(found.values())
         there = {comparable(job_id): job_id for job_id in theirs if job_id not in taken}
         left = [job_id for job_id in ours if job_id not in found]
         found |= {job_id: there[comparable(job_id)] for job_id in left if comparable(job_id) in there}
     return found
-
-
-def _as_imported(job_id: str) -> str:
-    return job_id.casefold().replace(":", "-")
 
 
 def largest(rows: Iterable[Row], count: int) -> list[Row]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from functools import lru_cache
 from importlib import metadata
 from math import prod
@@ -34,7 +35,7 @@ from engine.scenario.locations import (
     split_option,
     with_values,
 )
-from engine.scenario.model import ChosenVariant
+from engine.scenario.model import ChosenVariant, parse_seeds
 from engine.scenario.record import flow_text, values_text
 from engine.scenario.text import ScenarioSource, decode
 from engine.scenario.tree import Tree, parse_valid
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_SEEDS = tuple(range(1, 21))
-"""The seeds of a study that names none: 19 of 20 is the usual question."""
+"""The seeds of a study that names none: with 20, a confidence of 95 % is 19 runs."""
 
 
 def installed_version() -> str:
@@ -64,6 +65,16 @@ class Run(NamedTuple):
 
     variant: int
     seed: int
+
+
+class StudyState(Enum):
+    """The state of a study that is played in the background."""
+
+    CHECKING = auto()  # its variants are read, while the workers begin
+    PLAYING = auto()
+    DONE = auto()
+    STOPPED = auto()  # on request; it can be continued
+    FAILED = auto()
 
 
 class Identity(NamedTuple):
@@ -119,12 +130,11 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def planned(
-    scenario: Scenario, options: Sequence[str] = (), *, seeds: tuple[int, ...] | None = None, version: str = ""
-) -> Study:
+def planned(scenario: Scenario, options: Sequence[str] = (), *, seeds: str | None = None, version: str = "") -> Study:
     """Return the study of a scenario: its own factors, and those of ``options``, each ``PATH=VALUES``.
 
-    A path that the scenario varies too gets the values of the option. ``seeds`` win over those of the scenario.
+    A path that the scenario varies too gets the values of the option. ``seeds`` are those of an option, such as ``20``
+    or ``1..20``, and win over those of the scenario.
 
     Raises:
         ScenarioError: Options or files of values have mistakes; all of them are listed.
@@ -132,6 +142,11 @@ def planned(
     source, section = scenario.source, scenario.study
     root = parse_valid(source.text)
     problems: list[Problem] = []
+    chosen = None
+    try:
+        chosen = None if seeds is None else parse_seeds(seeds)
+    except FactorMistake as mistake:
+        problems.append(Problem(str(mistake), f"--seeds {shortened(seeds or '')}"))
     factors = list(section.factors)
     for option in options:
         try:
@@ -150,7 +165,7 @@ def planned(
         raise ScenarioError(problems)
     varied = [[one.path, [[value.written.plain, value.value.plain] for value in one.values]] for one in factors]
     identity = Identity(_hash(source.text), _hash(json.dumps(varied)), version)
-    return Study(source, tuple(factors), seeds or section.seeds or DEFAULT_SEEDS, identity)
+    return Study(source, tuple(factors), chosen or section.seeds or DEFAULT_SEEDS, identity)
 
 
 def _given(root: Tree, option: str) -> Factor:
@@ -255,7 +270,7 @@ class Variants:
         """Read every variant, or only as many as it takes to have each value of each factor in one of them.
 
         Args:
-            each_value_once: Read only as many.
+            each_value_once: Read only as many variants as have each value.
             between: Is called after each variant; an error that it raises ends the check.
 
         Raises:
@@ -279,7 +294,7 @@ class Variants:
 
 
 def chosen_again(scenario: Scenario, before: ChosenVariant) -> Scenario:
-    """Return the variant of a scenario that was chosen before its file was edited: that with the same values.
+    """Return the variant that was chosen before the file of the scenario was edited: the one with the same values.
 
     If no variant has them any more, it is the one with the same number.
 
@@ -304,7 +319,7 @@ def _without_study(root: Tree | None) -> Tree:
 
 
 BEGINNING = '{"variant": '
-"""Every line begins so."""
+"""The beginning of every line."""
 
 
 class Result(TypedDict):
@@ -401,7 +416,7 @@ def _foreign(result: dict[str, Any], study: Study) -> str:
 
 
 KEPT_VARIANTS = 8
-"""So many variants are kept as scenarios: runs come variant by variant."""
+"""The most variants that are kept as scenarios. A few are enough, since runs come variant by variant."""
 
 
 class Player:

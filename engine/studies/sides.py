@@ -10,6 +10,7 @@ import codecs
 import math
 import os
 from array import array
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,7 @@ from engine.histories.history import HOOK_INFOS, check, epoch_ms, read_history
 from engine.histories.reading import STATUS, objects_in
 from engine.specs.catalogue import os_of, vm_size
 from engine.studies.measures import Figures, Times, figures, figures_of_run
+from engine.views.diagnosis.model import plural, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,10 +31,10 @@ if TYPE_CHECKING:
 
 
 class Collected:
-    """The times of tasks, preparations, releases and jobs. Memory is that of two numbers a task."""
+    """The times of tasks, preparations, releases and jobs. A task takes the memory of two numbers."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Create an empty collection."""
         self._waits_ms = array("q")
         self._runs_ms = array("q")
         self._hook_ms = dict.fromkeys(HOOK_INFOS, 0)
@@ -47,7 +49,7 @@ class Collected:
         self.nodes: dict[str, None] = {}  # ids, in lower case, on which something ran
 
     def take_task(self, body: Body) -> None:
-        """Take a task."""
+        """Add a task."""
         info = body.get("executionInfo", {})
         created, started, ended = self._moments(body.get("creationTime"), info.get("startTime"), info.get("endTime"))
         self.tasks += 1
@@ -66,7 +68,7 @@ class Collected:
         self._note_node(body.get("nodeInfo", {}).get("nodeId"))
 
     def take_instance(self, body: Body) -> None:
-        """Take an entry of the preparation and release status of a job."""
+        """Add an entry of the preparation and release status of a job."""
         for name in HOOK_INFOS:
             info = body.get(name, {})
             started, ended = self._moments(info.get("startTime"), info.get("endTime"))
@@ -76,7 +78,7 @@ class Collected:
         self._note_node(body.get("nodeId"))
 
     def take_job(self, body: Body) -> None:
-        """Take a job."""
+        """Add a job."""
         ended, *_ = self._moments(
             body.get("executionInfo", {}).get("endTime"), body.get("creationTime"), body.get("stateTransitionTime")
         )
@@ -91,20 +93,17 @@ class Collected:
         self.latest_ms = max((ms for ms in (*moments, self.latest_ms) if ms is not None), default=None)
         return moments
 
-    def times(self) -> Times:
-        """Return all times."""
-        return Times(self._waits_ms, self._runs_ms, *self._hook_ms.values())
-
-    def job_ends(self, start_ms: int | None) -> Mapping[str, float | None]:
-        """Return the ends of jobs in seconds after a moment, which is given in ms since 1970."""
-        return {
+    def figures(self, summary: Mapping[str, object], start_ms: int | None) -> Figures:
+        """Return the figures of a run with this ``summary``, which began at a moment in ms since 1970."""
+        job_ends = {
             job_id: None if end_ms is None or start_ms is None else (end_ms - start_ms) / SECOND_MS
             for job_id, end_ms in self._job_ends.items()
         }
+        return figures(summary, Times(self._waits_ms, self._runs_ms, *self._hook_ms.values()), job_ends)
 
 
 def _has_failed(info: Body) -> bool:
-    """Return whether a process has failed; results that are not told follow from the exit code (RETRY-11)."""
+    """Return whether a process has failed; without a result, the exit code decides (RETRY-11)."""
     result = info.get("result")
     if isinstance(result, str):
         return result == "failure"
@@ -131,18 +130,20 @@ def observed(history: History) -> Observed:
     collected = Collected()
     for record in history.jobs:
         collected.take_job(record.body)
-    for record in _all(history.tasks.values()):
+    for record in chain.from_iterable(history.tasks.values()):
         collected.take_task(record.body)
-    for record in _all(history.instances.values()):
+    for record in chain.from_iterable(history.instances.values()):
         collected.take_instance(record.body)
     notes: list[str] = []
-    start_ms = _start_ms(history, collected)
+    created = (epoch_ms(record.body.get("creationTime")) for record in history.jobs)
+    start_ms = min((ms for ms in created if ms is not None), default=collected.first_task_ms)
     if start_ms is None:
         notes.append("No job or task says when it was created: ends are not known.")
     hours, usd = _use(history, collected, start_ms, notes)
     failed_preparations, failed_releases = collected.failed_hooks.values()
+    last_ms = collected.last_task_ms
     summary: dict[str, object] = {
-        "makespanSeconds": _since(collected.last_task_ms, start_ms),
+        "makespanSeconds": None if last_ms is None or start_ms is None else max(0, last_ms - start_ms) / SECOND_MS,
         "costUsd": usd,
         "nodeHours": hours,
         "slotUtilization": None,
@@ -150,24 +151,10 @@ def observed(history: History) -> Observed:
         "preparationTasks": {"failed": failed_preparations},
         "releaseTasks": {"failed": failed_releases},
     }
-    found = figures(summary, collected.times(), collected.job_ends(start_ms))
+    found = collected.figures(summary, start_ms)
     unknown = set(_not_told(history, notes))
     known = {name: None if name in unknown else value for name, value in found.measures.items()}
     return Observed(Figures(known, found.job_ends), tuple(notes))
-
-
-def _all(lists: Iterable[tuple[Record, ...]]) -> Iterator[Record]:
-    return (record for records in lists for record in records)
-
-
-def _start_ms(history: History, collected: Collected) -> int | None:
-    """Return the creation of the first job, or of the first task if no job says it, in ms since 1970."""
-    created = (epoch_ms(record.body.get("creationTime")) for record in history.jobs)
-    return min((ms for ms in created if ms is not None), default=collected.first_task_ms)
-
-
-def _since(moment_ms: int | None, start_ms: int | None) -> float | None:
-    return None if moment_ms is None or start_ms is None else max(0, moment_ms - start_ms) / SECOND_MS
 
 
 def _not_told(history: History, notes: list[str]) -> Iterator[str]:
@@ -195,15 +182,16 @@ def _use(
 
     A node is billed from its allocation, at the earliest the start, to the latest known time.
     """
-    nodes = list(_all(history.nodes.values()))
+    nodes = list(chain.from_iterable(history.nodes.values()))
     if not nodes:
         notes.append("There are no nodes in it (`az batch node list`): node hours and cost are not known.")
         return None, None
     known = {str(record.body.get("id")).casefold() for record in nodes}
     lost = [node_id for node_id in collected.nodes if node_id not in known]
     if lost:
-        count = f"{len(lost):,} nodes" if len(lost) > 1 else "1 node"
-        notes.append(f"Tasks ran on {count} that the list of nodes lacks: node hours and cost are not known.")
+        notes.append(
+            f"Tasks ran on {some(len(lost), 'node')} that the list of nodes lacks: node hours and cost are not known."
+        )
         return None, None
     if start_ms is None or collected.latest_ms is None:
         return None, None
@@ -253,7 +241,7 @@ _ANSWER = "value"  # the list in an answer of the service, which is no state doc
 
 
 class StateDocument(NamedTuple):
-    """What a JSON file holds: figures of a run if it has a summary, else None; its name is that of the scenario."""
+    """The content of a JSON file: name and seed of a scenario, and the figures of a run if it has a summary."""
 
     scenario: str
     seed: int | None
@@ -267,42 +255,31 @@ def read_state(path: Path) -> StateDocument | None:
     Raises:
         ScenarioError: The file cannot be read, is not JSON, or its summary has mistakes.
     """
-    reader = _Reader()
+    collected, warnings = Collected(), list[Problem]()
+    takers = {"tasks": collected.take_task, "jobs": collected.take_job, STATUS: collected.take_instance}
     for found in objects_in(path):
         if found.list_name == _ANSWER or (found.parent is None and found.source.path):
             return None  # a list of objects
         if found.parent is None:
-            return reader.state(found) if "scenario" in found.body else None
-        reader.take(found)
+            return _state(found, collected, warnings) if "scenario" in found.body else None
+        take = takers.get(found.list_name)
+        if take is not None and (found.list_name != "jobs" or "id" in found.body):
+            check(found.body, found.source, warnings.append)
+            take(found.body)
     return None
 
 
-class _Reader:
-    def __init__(self) -> None:
-        self._collected = taken = Collected()
-        self._takers = {"tasks": taken.take_task, "jobs": taken.take_job, STATUS: taken.take_instance}
-        self._warnings: list[Problem] = []
-
-    def take(self, found: Found) -> None:
-        """Take an object of the document, which has the names of the REST API."""
-        take = self._takers.get(found.list_name)
-        if take is not None and (found.list_name != "jobs" or "id" in found.body):
-            check(found.body, found.source, self._warnings.append)
-            take(found.body)
-
-    def state(self, root: Found) -> StateDocument:
-        """Return the document, of which everything else has been taken."""
-        body, seed = root.body, root.body.get("seed")
-        summary = body.get("summary")
-        found = None
-        if summary is not None:
-            problems = list(_mistakes(body, root.source))
-            if problems:
-                raise ScenarioError(problems)
-            start_ms = epoch_ms(body["startTime"])
-            found = figures(summary, self._collected.times(), self._collected.job_ends(start_ms))
-        seed = seed if isinstance(seed, int) else None
-        return StateDocument(str(body["scenario"]), seed, found, tuple(self._warnings))
+def _state(root: Found, collected: Collected, warnings: Iterable[Problem]) -> StateDocument:
+    """Return the document around the objects that are collected."""
+    body, seed = root.body, root.body.get("seed")
+    found = None
+    if body.get("summary") is not None:
+        problems = list(_mistakes(body, root.source))
+        if problems:
+            raise ScenarioError(problems)
+        found = collected.figures(body["summary"], epoch_ms(body["startTime"]))
+    seed = seed if isinstance(seed, int) else None
+    return StateDocument(str(body["scenario"]), seed, found, tuple(warnings))
 
 
 def _mistakes(body: Mapping[str, Any], source: Source) -> Iterator[Problem]:
@@ -395,8 +372,15 @@ def _run_words(given: str, scenario: str, seed: int | None) -> str:
 def _history(given: str) -> Side:
     history = read_history([Path(given)])
     found = observed(history)
-    jobs = "1 job" if len(history.jobs) == 1 else f"{len(history.jobs):,} jobs"
-    return Side(given, f"a history of {jobs}", found.figures, found.notes, history.warnings, is_observed=True)
+    jobs = len(history.jobs)
+    return Side(
+        given,
+        f"a history of {jobs:,} {plural(jobs, 'job')}",
+        found.figures,
+        found.notes,
+        history.warnings,
+        is_observed=True,
+    )
 
 
 def _looks_like_json(path: Path) -> bool:

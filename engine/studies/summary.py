@@ -42,7 +42,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VariantSummary:
-    """The runs of one variant. ``met`` is the share in which every expectation held, ``each`` that of each of them."""
+    """The runs of one variant. ``met`` is the share of runs that met all expectations, ``each`` that of each one."""
 
     variant: int
     values: dict[str, Plain]
@@ -161,12 +161,6 @@ def _cheapest(variants: Iterable[VariantSummary]) -> int | None:
     return min(known)[2] if known else None
 
 
-def _nearest(variants: Iterable[VariantSummary]) -> int | None:
-    """Return the variant that keeps all expectations most often, of several the cheapest."""
-    known = [(-one.met.share, one.cost_usd, one.end_s, one.variant) for one in variants if one.cost_usd is not None]
-    return min(known)[3] if known else None
-
-
 # -- as data and in words ----------------------------------------------------------------------------------------------
 
 
@@ -198,7 +192,7 @@ class Tally:
     """The results of a study so far. ``summary`` is the same as that of ``summarize`` for the same results."""
 
     def __init__(self, study: Study, scenario: str, *, confidence: float) -> None:
-        """Begin without results; the arguments are those of ``summarize``."""
+        """Create a tally without results; the arguments are those of ``summarize``."""
         self._study = study
         self._scenario = scenario
         self._confidence = confidence
@@ -240,8 +234,10 @@ class Tally:
             for one, is_on in zip(variants, line, strict=True)
         )
         has_expectations = any(one.each for one in marked)
-        chosen = _cheapest(one for one in marked if one.met.share >= self._confidence) if has_expectations else None
-        near = _nearest(marked) if has_expectations and chosen is None else None
+        most = max((one.met.share for one in marked if one.cost_usd is not None), default=0.0)
+        least = min(most, self._confidence)
+        best = _cheapest(one for one in marked if one.met.share >= least) if has_expectations else None
+        chosen, near = (best, None) if most >= self._confidence else (None, best)
         factors = tuple((one.path, [value.written.plain for value in one.values]) for one in study.factors)
         return StudySummary(
             self._scenario, study.seeds, factors, marked, self._confidence, has_expectations, chosen, near

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.base.values import SECOND_MS, format_clock, format_dollars, shortened
 from engine.scenario.model import JobEnd
 from engine.scenario.record import values_text
-from engine.studies.measures import LABELS, largest
+from engine.studies.measures import HEADINGS, LABELS, largest
 from engine.studies.summary import Spread
 
 if TYPE_CHECKING:
@@ -86,18 +86,6 @@ def _about(variant: VariantSummary) -> str:
     return f"{met}, last task ends at {end_text(variant.end_s)}, {cost_text(variant.cost_usd)}"
 
 
-_HEADINGS = {
-    "makespanSeconds": "last task",
-    "costUsd": "cost",
-    "nodeHours": "node hours",
-    "slotUtilization": "slots used",
-    "failedTasks": "failed tasks",
-    "failedPreparations": "failed prep",
-    "failedReleases": "failed release",
-    "waitSecondsMedian": "waiting",
-    "waitSecondsP95": "waiting p95",
-    "preparationSeconds": "preparing",
-}
 _USUAL = ("makespanSeconds", "costUsd")
 _NOTHING = Spread(None, None, None, None)
 _STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
@@ -123,7 +111,7 @@ def _needed(own: Sequence[str], others: Sequence[Sequence[str]]) -> int:
 
 def heading(one: str | JobEnd) -> str:
     """Return the heading of a measure. That of a job's end begins with the job, which a cut heading still names."""
-    return f"{shortened(one.job_id, 20)} ends" if isinstance(one, JobEnd) else _HEADINGS[one]
+    return f"{shortened(one.job_id, 20)} ends" if isinstance(one, JobEnd) else HEADINGS[one]
 
 
 def spread_of(one: VariantSummary, measure: str | JobEnd) -> Spread:
@@ -141,7 +129,7 @@ def text_of(measure: str | JobEnd) -> Callable[[float | None], str]:
 
 
 def time_step_s(range_s: float, most: int) -> float:
-    """Return the seconds between two of at most about so many marks on an axis, which people can read as times."""
+    """Return a readable step in seconds for an axis of this range with about ``most`` marks at most."""
     return next(
         (step for step in _STEPS_S if range_s / step <= most), _DAY_S * max(1, range_s // ((most - 2) * _DAY_S))
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import NODE_STATES, WIPED_IN, Interruption
 from engine.base.terms import InstanceState, JobState, NodeState, ReleaseAfter
 from engine.base.values import equals
-from engine.rules.release import owes_release
+from engine.rules.decisions.verdicts import owes_release
 from engine.state.instances import ABSENT, PrepFlag
 from engine.state.nodes import GONE
 from engine.state.tables import PAGE_BITS
@@ -211,16 +211,15 @@ class InstanceStatuses:
         job = self._job
         return -1 if job is None else self._simulation.world.instances.row(job.row, node)
 
-    def _update(self) -> bool:
-        """Find the status of every node, once for each version. Return whether it is another one than before."""
+    def _update(self) -> None:
+        """Find the status of every node, once for each version."""
         job = self._job
         version = version_of(self._simulation.world, job)
         if self._version == version:
-            return False
+            return
         self._version = version
         self._rows = () if job is None else self._simulation.world.instances.rows_of_job(job.row)
         self._codes = b"" if job is None else self._all_codes(job)
-        return True
 
     def rows(self) -> Sequence[int]:
         """Return the instances of the job by row number, in the order in which it came to their nodes."""

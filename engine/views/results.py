@@ -89,20 +89,8 @@ def task_totals(sim: Simulation) -> TaskTotals:
     return TaskTotals(sim.world.tasks.length, succeeded, failed, sum(job.active for job in each))
 
 
-def preparation_totals(world: World, rows: Iterable[int] | None = None) -> InstanceTotals:
-    """Return the totals of the run's preparations, or of those in some rows of the table of instances."""
-    return _instance_totals(world, world.instances.prep, rows)
-
-
-def release_totals(world: World, rows: Iterable[int] | None = None) -> InstanceTotals:
-    """Return the totals of the run's releases, or of those in some rows of the table of instances."""
-    return _instance_totals(world, world.instances.release, rows)
-
-
-def _instance_totals(
-    world: World, view: Callable[[int], InstanceView | None], rows: Iterable[int] | None
-) -> InstanceTotals:
-    views = map(view, range(world.instances.length) if rows is None else rows)
+def instance_totals(views: Iterable[InstanceView | None]) -> InstanceTotals:
+    """Return the totals of preparations or releases; None stands for a node without one."""
     results = [view.result for view in views if view is not None]
     return InstanceTotals(len(results), results.count(TaskResult.FAILURE))
 
@@ -267,14 +255,14 @@ def summary(sim: Simulation) -> Summary:
 
 
 def _job_result(world: World, job: Job) -> JobResult:
-    rows = world.instances.rows_of_job(job.row)
+    instances, rows = world.instances, world.instances.rows_of_job(job.row)
     return JobResult(
         job_id=job.id,
         state=GONE if job.state is None else job.state.wire,
         reason=job.terminate_reason if job.scheduling_error is None else job.scheduling_error.code,
         tasks=job_totals(job),
-        preparations=preparation_totals(world, rows),
-        releases=release_totals(world, rows),
+        preparations=instance_totals(map(instances.prep, rows)),
+        releases=instance_totals(map(instances.release, rows)),
         transferred=TransferredBytes(job.downloaded_bytes, job.uploaded_bytes),
     )
 
@@ -405,7 +393,7 @@ def _job_member(sim: Simulation, job: Job, transitions: TaskTransitions) -> dict
 
 def run_totals(sim: Simulation) -> dict[str, object]:
     """Return the totals of the run, with deleted jobs and pools; ``events`` counts the events in the log."""
-    world, now_ms = sim.world, sim.now_ms
+    world, now_ms, instances = sim.world, sim.now_ms, sim.world.instances
     transferred = bytes_of_run(sim)
     return {
         "makespanSeconds": makespan_ms(world) / SECOND_MS,
@@ -413,8 +401,8 @@ def run_totals(sim: Simulation) -> dict[str, object]:
         "nodeHours": round(node_hours(world, now_ms), _DIGITS),
         "costUsd": round(cost_usd(world, now_ms), _DIGITS),
         "slotUtilization": round(slot_utilization(world, now_ms), _DIGITS),
-        "preparationTasks": asdict(preparation_totals(world)),
-        "releaseTasks": asdict(release_totals(world)),
+        "preparationTasks": asdict(instance_totals(map(instances.prep, range(instances.length)))),
+        "releaseTasks": asdict(instance_totals(map(instances.release, range(instances.length)))),
         "events": sim.log.count,
         "downloadedBytes": transferred.downloaded,
         "uploadedBytes": transferred.uploaded,

@@ -140,10 +140,6 @@ class _Meaning(NamedTuple):
     details: str = ""
 
 
-def _members(fields: dict[str, object], names: tuple[str, ...]) -> str:
-    return "".join(f',"{name}":{to_json(fields[name])}' for name in names if name in fields)
-
-
 def _meaning(shape: Shape) -> _Meaning | None:
     fields: dict[str, object] = dict(shape.fields)
     new = fields.get("to")
@@ -159,7 +155,9 @@ def _meaning(shape: Shape) -> _Meaning | None:
         return None
     subtask = fields.get("subtaskId", 0)
     assert isinstance(subtask, int)
-    return _Meaning(category, begins, subtask, details=_members(fields, _OF_BEGIN if begins else _OF_END))
+    named = [name for name in (_OF_BEGIN if begins else _OF_END) if name in fields]
+    details = "".join(f',"{name}":{to_json(fields[name])}' for name in named)
+    return _Meaning(category, begins, subtask, details=details)
 
 
 _Key = tuple[SpanCategory, int, int]  # the category, and the two numbers that tell apart what can be open at a time
@@ -169,7 +167,7 @@ class SpanReader:
     """Reads the spans of a run."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read."""
+        """Create an empty reader."""
         self._simulation = simulation
         self._open: dict[_Key, NodeSpan] = {}
         self._taken: dict[tuple[int, TrackGroup], list[bool]] = {}  # by node: which tracks are in use
@@ -228,13 +226,9 @@ class SpanReader:
 
 
 def _key(meaning: _Meaning, row: int, node: int) -> _Key:
-    match meaning.category:
-        case SpanCategory.TASK | SpanCategory.SUBTASK:
-            return meaning.category, row, meaning.subtask
-        case SpanCategory.STATE:
-            return meaning.category, -1, node
-        case _:
-            return meaning.category, row, node
+    is_task = meaning.category in (SpanCategory.TASK, SpanCategory.SUBTASK)
+    owner = -1 if meaning.category is SpanCategory.STATE else row
+    return meaning.category, owner, meaning.subtask if is_task else node
 
 
 _US = 1_000  # in a ms

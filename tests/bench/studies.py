@@ -99,7 +99,7 @@ def measure(sheet: Sheet, arguments: argparse.Namespace, _: Path | None) -> None
 def _studies(sheet: Sheet, runs: int, rounds: int) -> None:
     """Let loop, study, one worker and two workers take turns on runs of a thousand tasks."""
     scenario = load_scenario("s.yaml", text=json.dumps(SCENARIO))
-    study = planned(scenario, seeds=tuple(range(1, runs + 1)))
+    study = planned(scenario, seeds=f"{runs}")
     over_loop, of_two, shares = [], [], []
     for _ in range(rounds):
         loop_s, played_s = (_cost_s(lambda work=work: work(study)) for work in (bare, played))

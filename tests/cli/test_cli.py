@@ -215,7 +215,7 @@ def test_commands_do_not_load_what_others_need(arguments, module, small):
 
 def test_the_first_view_does_not_wait_for_what_it_does_not_need():
     unneeded = {"xml.sax", "urllib.request", "http.client", "concurrent.futures.process", "multiprocessing.connection"}
-    code = f"import sys, tui.app.start; sys.exit(', '.join({unneeded!r} & sys.modules.keys()) or 0)"
+    code = f"import sys, tui.app.dashboard; sys.exit(', '.join({unneeded!r} & sys.modules.keys()) or 0)"
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
 
 

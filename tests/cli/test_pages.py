@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import tomllib
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -96,6 +97,8 @@ def carry_out(words, capsys):
             context = cli.commands[command].make_context(command, rest)
             if scenario := context.params["scenario"]:
                 assert main(["check", str(scenario)]) == 0
+        case ["batchdeck", "study", *_]:  # with two seeds; tests of the bundled studies play all of them
+            assert main([*words[1:], "--seeds", "2"]) == 0, capsys.readouterr().out
         case ["batchdeck", *rest]:
             rest, _, files = " ".join(rest).partition(" > ")
             status = main([*rest.split(), "--yes"] if rest == "sample" else rest.split())
@@ -136,7 +139,7 @@ def test_the_programs_of_a_page_run(name):
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_names_commands_options_and_extras_that_exist(name):
     options = {option for command in cli.commands.values() for each in command.params for option in each.opts}
-    options |= {"--help", "--rewrite-golden", "--rounds", "--compare", "--tasks", "--nodes", "--quiet"}
+    options |= {"--help", "--rewrite-golden", "--rounds", "--compare", "--record", "--tasks", "--nodes", "--quiet"}
     for span in spans(name):
         words = span.split()
         if words[0] == "batchdeck" and words[1:] and re.fullmatch("[a-z]+", words[1]):
@@ -174,6 +177,65 @@ def test_links_lead_somewhere(name):
         target = page.parent / file if file else page
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+# Pages that name modules, classes and functions; the others name files at most.
+FOR_DEVELOPERS = ("README.md", "engine/README.md", "tui/README.md", "tests/bench/README.md")
+
+
+@cache
+def paths():
+    """The paths of all files, each in a line that begins with a stroke."""
+    below = (one for folder in ("engine", "scenarios", "tests", "tui") for one in (ROOT / folder).rglob("*.*"))
+    found = (*ROOT.glob("*.*"), *(one for one in below if "__pycache__" not in one.parts))
+    return "".join(f"/{one.relative_to(ROOT).as_posix()}\n" for one in found)
+
+
+@cache
+def modules():
+    """The text of each module by its path."""
+    return {
+        path: (ROOT / path[1:]).read_text(encoding="utf-8") for path in re.findall(r"^.+\.py$", paths(), re.MULTILINE)
+    }
+
+
+@cache
+def words():
+    """The words in all modules."""
+    return {word for text in modules().values() for word in re.findall(r"\w+", text)}
+
+
+def is_path(span):
+    return re.fullmatch(r"[\w*-][\w*/-]*(?:\.\w+)?/?", span) and ("/" in span or span.endswith((".md", ".py")))
+
+
+def is_there(path):
+    """Whether a path leads to a file, module or folder, from the root or from a folder that the text is about."""
+    pattern = re.escape(path.rstrip("/")).replace(r"\*", "[^/]*")
+    end = "/" if path.endswith("/") else r"(?:\.py)?(?:$|/)"
+    return re.search(rf"^(?:/.*)?/{pattern}{end}", paths(), re.MULTILINE) is not None
+
+
+def is_defined(name):
+    """Whether a name, perhaps below that of its module or class, occurs in the code; any word is a plain name."""
+    *above, last = name.split(".")
+    texts = [text for path, text in modules().items() if above and path.endswith(f"/{above[-1]}.py")]
+    if texts:
+        return any(re.search(rf"\b{last}\b", text) for text in texts)
+    is_name = above or "_" in last.strip("_") or re.search("[a-z][A-Z]", last)
+    return not is_name or {*above, last} <= words()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_names_files_modules_and_functions_that_exist(name):
+    named = dict.fromkeys(spans(name))
+    files = [span for span in named if is_path(span)]
+    if name in FOR_DEVELOPERS:
+        names = [span for span in named if re.fullmatch(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", span) and span not in files]
+    else:
+        files, names = [span for span in files if span.endswith((".md", ".py"))], []
+    assert [span for span in files if not is_there(span)] == []
+    assert [span for span in names if not is_defined(span)] == []
 
 
 def test_the_readme_leads_to_every_page_for_users():

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_study import SEEDS, STUDY, TASKS, lines_of, wait_for, with_tasks
+from tests.cli.test_study import RUNS, SEEDS, STUDY, TASKS, lines_of, wait_for, with_tasks
 from tui.cli.commands import main
 
 pytest.importorskip("distributed", reason="needs batchdeck[dask]")
@@ -116,7 +116,7 @@ def test_ctrl_c_keeps_what_is_done(cluster, night):
     assert time.monotonic() - began < 20
     assert (out, process.returncode) == ("", 130)
     assert "they are in cut.jsonl, and the same command goes on." in err
-    assert 3 < len(lines_of(path)) < 160
+    assert 3 < len(lines_of(path)) < RUNS
 
 
 def test_an_address_without_a_cluster_is_wrong_input(night, monkeypatch, capsys):
@@ -144,6 +144,6 @@ def test_a_scheduler_that_ends_ends_the_study(tmp_path):
         started.end()
     assert (out, process.returncode) == ("", 1)
     assert re.search(
-        r"^Error: the Dask cluster is gone, after \d+ of 160 runs; they are in r.jsonl, ", err, re.MULTILINE
+        rf"^Error: the Dask cluster is gone, after \d+ of {RUNS} runs; they are in r.jsonl, ", err, re.MULTILINE
     )
     assert "Traceback" not in err

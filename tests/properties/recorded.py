@@ -6,9 +6,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.properties.properties import Property
 from tests.properties.runs import Case, cases, play
-from tests.properties.search import search
+from tests.properties.search import random_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,9 +53,7 @@ def written(lines: Iterable[Digests]) -> Iterator[str]:
 
 def drawn(seed: int) -> Case:
     """Return the random case of the seed."""
-    drawn: list[Case] = []
-    search(Property("recorded", drawn.append, _CASES), seed)
-    return drawn[-1]
+    return random_cases(_CASES, seed)[-1]
 
 
 def _digest(lines: Iterable[str]) -> str:

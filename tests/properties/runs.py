@@ -28,15 +28,19 @@ class Case(NamedTuple):
         """Return a simulation of the scenario, at its start."""
         return Simulation(load_scenario("random.yaml", text=json.dumps(self.scenario)))
 
+    def part(self, commands: int, moments: int, trials: int) -> Case:
+        """Return the case with its first commands, moments and trials only."""
+        return Case(self.scenario, self.commands[:commands], self.moments[:moments], self.trials[:trials])
 
-def cases(commands: int, moments: int = 0, *, tries: bool = False) -> st.SearchStrategy[Case]:
-    """Draw cases with nearly so many commands and exactly so many moments."""
+
+def cases(commands: int, moments: int = 0, tried: int = 0) -> st.SearchStrategy[Case]:
+    """Draw cases with nearly so many commands, and exactly so many moments and trials."""
     return st.builds(
         Case,
         scenarios(),
         given_commands(commands),
         st.tuples(*[st.integers(0, UNTIL_MS - 1)] * moments),
-        st.tuples(*[trials] * commands) if tries else st.just(()),
+        st.tuples(*[trials] * tried) if tried else st.just(()),
     )
 
 

@@ -35,6 +35,8 @@ def test_equal_seeds_draw_the_same_run_for_each_promise():
     assert all(run.scenario == runs[0].scenario for run in runs)
     assert all(run.commands == commands[: len(run.commands)] for run in runs)
     assert runs[0].commands == commands
+    assert max(len(run.moments) for run in runs) == 8
+    assert max(len(run.trials) for run in runs) == 15
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)

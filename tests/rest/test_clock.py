@@ -19,9 +19,8 @@ def test_time_goes_on_when_nothing_happens_any_more():
     clock = PacedClock(sim, speed=3600)
 
     async def play():
-        await clock.start()
-        await until(lambda: sim.now_ms > 600_000)
-        await clock.stop()
+        async with clock.running():
+            await until(lambda: sim.now_ms > 600_000)
         return sim.now_ms
 
     stopped_ms = asyncio.run(play())
@@ -40,9 +39,8 @@ def test_a_simulation_that_fails_is_reported_once_and_ends_the_clock(monkeypatch
     monkeypatch.setattr(sim, "advance", fail)
 
     async def play():
-        await clock.start()
-        await until(lambda: told)
-        await clock.stop()
+        async with clock.running():
+            await until(lambda: told)
 
     asyncio.run(play())
     assert isinstance(clock.failure, RuntimeError)

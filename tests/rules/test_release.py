@@ -6,7 +6,8 @@ import pytest
 
 from engine.base.terms import InstanceState, NodeState, ReleaseAfter, TaskResult
 from engine.base.values import MINUTE_MS
-from engine.rules.release import ReleaseVerdict, owes_release, release_verdict
+from engine.rules.decisions.verdicts import owes_release
+from engine.rules.release import ReleaseVerdict, release_verdict
 from engine.specs.bodies import JobReleaseTask
 from engine.state.instances import ABSENT, PrepFlag
 from tests.builders import (

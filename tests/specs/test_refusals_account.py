@@ -2,8 +2,7 @@
 
 import pytest
 
-from engine.specs.account import Account, Certificate
-from engine.specs.common import ApplicationPackageReference
+from engine.specs.account import Account, ApplicationPackageReference, Certificate
 from engine.specs.pool_refusals import account_refusals, certificate_refusals
 
 
@@ -82,5 +81,5 @@ def test_cert_1_what_is_no_certificate(certificates, place):
 
 
 def test_cert_1_a_certificate_that_is_added_is_looked_at_alike():
-    assert certificate_refusals(Certificate.from_wire({"thumbprint": "ab"})) == []
-    assert certificate_refusals(Certificate.from_wire({"thumbprint": "no"}))[0].path == ("thumbprint",)
+    assert not list(certificate_refusals(Certificate.from_wire({"thumbprint": "ab"})))
+    assert next(certificate_refusals(Certificate.from_wire({"thumbprint": "no"}))).path == ("thumbprint",)

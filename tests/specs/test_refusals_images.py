@@ -84,7 +84,7 @@ def test_pool_27_what_cloud_services_have():
     assert refused(**cloud_service(targetLowPriorityNodes=0)) == refused(**cloud_service("5.20")) == []
     assert refused(**cloud_service("WA-GUEST-OS-5.20_201806-01", vmSize="Standard_D2_v3")) == []
     resize = ResizePool(pool_id="p", target_dedicated_nodes=1, target_low_priority_nodes=2)
-    assert resize_refusals(resize, OsFamily.WINDOWS) == []
+    assert not list(resize_refusals(resize, OsFamily.WINDOWS))
     assert found(resize_refusals(resize, OsFamily.CLOUD_SERVICE)) == [
         ("InvalidPropertyValue", "targetLowPriorityNodes")
     ]

@@ -289,7 +289,7 @@ def test_pool_14_an_update_is_looked_at_with_the_rest_of_the_pool():
 
 
 def test_rsz_1_a_resize():
-    assert resize_refusals(ResizePool(pool_id="p", target_dedicated_nodes=0), OsFamily.LINUX) == []
+    assert not list(resize_refusals(ResizePool(pool_id="p", target_dedicated_nodes=0), OsFamily.LINUX))
     without = resize_refusals(ResizePool(pool_id="p"), OsFamily.LINUX)
     assert found(without) == [("MissingRequiredProperty", "targetDedicatedNodes")]
     short = ResizePool(pool_id="p", target_low_priority_nodes=-1, resize_timeout=299_999)
@@ -315,7 +315,7 @@ def test_pool_20_formula_and_interval():
 
 def test_nop_9_users_of_windows_and_linux_nodes():
     with_key = CreateNodeUser(pool_id="p", node=0, name="u", ssh_public_key="k")
-    assert node_user_refusals(with_key, OsFamily.LINUX) == []
+    assert not list(node_user_refusals(with_key, OsFamily.LINUX))
     assert found(node_user_refusals(with_key, OsFamily.WINDOWS)) == [
         ("InvalidPropertyValue", "sshPublicKey"),
         ("MissingRequiredProperty", "password"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.scenario.load import load
@@ -39,6 +41,8 @@ def night():
     """Returns the study of the scenario with these factors and other lines at the end of its file."""
 
     def make(*options, more="", seeds=(1, 2, 3), version="1"):
-        return planned(load("night.yaml", text=NIGHT + more), options, seeds=seeds, version=version)
+        given = seeds if isinstance(seeds, str) else None
+        study = planned(load("night.yaml", text=NIGHT + more), options, seeds=given, version=version)
+        return study if seeds in (None, given) else replace(study, seeds=tuple(seeds))
 
     return make

@@ -155,7 +155,7 @@ def test_factors_of_the_file_come_first_and_the_same_path_takes_the_values_of_th
 
 @pytest.mark.parametrize(
     ("written", "given", "seeds"),
-    [("3", None, (1, 2, 3)), ("[7, 5]", None, (7, 5)), ("4..6", None, (4, 5, 6)), ("3", (9,), (9,))],
+    [("3", None, (1, 2, 3)), ("[7, 5]", None, (7, 5)), ("4..6", None, (4, 5, 6)), ("3", "9..9", (9,))],
 )
 def test_seeds_of_the_command_line_win_over_those_of_the_file(written, given, seeds, night):
     assert night(more=IN_FILE % written, seeds=given).seeds == seeds

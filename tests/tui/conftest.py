@@ -13,9 +13,9 @@ from textual.css.stylesheet import Stylesheet
 
 from engine import Simulation, load_scenario, pacing
 from tests.tui.studying import PlayedHere, night_dashboard
+from tui.app import run_keys
 from tui.app.dashboard import Dashboard
 from tui.saving.settings import Settings, Source
-from tui.viewmodels import study
 from tui.viewmodels.session import Session
 
 SOON_S = 0.06  # longer than Textual delays a frame, a resize or a batch of updates
@@ -137,7 +137,7 @@ def snap_compare(snap_compare):
 @pytest.fixture
 def played_here(monkeypatch):
     """Studies are played by this process when they are begun."""
-    monkeypatch.setattr(study, "BackgroundStudy", PlayedHere)
+    monkeypatch.setattr(run_keys, "BackgroundStudy", PlayedHere)
     monkeypatch.setattr(PlayedHere, "HELD", 0)
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from engine import Simulation, load_scenario
-from engine.studies.runs import Player, failed_line, read
+from engine.scenario.text import bundled
+from engine.studies.runs import Player, StudyState, failed_line, read
 from tests.studies.conftest import NIGHT
 from tui.app.dashboard import Dashboard
 from tui.saving.settings import Settings, Source
-from tui.workers.background import StudyState
 
 NODES = "pools.render.targetDedicatedNodes"
 STUDY = f"study:\n  seeds: 4\n  vary:\n    {NODES}: [1, 3]\n    jobs.shot-1.priority: [0, 5]\n"
@@ -40,6 +40,14 @@ def night_dashboard(more=STUDY, *, text=NIGHT, **options):
     for name, value in options.items():
         settings.use(name, value, Source.COMMAND_LINE)
     return Dashboard(Simulation(load_scenario("night.yaml")), settings, plays=False)
+
+
+def bundled_dashboard(name):
+    """A dashboard on a bundled scenario, whose study has four seeds instead of twenty."""
+    text = bundled()[name].read_text(encoding="utf-8")
+    few = text.replace("  seeds: 20\n", "  seeds: 4\n")
+    assert few != text
+    return Dashboard(Simulation(load_scenario(name, text=few)), Settings(), plays=False)
 
 
 class PlayedHere:

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from engine.base.errors import BrokenInvariant
 from engine.specs.commands import COMMANDS
+from engine.state.tables import BrokenInvariant
 from engine.views.resources.jobs import pool_ids
 from tests.tui.acting import action, choose, commands_of, trial_of
 from tests.tui.screen_text import contains

@@ -15,7 +15,7 @@ from engine.rest.session import begin
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
-from tui.cli.serving import DashboardHost, Options
+from tui.cli.serving import Credentials, DashboardHost, Options
 from tui.saving.settings import Settings, Source
 from tui.saving.targets import FileLines
 from tui.viewmodels.frame import ClientRequest, client_name, note_of_writes
@@ -29,9 +29,7 @@ OPTIONS = Options(
     scenario=None,
     host="127.0.0.1",
     port=0,
-    account="localbatch",
-    key="",
-    any_key=True,
+    credentials=Credentials("localbatch", "", any_key=True),
     speed=60,
     step_ms=None,
     seed=None,

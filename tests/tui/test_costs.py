@@ -57,7 +57,8 @@ def at_the_end():
 def column(model, name):
     model.update()
     at = model.column_names.index(name)
-    return {model.identity_of(model.key(row)): model.text_of(model.key(row), at).strip() for row in range(model.count)}
+    keys = model.keys(0, model.count)
+    return {model.identity_of(key): text.strip() for key, text in zip(keys, model.texts_of(keys, at), strict=True)}
 
 
 def test_an_amount_has_one_form():

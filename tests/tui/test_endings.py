@@ -28,7 +28,7 @@ BY_HAND = """
 import sys
 from engine import Simulation, load_scenario
 from engine.specs import commands as c
-from tui.app.start import show_dashboard
+from tui.app.dashboard import show_dashboard
 
 simulation = Simulation(load_scenario(sys.argv[1]))
 simulation.run_until(300_000)

@@ -214,7 +214,7 @@ def test_tasks_are_sorted_by_duration_as_by_its_texts(session_at, name, seconds,
         model.update()
         while model.sort_some():
             pass
-        expected = sorted(keys, key=lambda key: sort_value(model.text_of(key, column)), reverse=is_descending)
+        expected = sorted(keys, key=lambda key: sort_value(model.texts_of((key,), column)[0]), reverse=is_descending)
         assert [model.key(at) for at in range(model.count)] == expected
 
 

@@ -22,6 +22,7 @@ _OVERRIDDEN = {
     ("sheet.close", "why.go"),
 }
 
+_IN_TERMINAL = ("app", "dialogs", "panes", "textual", "widgets")  # packages that may import Textual
 # Widgets that only dialogs and the prompt have.
 _NOT_IN_VIEWS = {"_PromptInput", "FileTree", "TextView", "Buttons", "Choices"}
 
@@ -29,7 +30,9 @@ _NOT_IN_VIEWS = {"_PromptInput", "FileTree", "TextView", "Buttons", "Choices"}
 def test_the_bindings_of_all_dialogs_are_known_before_any_is_opened():
     """What the settings list, and in which order, does not depend on what was imported so far, or in which order."""
     names = "from tui.textual.keys import contexts; print(*(each.__name__ for each in contexts()))"
-    modules = [each.name for each in pkgutil.walk_packages(tui.__path__, "tui.") if not each.name.endswith("__main__")]
+    modules = [
+        each.name for each in pkgutil.walk_packages(tui.__path__, "tui.") if each.name.split(".")[1] in _IN_TERMINAL
+    ]
     imports = "import importlib; [importlib.import_module(each) for each in {}]"
     found = set()
     for text in (

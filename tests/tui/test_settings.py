@@ -10,7 +10,7 @@ import pytest
 from engine import Simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, strips_of, text_of
-from tui.app import start as tui_app
+from tui.app import dashboard as tui_app
 from tui.saving.session_files import SettingsFile
 from tui.saving.settings import OPTIONS, Settings, Source
 from tui.textual.screens import ShowRun

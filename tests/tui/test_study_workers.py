@@ -9,6 +9,7 @@ import signal
 import time
 from pathlib import Path
 
+from engine.studies.runs import StudyState
 from engine.studies.summary import as_json
 from tests.cli.test_study import are_gone, posix_only, wait_for, workers_of
 from tests.studies.conftest import NIGHT
@@ -16,7 +17,6 @@ from tests.tui.driving import drive, typed
 from tests.tui.screen_text import contains, text_of
 from tests.tui.studying import NODES
 from tui.cli.commands import main
-from tui.workers.background import StudyState
 
 
 async def complete(app):

@@ -401,7 +401,7 @@ def test_the_bar_of_a_preparation_counts_the_nodes_that_the_list_of_jobs_counts(
     (preparation,) = [bar for bar in bars if bar.short.startswith("prep")]
     jobs = JobsModel(session)
     jobs.update()
-    listed = jobs.text_of(jobs.place_of("forecast"), jobs.column_names.index("Preparation"))
+    listed = jobs.texts_of((jobs.place_of("forecast"),), jobs.column_names.index("Preparation"))[0]
     assert (preparation.notes, listed) == (("5 of 5 nodes",), "5/5 ✗1")
 
 

@@ -362,7 +362,7 @@ def test_an_edited_file_is_reloaded_at_the_same_moment_and_view(edited):
     drive(app, "6", "ctrl+r", lambda app: seen.append(app.main_screen.view.id))
     assert app.session.now_ms == 200_000
     assert seen == ["preparation"]
-    assert app.session.pool("genomics").vm_size == "standard_d2s_v3"
+    assert app.session.pool("genomics").record.spec.vm_size == "standard_d2s_v3"
 
 
 def test_a_broken_file_is_not_loaded_and_its_mistakes_are_placed(edited):

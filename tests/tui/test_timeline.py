@@ -285,7 +285,7 @@ def test_all_that_is_recorded_can_be_told_in_the_past(session_at, name):
     for _ in range(5):
         model.update(40)
         for column in range(40):
-            model.move_to_column(column)
+            model.move(column - model.cursor_column)
             for at in range(len(model.keys)):
                 assert width(model.cursor_line(at, 200)) <= 200
                 assert model.item_to_explain(at) is not None

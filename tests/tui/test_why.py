@@ -8,7 +8,7 @@ from itertools import chain
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.base.errors import BrokenInvariant
+from engine.state.tables import BrokenInvariant
 from engine.views.diagnosis.model import Next
 from tests.builders import READY_S, a_job, run_to, simulation, some_tasks
 from tests.tui.driving import drive

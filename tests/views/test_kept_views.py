@@ -7,6 +7,7 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.estimates import Forecaster
+from engine.views.diagnosis.model import Items
 from engine.views.log.reader import FirstStarts
 from engine.views.resources.instances import pages_of
 from engine.views.resources.jobs import JobsProgress, job_ids
@@ -43,7 +44,7 @@ class _Views:
 
     def said(self) -> object:
         concerns = [
-            [list(part) if name in ("nodes", "tasks") else part for name, part in concern._asdict().items()]
+            (concern._replace(items=Items()), concern.severity, *map(list, concern.items))
             for concern in self._attention.concerns()
         ]
         return concerns, [self._said_of(job_id) for job_id in job_ids(self._simulation)]

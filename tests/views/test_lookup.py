@@ -28,23 +28,23 @@ def test_each_thing_reads_as_in_the_document(name):
         assert json.loads(json.dumps(one)) == {key: value for key, value in other.items() if key not in left_out}
 
     for pool in whole["pools"]:
-        compare(lookup.pool_wire(sim, pool["id"]), pool)
+        compare(lookup.wire(sim, "pool", pool["id"]), pool)
         rows = sim.world.pools.find(pool["id"]).nodes
         rows = sorted(rows, key=lambda row: sim.world.nodes.state_of(row) is None)
         for row, node in zip(rows, [*pool["nodes"], *pool["formerNodes"]], strict=True):
-            compare(lookup.node_wire(sim, row), node)
+            compare(lookup.wire(sim, "node", row), node)
     for job in whole["jobs"]:
-        compare(lookup.job_wire(sim, job["id"]), job)
+        compare(lookup.wire(sim, "job", job["id"]), job)
         number = sim.world.jobs.find(job["id"]).row
         for task in job["tasks"]:
             row = sim.world.tasks.find(number, task["id"])
-            compare(lookup.task_wire(sim, row), task)
+            compare(lookup.wire(sim, "task", row), task)
             assert lookup.task_settings(sim, row)["constraints"] == task["constraints"]
         nodes = {sim.world.nodes[row].id: row for row in range(sim.world.nodes.length)}
         for entry in job.get("jobPreparationAndReleaseTaskStatus", ()):
             compare(lookup.hook_wire(sim, job["id"], nodes[entry["nodeId"]]), entry)
     for schedule in whole["jobSchedules"]:
-        compare(lookup.schedule_wire(sim, schedule["id"]), schedule)
+        compare(lookup.wire(sim, "job schedule", schedule["id"]), schedule)
     assert found > 3
 
 
@@ -60,6 +60,6 @@ def test_what_is_not_there_is_none():
     sim = simulation(a_job())
     run_to(sim, seconds=READY_S + 5)
     do(sim, "deleteTask", jobId="j", taskId="t1")
-    assert lookup.task_wire(sim, 0) is None
+    assert lookup.wire(sim, "task", 0) is None
     assert lookup.hook_wire(sim, "j", 0) is None
-    assert [ask(sim, "nothing") for ask in (lookup.pool_wire, lookup.job_wire, lookup.schedule_wire)] == [None] * 3
+    assert [lookup.wire(sim, kind, "nothing") for kind in ("pool", "job", "job schedule")] == [None] * 3

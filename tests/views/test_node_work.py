@@ -29,12 +29,12 @@ def test_preparation_and_release_come_with_their_times():
     sim = simulation(a_job(prep=a_line(10, 3), release=a_line(20), tasks=[a_task("t1", 5)]))
     run_to(sim, seconds=READY_S + 5)
     pages = pages_of(sim, "j")
-    (prep,) = hooks_on(sim, pages, node_row(sim))
-    assert (prep.hook, prep.end_ms) == (Hook.PREPARATION, None)
-    assert prep.planned_ms - prep.start_ms == 11_000
+    (prep,) = hooks_on(pages, node_row(sim))
+    assert (prep.hook, prep.view.end_ms) == (Hook.PREPARATION, None)
+    assert prep.planned_ms - prep.view.start_ms == 11_000
     run_to(sim, seconds=READY_S + 300)
-    (prep,) = hooks_on(sim, pages_of(sim, "j"), node_row(sim))
-    assert (prep.status, prep.exit_code, prep.planned_ms) == (HookStatus.FAILED, 3, None)
+    (prep,) = hooks_on(pages_of(sim, "j"), node_row(sim))
+    assert (prep.status, prep.view.exit_code, prep.planned_ms) == (HookStatus.FAILED, 3, None)
 
 
 def test_the_last_output_is_that_of_the_process_that_ended_last():

@@ -1,7 +1,4 @@
-"""The dashboard application: one main screen over one simulation.
-
-``Host`` is the server of clients beside the dashboard, as far as the dashboard knows it: nothing of HTTP.
-"""
+"""The dashboard application: one main screen over one simulation, from the user's settings to its exit status."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import asyncio
 import sys
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import App
@@ -18,14 +15,17 @@ from textual.driver import Driver
 from textual.filter import NoColor
 from textual.widgets import Input, TextArea
 
+from engine.base import runtime
 from engine.pacing import Yielder
+from tui.app import process
 from tui.app.item_keys import subjects_of_act
 from tui.app.main_screen import MainScreen, palette_entries, picture_entry, save_picture
 from tui.app.run_keys import take_study_news
 from tui.dialogs.pickers import Palette, SettingsScreen
 from tui.dialogs.sheets import LiveSheet, RuleSheet, Sheet, rules_on
-from tui.saving.session_files import Recorder
+from tui.saving.session_files import Recorder, SettingsFile
 from tui.saving.settings import ANSI, NO_COLOUR, OPTIONS, Settings, Source, Value
+from tui.saving.targets import TargetError
 from tui.textual import views
 from tui.textual.keys import Keyboard
 from tui.textual.screens import ParsedOnce, ShowRun, StudyNews, say
@@ -39,65 +39,20 @@ from tui.viewmodels.frame import (
     request_lines,
 )
 from tui.viewmodels.glyphs import GlyphSet
+from tui.viewmodels.go_line import VIEW_NAMES
 from tui.viewmodels.session import Session
 from tui.viewmodels.study import Studies
 from tui.viewmodels.watch.attention import warning_note
 from tui.widgets.texts import MessageLine
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.filter import LineFilter
 
     from engine import Simulation
+    from tui.app.process import Host
     from tui.viewmodels.frame import ClientRequest
-
-
-class Host(Protocol):
-    """Serves clients that act on the run on the screen, on the event loop of the dashboard."""
-
-    @property
-    def url(self) -> str:
-        """The endpoint."""
-
-    @property
-    def exports(self) -> tuple[str, ...]:
-        """The lines for a shell with which clients find the account."""
-
-    @property
-    def save_to(self) -> str | None:
-        """The file in which the session is saved at the end."""
-
-    def attach(
-        self,
-        newest_ms: Callable[[], int],
-        speed: Callable[[], float],
-        on_request: Callable[[ClientRequest], None],
-        pause: Callable[[], Awaitable[None]],
-    ) -> None:
-        """Prepare to serve.
-
-        Args:
-            newest_ms: Returns the latest moment that the screen has shown.
-            speed: Returns how fast time passes in the present, in simulated seconds per real second.
-            on_request: Is called after each answer.
-            pause: Lets keys be handled and frames be drawn, between slices of requests.
-        """
-
-    async def serve(self) -> None:
-        """Serve until ``end`` is called."""
-
-    def end(self) -> None:
-        """Let ``serve`` return."""
-
-    def advance(self) -> None:
-        """Keep the present going while the screen shows the past: call it often."""
-
-    def rejoin(self) -> None:
-        """Bring the run on the screen to the present, if all that it has recorded is shown."""
-
-    def session_text(self, simulation: Simulation) -> str:
-        """Return the session as a scenario."""
 
 
 _PRESENT_S = 0.02
@@ -140,10 +95,10 @@ class Dashboard(App[None]):
         Args:
             simulation: The simulation to show.
             settings: The user's choices; later choices are stored in it.
-            at_ms: The moment to begin with, in ms after the start.
+            at_ms: The moment to begin with, in ms after the process.
             plays: Let time advance from the beginning.
             introduces: Show the first keys to a new user.
-            notes: Warnings to show at the start.
+            notes: Warnings to show at the process.
             host: Serves clients that act on the simulation.
         """
         super().__init__()
@@ -457,3 +412,54 @@ class Dashboard(App[None]):
         if self._loop is None:
             raise SystemExit(status)
         self._loop.call_soon_threadsafe(partial(self.exit, return_code=status))
+
+
+@runtime.gc_relaxed(runtime.FOR_FRAMES)
+def show_dashboard(
+    simulation: Simulation,
+    *,
+    at_ms: int = 0,
+    speed: float | None,
+    plays: bool,
+    theme: str | None,
+    ascii_only: bool,
+    introduces: bool = False,
+    host: Host | None = None,
+) -> int:
+    """Run the dashboard, beginning at ``at_ms``, and return the exit status. Commands given by hand are always saved.
+
+    ``speed`` None follows from the length of the run, 0 is as fast as possible; ``theme`` None is the user's last
+    choice. The introduction is shown to a new user, and with ``introduces``.
+    """
+    file = SettingsFile()
+    settings, problems = file.read(VIEW_NAMES)
+    process.use_environment(settings)
+    given: dict[str, Value | None] = {"speed": speed, "theme": theme, "glyphs": "ascii" if ascii_only else None}
+    for name, value in given.items():
+        if value is not None:
+            settings.use(name, value, Source.COMMAND_LINE)
+    introduces = introduces or bool(settings.value("introduction"))
+    app = Dashboard(simulation, settings, at_ms=at_ms, plays=plays, introduces=introduces, notes=problems, host=host)
+
+    def remember() -> None:
+        app.remember()
+        file.write(settings)
+
+    def rescue() -> None:
+        if host is not None and host.save_to is not None:
+            process.save(app.recorder, host.save_to)
+        app.recorder.rescue()  # there is another recorder for each run
+
+    try:
+        with process.handle_signals(rescue, app.exit_soon, remember=remember):
+            app.run()
+    finally:
+        app.studies.end()
+        rescue()
+        for report in app.recorder.reports:
+            process.print_error(report)
+        try:
+            remember()
+        except (OSError, TargetError) as error:
+            process.print_error(f"{error}; the settings are not saved.")
+    return app.return_code or 0

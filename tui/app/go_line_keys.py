@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base import rulebook
 from engine.base.values import quoted
 from engine.scenario.text import did_you_mean
-from tui.app import item_keys, list_keys, navigation_keys, run_keys
 from tui.dialogs.sheets import RuleSheet, Sheet
 from tui.textual.keys import Command
 from tui.textual.screens import say
 from tui.viewmodels import format as fmt
-from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.detail_pages import CRITICAL_PATH_TAB, STATISTICS_TAB, JobDetailModel
 from tui.viewmodels.go_line import VIEWS, asked_columns, completions, find, line_hint, not_found, written_out
 from tui.viewmodels.items import focus_on
@@ -50,20 +48,14 @@ def go_to(main: ViewScreen, text: str) -> None:
         main.show_view(VIEWS[text.lower()])
     elif text.lower() in SHOWN_PAGES:
         SHOWN_PAGES[text.lower()](main)
-    elif verb in _VERBS:
-        _VERBS[verb](main, rest)
+    elif verb == "rule":
+        _show_rule(main, rest)
+    elif verb in main.VERBS:
+        main.VERBS[verb](main, rest)
     elif verb in ("only", "filter", "sort", "columns"):
         _arrange(main, verb, rest)
     elif text:
         _go_to_id(main, text)
-
-
-def _create(main: ViewScreen, what: str) -> None:
-    """Open the form that creates something."""
-    known = next((each for each in NEW if what and each.startswith(what.lower().removesuffix("s"))), None)
-    if known is None and what:
-        raise AnswerError(f"new {quoted(what)} is not known{did_you_mean(what, NEW) or '.'}")
-    main.call_later(item_keys.create, main, known or "")
 
 
 def _arrange(main: ViewScreen, verb: str, rest: str) -> None:
@@ -101,7 +93,7 @@ def _go_to_id(main: ViewScreen, identity: str) -> None:
         _show_rule(main, identity)
         return
     if not is_exact and fmt.names_moment(identity) and (found is None or not identity.isdecimal()):
-        navigation_keys.go_to_time(main, identity)
+        main.VERBS["time"](main, identity)
         return
     if found is None:
         raise AnswerError(not_found(main.session, identity, main.keymap.shown("palette")))
@@ -209,21 +201,9 @@ SHEETS = (
 SHOWN_PAGES: dict[str, Callable[[ViewScreen], object]] = {
     page.title.lower(): page.show for page in (*PAGES, *SHEETS)
 } | {
-    "reload": run_keys.reload,
+    "reload": lambda main: main.action_do("scenario.reload"),
     "settings": partial(_run_in_app, "settings"),
     "theme": partial(_run_in_app, "settings"),
-}
-# What carries out a line, by its first word.
-_VERBS: dict[str, Callable[[ViewScreen, str], object]] = {
-    "time": navigation_keys.go_to_time,
-    "open": run_keys.open_named,
-    "seed": run_keys.take_seed,
-    "speed": navigation_keys.take_speed,
-    "find": list_keys.find_everywhere,
-    "report": list_keys.write_report,
-    "rule": _show_rule,
-    "new": _create,
-    "study": run_keys.take_study,
 }
 GO_LINE: tuple[Command[ViewScreen], ...] = (
     Command("colon", "go.line", "go line: type a view, an id or a command", _ask_line),

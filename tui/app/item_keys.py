@@ -10,10 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.base.values import quoted
+from engine.scenario.text import did_you_mean
 from engine.specs.commands import CreateJob, CreateJobSchedule, CreatePool, EvaluatePoolAutoScale
 from engine.views.log.series import Window
 from engine.views.results import given_by_hand
-from tui.app.navigation_keys import VIEW_OF, branch, unmark
+from tui.app.navigation_keys import branch, unmark
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet, Autoscale, FormulaEditor, Why, WhyActions
 from tui.dialogs.sheets import HelpScreen, Sheet
@@ -23,11 +25,11 @@ from tui.saving.session_files import broken_note
 from tui.saving.targets import NewLines
 from tui.textual.keys import Command
 from tui.textual.screens import OfferActions, ShowView, StudyFormula, say
-from tui.viewmodels.actions.menu import CREATING, PAST, Action, action_for_new, grouped_actions, target_of
+from tui.viewmodels.actions.menu import CREATING, NEW, PAST, Action, action_for_new, grouped_actions, target_of
 from tui.viewmodels.actions.trial import Trials, refusal_lines
 from tui.viewmodels.events import what
 from tui.viewmodels.format import counted
-from tui.viewmodels.items import files_of
+from tui.viewmodels.items import VIEW_OF, files_of
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.report import variant_note
 from tui.viewmodels.sentences import answers_to, describe, expected_of
@@ -35,7 +37,7 @@ from tui.viewmodels.sheets import HelpPage
 from tui.viewmodels.text import ItemRef, Role, Span, line, wrapped
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
-from tui.widgets.texts import Prompt
+from tui.widgets.texts import AnswerError, Prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,10 +46,10 @@ if TYPE_CHECKING:
 
     from engine import BatchError
     from engine.specs.command import Command as Input
-    from engine.views.diagnosis.questions import Expected
+    from engine.views.diagnosis.model import Next
     from tui.app.view_screen import ViewScreen
     from tui.textual.screens import View
-    from tui.viewmodels.go_line import FoundAction
+    from tui.viewmodels.text import Kind
 
 
 _MOST_MARKED = 10_000
@@ -158,18 +160,26 @@ def create(main: ViewScreen, what: str = "") -> None:
         _open_form(main, action)
 
 
-def start_action(main: ViewScreen, found: FoundAction) -> None:
+def _create_named(main: ViewScreen, what: str) -> None:
+    """Open the form that creates what a word of the go line names. Raises AnswerError."""
+    known = next((each for each in NEW if what and each.startswith(what.lower().removesuffix("s"))), None)
+    if known is None and what:
+        raise AnswerError(f"new {quoted(what)} is not known{did_you_mean(what, NEW) or '.'}")
+    main.call_later(create, main, known or "")
+
+
+def start_action(main: ViewScreen, kind: Kind, title: str, action: Action | None) -> None:
     """Open the form of an action; if it needs another item under the cursor, show the list of such items."""
     main.playback.pause()
-    if found.action is None:
-        main.post_message(ShowView(VIEW_OF[found.kind]))
-        say(main, f"{found.title}: put the cursor on one, then press a.")
+    if action is None:
+        main.post_message(ShowView(VIEW_OF[kind]))
+        say(main, f"{title}: put the cursor on one, then press a.")
     elif main.session.is_past:
         say(main, PAST, "warning")
-    elif found.action.type.opens_formula:
-        _answered(main, found.action)
+    elif action.type.opens_formula:
+        _answered(main, action)
     else:
-        _open_form(main, found.action)
+        _open_form(main, action)
 
 
 def _open_form(main: ViewScreen, action: Action) -> None:
@@ -311,7 +321,7 @@ def _explain(main: ViewScreen) -> None:
         session.update()
         main.post_message(OfferActions([subject]))
 
-    def expect() -> Expected | None:
+    def expect() -> Next | None:
         return expected_of(session, *subject) if when_ms == session.now_ms else None
 
     main.app.push_screen(Why(session, answers, when_ms, WhyActions(main.playback.seek, act, expect, go_on)))
@@ -372,3 +382,4 @@ ACTIONS: tuple[Command[ViewScreen], ...] = (
     Command("S", "pool.scale", "autoscale: the pool's formula", _scale),
     Command("R", "session.save", "save the session as a scenario", _ask_where_to_save),
 )
+VERBS: dict[str, Callable[[ViewScreen, str], object]] = {"new": _create_named}

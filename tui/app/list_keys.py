@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.views.rest.lookup import event_lines
-from tui.app.navigation_keys import VIEW_OF, open_row
+from tui.app.navigation_keys import open_row
 from tui.dialogs.pickers import ColumnChooser, SearchDialog
 from tui.dialogs.sheets import details_sheet
 from tui.panes.timeline import Timeline
@@ -21,7 +21,7 @@ from tui.textual import views
 from tui.textual.keys import Command, start_work
 from tui.textual.screens import say
 from tui.viewmodels.format import counted
-from tui.viewmodels.items import FileLocation, as_json, rdp_file, rest_body
+from tui.viewmodels.items import KIND_IN, Destination, FileLocation, as_json, focus_on, rdp_file, rest_body
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import as_value, filter_hint
 from tui.viewmodels.lists.instances import InstancesModel
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from tui.app.playback import Playback
     from tui.app.view_screen import ViewScreen
     from tui.panes.timeline import TimelineGrid
-    from tui.viewmodels.lists.events import EventDestination
     from tui.viewmodels.lists.rows import RowsModel
 
 
@@ -174,7 +173,6 @@ def _go_to_found(main: ViewScreen, target: Target | None) -> None:
 MOST_EXPORTED = 100_000
 _OPTIONS = {"tasks": "--tasks", "events": "--events"}  # of the command that writes a whole list, by its page
 # Rows of these lists have a detail page; other events are shown in their list.
-_KINDS = {view: kind for kind, view in VIEW_OF.items() if kind != "job schedule"}
 
 
 # -- the list ----------------------------------------------------------------------------------------------------
@@ -240,16 +238,13 @@ def open_in_table(main: ViewScreen, model: RowsModel, key: int) -> None:
         main.app.push_screen(details_sheet(model, key))
 
 
-def _show_place(main: ViewScreen, place: EventDestination) -> None:
+def _show_place(main: ViewScreen, place: Destination) -> None:
     """Show what an event is about."""
-    session = main.session
-    session.update()
-    if place.job_id is not None:
-        session.focus_job(place.job_id)
-    if place.pool_id is not None:
-        session.focus_pool(place.pool_id)
-    kind = _KINDS.get(place.view)
-    if kind is None or place.row is None:
+    main.session.update()
+    if place.focus is not None:
+        focus_on(main.session, place.focus)
+    kind = KIND_IN.get(place.view)
+    if kind in (None, "job schedule") or place.row is None:
         main.show_row(place.view, place.row)
     else:
         main.open_subject(ItemRef(kind, place.row))
@@ -386,3 +381,4 @@ LISTS: tuple[Command[ViewScreen], ...] = (
     Command("x", "events.fold", "fold similar events", _fold),
     Command("X", "events.by-hand", "only what was done by hand, as scenario entries", _toggle_by_hand),
 )
+VERBS: dict[str, Callable[[ViewScreen, str], object]] = {"find": find_everywhere, "report": write_report}

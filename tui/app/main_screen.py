@@ -62,6 +62,7 @@ class MainScreen(ViewScreen):
     """One simulation on the screen."""
 
     COMMANDS_BY_ID: ClassVar = {command.id: command for command in _COMMANDS}
+    VERBS: ClassVar = navigation_keys.VERBS | run_keys.VERBS | list_keys.VERBS | item_keys.VERBS
     BINDINGS: ClassVar[list[BindingType]] = [command.binding for command in _COMMANDS]
     AUTO_FOCUS = ""  # the view focuses its first pane itself
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide"), (160, "-broad")]  # noqa: RUF012  # as Textual declares it
@@ -285,11 +286,7 @@ def palette_entries(
     for what in NEW:
         create = partial(item_keys.create, main, what)
         yield PaletteEntry(f"Create: {what}", "By a form or by its body.", create, words="new add insert")
-    for each in offered_actions(main.session, subjects):
-        start = partial(item_keys.start_action, main, each)
-        yield PaletteEntry(
-            each.title, each.about, start, words=each.words, is_possible=each.is_possible, is_rare=each.is_rare
-        )
+    yield from offered_actions(main.session, subjects, partial(item_keys.start_action, main))
     for tab in TABS:
         explain = partial(item_keys.explain, main, main.view_named(tab.name))
         yield PaletteEntry(f"Help: {tab.title}", "what the view shows: columns and states", explain, words="manual")

@@ -16,8 +16,8 @@ from tui.dialogs.sheets import Pick, Sheet, details_sheet
 from tui.textual.keys import Command
 from tui.textual.screens import say
 from tui.viewmodels import format as fmt
-from tui.viewmodels.go_line import TABS
-from tui.viewmodels.items import focus_on, links_of, links_of_instance
+from tui.viewmodels.go_line import LISTS, TABS
+from tui.viewmodels.items import VIEW_OF, focus_on, links_of, links_of_instance
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.moments import compare_lines
 from tui.viewmodels.text import ItemRef
@@ -33,16 +33,6 @@ if TYPE_CHECKING:
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.text import Kind
     from tui.viewmodels.timeline.rows import Openable
-
-
-# The view that lists the items of a kind.
-VIEW_OF: dict[Kind, str] = {
-    "pool": "pools",
-    "job": "jobs",
-    "node": "nodes",
-    "task": "tasks",
-    "job schedule": "schedules",
-}
 
 
 def open_row(main: ViewScreen, model: RowsModel, key: int) -> bool:
@@ -66,7 +56,7 @@ def open_one_of(main: ViewScreen, choices: Sequence[Openable]) -> None:
 
     def show(number: int) -> None:
         _, subject, view = choices[number]
-        model = next((tab.model for tab in TABS if tab.name == view), None)
+        model = LISTS.get(view)
         if model is None:
             main.open_subject(subject)
         else:
@@ -342,3 +332,4 @@ TIME: tuple[Command[ViewScreen], ...] = (
     Command("B", "time.bookmark", "bookmark this moment", _bookmark),
     Command("c", "time.compare", "compare with a bookmark or an earlier run", _compare),
 )
+VERBS: dict[str, Callable[[ViewScreen, str], object]] = {"time": go_to_time, "speed": take_speed}

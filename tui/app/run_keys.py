@@ -24,6 +24,7 @@ from tui.viewmodels.report import reloaded_note
 from tui.viewmodels.sheets import EMPTY_TEXT, problem_lines
 from tui.viewmodels.study import StudyModel, StudyRequest, end_note, first_request, parse_request, plan, without_variant
 from tui.widgets.texts import AnswerError
+from tui.workers.background import BackgroundStudy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -203,7 +204,7 @@ def _begin_study(main: ViewScreen, scenario: Scenario, request: StudyRequest, st
         after = None if studies.shown is None else studies.shown.background
         if after is not None:
             after.stop()
-        studies.shown = StudyModel(scenario, study, request, tell, after=after)
+        studies.shown = StudyModel(scenario, BackgroundStudy(study, tell, results=request.path, after=after))
         _show_study(main)
         if main.recorder.is_unsaved:
             say(app.screen, "The study plays the scenario without the commands given by hand.", "warning")
@@ -278,3 +279,4 @@ RUNS: tuple[Command[ViewScreen], ...] = (
     Command("ctrl+r", "scenario.reload", "reload the scenario after an edit, at this moment", reload),
     Command("V", "study.show", "run a study of this scenario, or show it", _study),
 )
+VERBS: dict[str, Callable[[ViewScreen, str], object]] = {"open": open_named, "seed": take_seed, "study": take_study}

@@ -103,6 +103,8 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
     """The views over one session, and the commands that a subclass gives by the ids of their bindings."""
 
     COMMANDS_BY_ID: ClassVar[Mapping[str, Command[ViewScreen]]]
+    VERBS: ClassVar[Mapping[str, Callable[[ViewScreen, str], object]]]
+    """What carries out a line with an argument, by its first word."""
     BLANK = True  # its children cover it
     ALLOW_IN_MAXIMIZED_VIEW = "#header, #prompt, #message"
     ESCAPE_TO_MINIMIZE = False  # a question in the prompt is left first

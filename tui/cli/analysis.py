@@ -108,26 +108,14 @@ def check_study(scenario: Scenario) -> None:
 
 def _planned(scenario: Scenario, vary: Sequence[str], seeds: str | None) -> Study:
     """Return the study of a scenario; print the mistakes of all options and exit with status 2 if there are any."""
-    from engine.base.errors import Problem, ScenarioError
-    from engine.base.values import shortened
-    from engine.scenario.locations import FactorMistake
-    from engine.scenario.model import parse_seeds
+    from engine import ScenarioError
     from engine.studies.runs import installed_version, planned
 
-    problems: list[Problem] = []
-    chosen = None
     try:
-        chosen = None if seeds is None else parse_seeds(seeds)
-    except FactorMistake as mistake:
-        problems.append(Problem(str(mistake), f"--seeds {shortened(seeds or '')}"))
-    try:
-        study = planned(scenario, vary, seeds=chosen, version=installed_version())
+        return planned(scenario, vary, seeds=seeds, version=installed_version())
     except ScenarioError as error:
-        problems += error.problems
-    if problems:
-        print_warnings(problems)
-        raise click.exceptions.Exit(WRONG)
-    return study
+        print_warnings(error.problems)
+        raise click.exceptions.Exit(WRONG) from None
 
 
 @click.command()
@@ -390,7 +378,7 @@ def _fitting() -> Callable[[Imported], Imported]:
 
 
 def _kind(files: tuple[str, ...]) -> FileKind | None:
-    """Return the kind that the only file tells; None is a history of Azure Batch."""
+    """Return the kind of the only file; None for a history of Azure Batch, or for several files."""
     from engine.histories.files import kind_of
 
     if len(files) > 1 or not os.path.isfile(files[0]):  # a pipe can be read only once

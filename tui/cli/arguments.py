@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound="Callable[..., object]")
 
-WRONG = 2  # the exit status of a run that was not begun
+DONE, FAILED, WRONG = 0, 1, 2  # exit statuses: expectations held, or did not; nothing was run
 
 
 seed_option = click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
@@ -187,7 +187,7 @@ INTERRUPTED = SIGNAL_STATUS + signal.SIGINT
 
 
 class Interrupts:
-    """Tells which signal has interrupted a command: that of Ctrl-C, unless another came."""
+    """The signal that has interrupted a command: that of Ctrl-C, unless another one came."""
 
     number: int = signal.SIGINT
 

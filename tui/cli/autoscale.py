@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import click
 
@@ -20,6 +20,8 @@ from engine.scenario.model import DEFAULT_START
 from engine.scenario.text import one_of
 from engine.specs import draws
 from tui.viewmodels.autoscale import around
+
+T = TypeVar("T")
 
 _STDIN = "-"
 _KEYS = ("now", "variables", "samples")
@@ -92,14 +94,8 @@ def _samples(name: str) -> tuple[datetime | None, dict[str, float], dict[str, Sa
     for key in document:
         if key not in _KEYS:
             _refuse(f"{name}: {shortened(key)}", f"there is no such key{one_of(key, _KEYS)}")
-    variables = {
-        _known(f"{name}: variables", key, _VARIABLES): _number(f"{name}: variables.{shortened(key)}", value)
-        for key, value in _members(f"{name}: variables", document.get("variables", {}))
-    }
-    series = {
-        _known(f"{name}: samples", key, METRICS): _series(f"{name}: samples.{shortened(key)}", value)
-        for key, value in _members(f"{name}: samples", document.get("samples", {}))
-    }
+    variables = _members(f"{name}: variables", document.get("variables", {}), _VARIABLES, _number)
+    series = _members(f"{name}: samples", document.get("samples", {}), METRICS, _series)
     return _now(f"{name}: now", document.get("now")), variables, series
 
 
@@ -112,16 +108,17 @@ def _now(place: str, value: object) -> datetime | None:
         _refuse(place, str(error))
 
 
-def _members(place: str, value: object) -> Iterator[tuple[str, object]]:
+def _members(place: str, value: object, names: Mapping[str, str], read: Callable[[str, object], T]) -> dict[str, T]:
+    """Return what ``read`` makes of each member of an object, by the full names of the variables."""
     if not isinstance(value, dict):
         _refuse(place, "should be an object with the names of variables as keys")
-    return iter(value.items())
-
-
-def _known(place: str, name: str, names: dict[str, str]) -> str:
-    if name not in names:
-        _refuse(f"{place}.{shortened(name)}", f"there is no such variable{one_of(name, names)}")
-    return names[name]
+    found: dict[str, T] = {}
+    for name, inner in value.items():
+        here = f"{place}.{shortened(name)}"
+        if name not in names:
+            _refuse(here, f"there is no such variable{one_of(name, names)}")
+        found[names[name]] = read(here, inner)
+    return found
 
 
 def _series(place: str, value: object) -> SampleSeries:

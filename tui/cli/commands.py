@@ -24,6 +24,8 @@ import click
 from engine.base.values import with_short_words
 from tui.cli.analysis import VariantChoice, check_study, compare, import_history, study, variant_options
 from tui.cli.arguments import (
+    DONE,
+    FAILED,
     INTERRUPTED,
     WRONG,
     check_apart,
@@ -48,7 +50,6 @@ if TYPE_CHECKING:
 
     from engine.base.errors import Problem
 
-DONE, FAILED = 0, 1
 # What the dashboard opens without a scenario, at a moment at which both nodes are prepared and run tasks.
 FIRST, FIRST_AT = "job-prep-release-sample", "PT2M49S"
 _NO_CURSOR = ("dumb", "unknown")  # values of TERM that cannot show a dashboard
@@ -269,7 +270,7 @@ def open_dashboard(
 
             simulation = Simulation(loaded, seed=seed)
             plays = at is None or speed is not None
-        from tui.app.start import show_dashboard
+        from tui.app.dashboard import show_dashboard
 
         return show_dashboard(
             simulation,

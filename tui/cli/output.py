@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from engine.run.conditions import Outcome
     from engine.views.results import InstanceTotals, JobResult, JobScheduleResult, PoolResult, RefusedRow, Summary
 
+    Row = Sequence[Text | str]
+
 PIPED_WIDTH = 80
 _COLUMN_GAP = 2
 _PIECES_TOGETHER = 1000  # encoding pieces one by one takes longer than making them
@@ -49,7 +51,7 @@ def write_state(simulation: Simulation, stream: BinaryIO) -> None:
 
 def summary_text(summary: Summary, target: Console) -> str:
     """Return the tables of jobs, schedules, pools, refusals and expectations, as ``target`` would show them."""
-    tables: list[tuple[str, Sequence[str], Iterable[Sequence[Text]]]] = [
+    tables: list[tuple[str, Sequence[str], Iterable[Row]]] = [
         (
             "Jobs",
             ("job", "state", ">tasks", ">ok", ">failed", ">left", ">prep", ">release"),
@@ -90,13 +92,6 @@ def flow(value: object) -> str:
     return shortened(value if isinstance(value, str) else json.dumps(value))
 
 
-def asked(wanted: object, seen: object) -> object:
-    """Return the parts of ``seen`` that are also in ``wanted``."""
-    if isinstance(wanted, dict) and isinstance(seen, dict):
-        return {key: asked(wanted[key], inner) for key, inner in seen.items() if key in wanted}
-    return seen
-
-
 def _run(summary: Summary) -> Text:
     start, end_ms = summary.start, summary.end_ms
     down, up = summary.transferred
@@ -108,15 +103,17 @@ def _run(summary: Summary) -> Text:
     )
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Text]], target: Console) -> Table | None:
+def table(title: str, columns: Sequence[str], rows: Iterable[Row], target: Console) -> Table | None:
     """Return a table, None without rows. A column whose name begins with ``>`` is right-aligned.
+
+    Cells are styled texts, or plain ones, which are shortened: an id or another value may be long.
 
     No word is broken: where a table is wider than a terminal, its longest words are shortened in the middle. For
     another program it may be twice as wide as usual first.
     """
     made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     made.show_edge = made.pad_edge = False
-    listed = [list(row) for row in rows]
+    listed = [[Text(shortened(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows]
     texts = [[name.lstrip(">"), *(row[at].plain for row in listed)] for at, name in enumerate(columns)]
     words = [max((len(word) for text in column for word in text.split()), default=1) for column in texts]
     lines = [max(len(line) for text in column for line in text.split("\n")) for column in texts]
@@ -156,63 +153,54 @@ def _with_words_of(text: Text, cells: int) -> Text:
     return text
 
 
-def _value(text: str) -> Text:
-    """Return the cell of an id or another value of the user's."""
-    return Text(shortened(text))
-
-
-def _job(row: JobResult) -> tuple[Text, ...]:
+def _job(row: JobResult) -> Row:
     state = Text(row.state)
     if row.reason:
         state.append(f"\n{shortened(row.reason)}", "dim")
     return (
-        _value(row.job_id),
+        row.job_id,
         state,
-        Text(f"{row.tasks.total:,}"),
-        Text(f"{row.tasks.succeeded:,}"),
-        _bad_if_any(row.tasks.failed),
-        Text(f"{row.tasks.active:,}"),
+        f"{row.tasks.total:,}",
+        f"{row.tasks.succeeded:,}",
+        Text(f"{row.tasks.failed:,}", "red" if row.tasks.failed else ""),
+        f"{row.tasks.active:,}",
         _instances(row.preparations),
         _instances(row.releases),
     )
 
 
-def _transferred(jobs: Iterable[JobResult]) -> Iterator[tuple[Text, ...]]:
+def _transferred(jobs: Iterable[JobResult]) -> Iterator[Row]:
     """Yield a row for each job that has downloaded or uploaded anything."""
     for job in jobs:
         if any(job.transferred):
-            yield Text(job.job_id), *(Text(f"{size:,}") for size in job.transferred)
+            yield Text(job.job_id), *(f"{size:,}" for size in job.transferred)
 
 
-def _job_schedule(row: JobScheduleResult, start: datetime) -> tuple[Text, ...]:
+def _job_schedule(row: JobScheduleResult, start: datetime) -> Row:
     next_run = "" if row.next_run_ms is None else format_utc(start, row.next_run_ms)
     missed = Text(f"{row.missed:,}", "yellow" if row.missed else "")
-    return (*map(_value, (row.schedule_id, row.state, f"{row.jobs:,}")), missed, _value(row.recent_job), Text(next_run))
+    return row.schedule_id, row.state, f"{row.jobs:,}", missed, row.recent_job, next_run
 
 
-def _pool(row: PoolResult) -> tuple[Text, ...]:
+def _pool(row: PoolResult) -> Row:
     errors = Text("\n".join(row.resize_errors), "red")
     plain = (row.pool_id, row.vm_size, row.state, f"{row.nodes:,}", f"{row.node_hours:,.2f}", _usd(row.cost_usd))
-    return (*map(_value, plain), errors)
+    return (*plain, errors)
 
 
-def _refusal(row: RefusedRow) -> tuple[Text, ...]:
+def _refusal(row: RefusedRow) -> Row:
     announced = Text("yes", "green") if row.announced else Text("no", "bold red")
-    return (*map(_value, (format_clock(row.at_ms), row.command, row.subject, row.code)), announced)
+    return format_clock(row.at_ms), row.command, row.subject, row.code, announced
 
 
-def _expectation(row: Outcome) -> tuple[Text, ...]:
+def _expectation(row: Outcome) -> Row:
     met = Text("yes", "green") if row.met else Text("NO", "bold red")
-    return met, Text(flow(row.written)), Text(flow(asked(row.written, row.seen)))
+    return met, Text(flow(row.written)), Text(flow(row.asked_for))
 
 
 def _instances(nodes: InstanceTotals) -> Text:
     text = Text(f"{nodes.count:,}")
     return text.append(f"\n{nodes.failed:,} failed", "red") if nodes.failed else text
-
-
-def _bad_if_any(count: int) -> Text:
-    return Text(f"{count:,}", "red" if count else "")
 
 
 def _usd(cost: float) -> str:

@@ -65,7 +65,7 @@ class _Bar:
 
     @property
     def _elapsed_s(self) -> float:
-        """The seconds since the beginning; 0 until it is worth telling of."""
+        """The seconds since the beginning; 0 before ``PATIENCE_S`` have passed."""
         elapsed_s = time.monotonic() - self._began_s
         return elapsed_s if elapsed_s >= PATIENCE_S else 0.0
 
@@ -101,7 +101,7 @@ class RunProgress(_Bar):
             self._show(format_clock(simulation.now_ms), tasks.completed, tasks.total, rate)
 
     def writing(self, name: str, lines: int) -> None:
-        """Show that so many lines of a file are written."""
+        """Show the number of lines of a file that are written."""
         if self._visible and self._elapsed_s:
             self._show(f"Writing {name}", lines, None, "lines")
 
@@ -148,7 +148,7 @@ class StudyProgress(_Bar):
         self._reported_s = 0.0
 
     def update(self, done: int) -> None:
-        """Show that so many runs are done."""
+        """Show the number of runs that are done."""
         elapsed_s = self._elapsed_s
         if not done or not elapsed_s:
             return
@@ -164,7 +164,7 @@ SLICE_EVENTS = 20_000  # about a tenth of a second, with the event log
 
 
 def replay(simulation: Simulation, lines: LinesTarget | None, progress: RunProgress) -> None:
-    """``simulation`` has reached its end; its events were written to ``lines`` as they happened."""
+    """Play a simulation to its end, and write its events to ``lines`` as they happen."""
     written = 0  # entries of the log
     more = True
     with runtime.gc_relaxed():

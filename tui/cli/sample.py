@@ -100,7 +100,7 @@ class JobPrepReleaseSample:
         """Print the shared file of each node. A node that has run no task has none (SAMPLE-5)."""
         path = SHARED_FILE.replace("\\", "/")
         texts = {node_id: text for _, node_id, name, text in nodes.tree(self._simulation) if name == path}
-        for node in self._pool_body()["nodes"]:
+        for node in self._body("pools", self._pool.id)["nodes"]:
             if node["state"] == NodeState.IDLE.wire and node["id"] in texts:
                 click.echo(f"Contents of {SHARED_FILE} on {node['id']}:")
                 click.echo("-------------------------------------------")
@@ -137,9 +137,6 @@ class JobPrepReleaseSample:
     def _body(self, kind: str, resource_id: str) -> Any:  # noqa: ANN401
         state: dict[str, Any] = results.document(self._simulation)
         return next((body for body in state[kind] if body["id"] == resource_id), None)
-
-    def _pool_body(self) -> Any:  # noqa: ANN401
-        return self._body("pools", self._pool.id)
 
     def _job_body(self) -> Any:  # noqa: ANN401
         return self._body("jobs", self._job.spec.id)

@@ -96,13 +96,13 @@ def read_options(
         raise click.UsageError("--key and --any-key exclude each other.")
     with needing("serve", "serve"):
         from tui.cli import serving
+    account = given["account"] or serving.DEFAULT_ACCOUNT
+    key = serving.DEFAULT_KEY if given["key"] is None else parse_key(given["key"])
     return serving.Options(
         scenario=scenario,
         host=given["host"] or _HOST,
         port=given["port"],
-        account=given["account"] or serving.DEFAULT_ACCOUNT,
-        key=serving.DEFAULT_KEY if given["key"] is None else parse_key(given["key"]),
-        any_key=given["any_key"],
+        credentials=serving.Credentials(account, key, given["any_key"]),
         speed=_speed(speed),
         step_ms=None if given["step"] is None else parse_step(given["step"]),
         seed=seed,

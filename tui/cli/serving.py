@@ -19,21 +19,21 @@ from engine.pacing import Turns
 from engine.rest import server as http
 from engine.rest.server import application, certificate_for
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
-from engine.rest.session import PacedClock, Present, StandingClock, begin, saved, session_text
+from engine.rest.session import PacedClock, Present, begin, saved, session_text
 from tui.cli.arguments import forget_terminal, print_warnings
 from tui.saving.targets import FileLines, TargetError
 from tui.viewmodels.frame import LONGEST, ClientRequest, client_name
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
-    from socket import socket
+
+    from starlette.applications import Starlette
 
     from engine import Simulation
     from engine.rest.messages import Answer, Request
-    from engine.rest.server import Files
 
 
-__all__ = ["DEFAULT_ACCOUNT", "DEFAULT_KEY", "Options", "serve"]
+__all__ = ["DEFAULT_ACCOUNT", "DEFAULT_KEY", "Credentials", "Options", "serve"]
 
 
 class Options(NamedTuple):
@@ -42,9 +42,7 @@ class Options(NamedTuple):
     scenario: str | None
     host: str
     port: int | None
-    account: str
-    key: str
-    any_key: bool
+    credentials: Credentials
     speed: float
     step_ms: int | None
     seed: int | None
@@ -71,16 +69,13 @@ def serve(options: Options) -> int:
         if not options.quiet:
             print_warnings(simulation.scenario.warnings)
         target = None if options.save is None else stack.enter_context(FileLines(Path(options.save)))
-        report = None if options.requests is None else stack.enter_context(request_log(options.requests))
-        listener = stack.enter_context(listen(options))
-        files = certificate_of(options, stack)
-        clock = StandingClock() if options.step_ms is not None else PacedClock(simulation, options.speed)
-        service = Service(simulation, credentials_of(options), step_ms=options.step_ms)
-        url = url_of(options, listener.getsockname()[1])
-        app, certificate = application(service, clock, report), None if files is None else files.certificate
-        server = http.Server(app, lambda: _announce(url, options, files), certificate)
-        clock.on_failure = server.end
-        caught = http.run(server, listener)
+        endpoint = Endpoint(options, stack)
+        clock = PacedClock(simulation, options.speed) if options.step_ms is None else None
+        service = Service(simulation, options.credentials, step_ms=options.step_ms)
+        server = endpoint.server(application(service, clock, endpoint.log), lambda: _announce(endpoint))
+        if clock is not None:
+            clock.on_failure = server.end
+        caught = http.run(server, endpoint.listener)
         if caught == HANG_UP:
             forget_terminal()
         if target is not None:
@@ -89,7 +84,7 @@ def serve(options: Options) -> int:
             if not options.quiet:
                 file = options.save
                 click.echo(f"The session is saved in {file}; batchdeck run {file} replays it.", err=True)
-        if clock.failure is not None:
+        if clock is not None and clock.failure is not None:
             raise clock.failure
     return 0 if caught is None else SIGNAL_STATUS + caught
 
@@ -103,50 +98,51 @@ def begin_session(options: Options, *, can_go_back: bool = False) -> Simulation:
     return begin(options.scenario, now, options.seed, can_go_back=can_go_back)
 
 
-def certificate_of(options: Options, stack: ExitStack) -> Files | None:
-    """Return the files of a certificate until the end of ``stack``, or None without TLS."""
-    return stack.enter_context(certificate_for(options.host)) if options.tls else None
+class Endpoint:
+    """What clients reach: a listening socket, its URL, the certificate for TLS, and the log of requests."""
+
+    def __init__(self, options: Options, stack: ExitStack) -> None:
+        """Listen, and open the files that were asked for until the end of ``stack``.
+
+        Raises:
+            click.UsageError: The address or port cannot be had.
+            TargetError: A file cannot be written.
+        """
+        self.options = options
+        self.log = None if options.requests is None else stack.enter_context(request_log(options.requests))
+        try:
+            self.listener = stack.enter_context(http.listen(options.host, options.port))
+        except OSError as error:
+            place = options.host if options.port is None else f"port {options.port} of {options.host}"
+            raise click.UsageError(f"cannot listen on {place}: {error.strerror or error}") from None
+        self._files = stack.enter_context(certificate_for(options.host)) if options.tls else None
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        self.url = f"{'https' if options.tls else 'http'}://{host}:{self.listener.getsockname()[1]}"
+
+    @property
+    def exports(self) -> tuple[str, ...]:
+        """The lines for a shell with which clients find the account, and trust its certificate."""
+        return (
+            f"export AZURE_BATCH_ACCOUNT={self.options.credentials.account}",
+            f"export AZURE_BATCH_ACCESS_KEY={self.options.credentials.key}",
+            f"export AZURE_BATCH_ENDPOINT={self.url}",
+            *(() if self._files is None else (f"export REQUESTS_CA_BUNDLE={self._files.authority}",)),
+        )
+
+    def server(self, app: Starlette, on_start: Callable[[], None]) -> http.Server:
+        """Return a server of the application, which calls ``on_start`` once it accepts connections."""
+        return http.Server(app, on_start, None if self._files is None else self._files.certificate)
 
 
-def credentials_of(options: Options) -> Credentials:
-    """Return the name and key that clients need."""
-    return Credentials(options.account, options.key, options.any_key)
-
-
-def listen(options: Options) -> socket:
-    """Return a listening socket. Raises click.UsageError if the address or port cannot be had."""
-    try:
-        return http.listen(options.host, options.port)
-    except OSError as error:
-        place = options.host if options.port is None else f"port {options.port} of {options.host}"
-        raise click.UsageError(f"cannot listen on {place}: {error.strerror or error}") from None
-
-
-def url_of(options: Options, port: int) -> str:
-    """Return the endpoint."""
-    host = f"[{options.host}]" if ":" in options.host else options.host
-    return f"{'https' if options.tls else 'http'}://{host}:{port}"
-
-
-def exports(url: str, options: Options, files: Files | None) -> tuple[str, ...]:
-    """Return the lines for a shell with which clients find the account, and trust its certificate."""
-    return (
-        f"export AZURE_BATCH_ACCOUNT={options.account}",
-        f"export AZURE_BATCH_ACCESS_KEY={options.key}",
-        f"export AZURE_BATCH_ENDPOINT={url}",
-        *(() if files is None else (f"export REQUESTS_CA_BUNDLE={files.authority}",)),
-    )
-
-
-def _announce(url: str, options: Options, files: Files | None) -> None:
+def _announce(endpoint: Endpoint) -> None:
     """Say that the server accepts connections, and how clients reach it."""
-    lines = [f"listening on {url}"]
+    options, lines = endpoint.options, [f"listening on {endpoint.url}"]
     if options.host not in http.LOOPBACK:
         who = f"Whoever can reach {options.host} and has the key"
         lines.append(f"{who} can act on this simulation, without encryption.")
     if not options.quiet:
-        lines += ["", *exports(url, options, files)]
-        lines += ["", "Any other key will do as well."] if options.any_key else []
+        lines += ["", *endpoint.exports]
+        lines += ["", "Any other key will do as well."] if options.credentials.any_key else []
     click.echo("\n".join(lines), err=True)
 
 
@@ -166,26 +162,15 @@ def request_log(name: str) -> Iterator[Callable[[Request, Answer, float], None]]
         yield report
 
 
-class DashboardHost:
+class DashboardHost(Endpoint):
     """Serves clients on the event loop of the dashboard."""
 
     def __init__(self, simulation: Simulation, options: Options, stack: ExitStack) -> None:
-        """Listen, and open the files that were asked for until the end of ``stack``.
-
-        Raises:
-            click.UsageError: The address or port cannot be had.
-            TargetError: A file cannot be written.
-        """
+        super().__init__(options, stack)
         self._simulation = simulation
-        self._options = options
-        self._log = None if options.requests is None else stack.enter_context(request_log(options.requests))
-        self._listener = stack.enter_context(listen(options))
-        self._files = certificate_of(options, stack)
         self._present: Present | None = None
         self._server: http.Server | None = None
         self._on_request: Callable[[ClientRequest], None] = lambda _: None
-        self.url = url_of(options, self._listener.getsockname()[1])
-        self.exports = exports(self.url, options, self._files)
         self.save_to = options.save
 
     def attach(
@@ -198,16 +183,14 @@ class DashboardHost:
         """Prepare to serve, see ``tui.app.dashboard``."""
         self._on_request = on_request
         self._present = Present(self._simulation, newest_ms, speed)
-        options = self._options
-        service = Service(self._simulation, credentials_of(options), step_ms=options.step_ms, present=self._present)
-        certificate = None if self._files is None else self._files.certificate
-        app = application(service, report=self._report, turns=Turns(pause))
-        self._server = http.Server(app, lambda: None, certificate)
+        options, present = self.options, self._present
+        service = Service(self._simulation, options.credentials, step_ms=options.step_ms, present=present)
+        self._server = self.server(application(service, report=self._report, turns=Turns(pause)), lambda: None)
 
     async def serve(self) -> None:
         """Serve until ``end`` is called."""
         assert self._server is not None
-        await self._server.serve([self._listener])
+        await self._server.serve([self.listener])
 
     def end(self) -> None:
         """Let ``serve`` return."""
@@ -229,8 +212,8 @@ class DashboardHost:
         return session_text(simulation)
 
     def _report(self, request: Request, answer: Answer, seconds: float) -> None:
-        if self._log is not None:
-            self._log(request, answer, seconds)
+        if self.log is not None:
+            self.log(request, answer, seconds)
         who = client_name(request.headers.get("user-agent", ""), "a client")
         when_ms = max(self._simulation.now_ms, self._simulation.present_ms)
         path = request.path[:LONGEST]

@@ -12,7 +12,7 @@ import click
 from engine.studies.runs import NoResults, Run, Variants, read
 from engine.studies.summary import as_json, summarize
 from tui.cli import output as show
-from tui.cli.arguments import INTERRUPTED, WRONG, needing, scenario_mistakes
+from tui.cli.arguments import DONE, FAILED, INTERRUPTED, WRONG, needing, scenario_mistakes
 from tui.cli.replay import StudyProgress
 from tui.cli.tables import csv_text, study_text
 from tui.saving.targets import FileLines
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from engine.scenario.model import Scenario
     from engine.studies.runs import Result, Study
     from engine.studies.summary import StudySummary
-
-DONE, FAILED = 0, 1
 
 
 class StudyOptions(TypedDict):

@@ -76,14 +76,14 @@ def _value_words(values: Sequence[Plain]) -> dict[str, str]:
 
 def _variant_row(
     one: VariantSummary, words: Sequence[dict[str, str]], columns: Iterable[str | JobEnd], recommended: int | None
-) -> tuple[Text, ...]:
+) -> Sequence[Text | str]:
     marks = [word for word, is_on in (("pareto", one.pareto), ("recommended", one.variant == recommended)) if is_on]
     return (
-        Text(f"{one.variant:,}"),
-        *(Text(known[flow_text(value)]) for known, value in zip(words, one.values.values(), strict=True)),
+        f"{one.variant:,}",
+        *(known[flow_text(value)] for known, value in zip(words, one.values.values(), strict=True)),
         _met(one),
-        *(Text(_spread_text(one, column)) for column in columns),
-        Text("\n".join(marks)),
+        *(_spread_text(one, column) for column in columns),
+        "\n".join(marks),
     )
 
 
@@ -168,14 +168,14 @@ def _shown(rows: Sequence[Row]) -> Iterator[Row]:
     return (row for row in rows if row.job_id is None or row.what in chosen)
 
 
-def _compared_row(row: Row, is_marked: bool) -> tuple[Text, ...]:
+def _compared_row(row: Row, is_marked: bool) -> Sequence[Text | str]:
     style = "bold" if is_marked else "" if row.difference else "dim"
     change = "" if row.difference is None else change_text(row, row.difference)
     return (
         Text("*" if is_marked else "", style),
         Text(label(row), "bold" if is_marked else ""),
-        Text(value_text(row, row.a)),
-        Text(value_text(row, row.b)),
+        value_text(row, row.a),
+        value_text(row, row.b),
         Text(change, style),
         Text(percent_text(row.percent), style),
     )

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from engine.views.diagnosis.model import Explanation
-    from engine.views.diagnosis.questions import Expected
+    from engine.views.diagnosis.model import Explanation, Next
     from tui.viewmodels.session import Session
 
 
@@ -49,7 +48,7 @@ class WhyActions(NamedTuple):
 
     seek: Callable[[int], None]
     act: Callable[[], None]
-    expect: Callable[[], Expected | None]
+    expect: Callable[[], Next | None]
     go_on: Callable[[], None]
 
 
@@ -69,7 +68,7 @@ class Why(Sheet):
         here = "b branch here and act" if session.is_past or when_ms != session.now_ms else "b act"
         keys = f"{'enter go there  ' if next_change(answers) is not None else ''}{here}  y copy  K rules  esc close"
         super().__init__(title, lambda cells: why_lines(session, answers, cells, self._expected), keys=keys)
-        self._expected: Expected | None = None
+        self._expected: Next | None = None
         self._session = session
         self._answers = answers
         self._actions = actions

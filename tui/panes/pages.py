@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from textual.containers import Horizontal
 
+from engine.views.log.kept import Kept
 from tui.textual import views
 from tui.textual.overrides import set_title
 from tui.textual.screens import View
 from tui.textual.views import LinesView, ResizeFilter
 from tui.viewmodels.detail_model import tab_at, tab_bar
 from tui.viewmodels.detail_pages import detail_model_of
+from tui.viewmodels.items import VIEW_OF
 from tui.viewmodels.text import ItemRef, Line, Role, Span, between, block_columns, clip, cut, width, wrapped
 from tui.widgets.charts import Curves
 from tui.widgets.table import Table
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from tui.viewmodels.detail_model import DetailModel
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session import Session
-    from tui.viewmodels.text import Block
 
 
 _BLANK: Line = (Span(" "),)
@@ -52,15 +53,14 @@ class ListPage(ResizeFilter, View):
         super().__init__(id=id, classes="list-page")
         self.model = model
         self.columns = model.columns
-        self._table = Table(model, on_moved=self.show_row)
+        self.table = Table(model, on_moved=self.show_row)
         self._details = PageView(model.session.glyphs.cursor, classes="details")
         self._summary, self._footing = LinesView(classes="summary"), LinesView(classes="footing")
         self._body = Horizontal(classes="body")
         self._curves = Curves(model.session, id=f"{id}-curves")
         self._detailed: int | None = None  # the row whose details are shown
-        self._blocks: tuple[Sequence[Block], int] = ((), 0)  # the details, and the cells in which they are laid out
-        self._details_page: list[Line] = []
-        self._footer: tuple[object, list[Line]] = (None, [])  # what applies to all rows, and its lines
+        self._details_page: Kept[list[Line]] = Kept()
+        self._footer: Kept[list[Line]] = Kept()  # what applies to all rows
         self._details_cells = _DETAILS_CELLS - _FRAME_AND_SCROLLBAR
         self._room_below = 0  # lines that few rows leave
         self._sizes: dict[
@@ -89,7 +89,7 @@ class ListPage(ResizeFilter, View):
         self.display = False
         switcher.mount(self)
         self.mount(self._summary, self._body, self._footing)
-        self._body.mount(self._table, self._details, self._curves)
+        self._body.mount(self.table, self._details, self._curves)
 
     def remembered(self) -> dict[str, Any]:
         details = {"details": False} if self.has_class("-bare") else {}
@@ -112,11 +112,6 @@ class ListPage(ResizeFilter, View):
         return self.model.is_sorting
 
     @property
-    def table(self) -> Table:
-        """The list."""
-        return self._table
-
-    @property
     def has_details(self) -> bool:
         """True if the details have room beside the list."""
         return self._details.display
@@ -130,7 +125,7 @@ class ListPage(ResizeFilter, View):
     def _update_summary(self) -> None:
         """Show counts, and the columns without room that have the same text in all rows, each with this text."""
         counts = self.model.summary()
-        same = self._table.same_hidden
+        same = self.table.same_hidden
         said = tuple(Span(f"{name.lower()} {text or 'none'}{_GAP}", Role.DIM) for name, text in same)
         gap = (Span(_GAP),) if counts and said and not counts[-1].text.endswith(_GAP) else ()
         self._summary.display = bool(counts or said)
@@ -166,12 +161,12 @@ class ListPage(ResizeFilter, View):
         )
         self.set_class(is_few, "-few")
         self.set_class(not count, "-empty")
-        natural_width = self._table.natural_width
+        natural_width = self.table.natural_width
         left = body.width - natural_width
         wide = max(_DETAILS_CELLS, min(left, body.width // 2)) if natural_width else _DETAILS_CELLS
         self._details_cells = (body.width if is_few else wide) - _FRAME_AND_SCROLLBAR
         self._room_below = room - lines if is_few else 0
-        self._set_size(self._table, "height", lines if is_few else None)
+        self._set_size(self.table, "height", lines if is_few else None)
         self._set_size(self._details, "width", None if is_few or wide == _DETAILS_CELLS else wide)
 
     def _set_size(self, widget: Widget, side: Literal["width", "height"], cells: int | None) -> None:
@@ -211,10 +206,9 @@ class ListPage(ResizeFilter, View):
             blocks = [] if key is None else self.model.details(key)
             cells = max(10, self._details_cells - PageView.MARGIN - 1)
             details.subject = table.subject
-            if self._blocks != (blocks, cells):
-                self._blocks, self._details_page = (blocks, cells), block_columns(blocks, cells)
-            self._share_with_curves(len(self._details_page) + _FRAME)
-            details.show_page(self._details_page, is_new=key != self._detailed)
+            page = self._details_page.get((blocks, cells), lambda: block_columns(blocks, cells))
+            self._share_with_curves(len(page) + _FRAME)
+            details.show_page(page, is_new=key != self._detailed)
             self._detailed = key
         lines = with_details if details.display else self._said_below(has_details=False)
         self._footing.styles.height = len(lines)
@@ -223,12 +217,13 @@ class ListPage(ResizeFilter, View):
     def _said_below(self, *, has_details: bool) -> list[Line]:
         """Return what stands below the list: without details a sentence about the row under the cursor."""
         cells = max(10, self.size.width)
-        footer = (self.model.footer() if has_details else ()), cells
-        if self._footer[0] != footer:
-            parts = [part for each in footer[0] for part in _in_lines(each, cells - 1)]
-            self._footer = footer, [cut((*_BLANK, *part), cells) for part in parts]
-        lines = self._footer[1]
-        key = self._table.key
+        footer = self.model.footer() if has_details else ()
+
+        def below() -> list[Line]:
+            return [cut((*_BLANK, *part), cells) for each in footer for part in _in_lines(each, cells - 1)]
+
+        lines = self._footer.get((footer, cells), below)
+        key = self.table.key
         sentence = () if key is None or has_details else self.model.sentence(key)
         if len(sentence) == 1 and width(sentence) >= cells:  # the end of a text is worth more lines
             texts = wrapped(sentence[0].text, cells - 1)
@@ -302,7 +297,7 @@ class DetailPage(ResizeFilter, View):
         """The page is empty until ``open``."""
         super().__init__(id="detail")
         self._session = session
-        self._model: DetailModel | None = None
+        self.model: DetailModel | None = None
         self._is_new = True
         self.page = 0
 
@@ -313,8 +308,8 @@ class DetailPage(ResizeFilter, View):
 
     def open(self, subject: ItemRef, page: int = 0) -> None:
         """Show this item from now on, at one of its pages."""
-        if self._model is None or self._model.subject != subject:
-            self._model = detail_model_of(self._session, subject)
+        if self.model is None or self.model.subject != subject:
+            self.model = detail_model_of(self._session, subject)
         self.is_stale = True
         self._turn_to(page)
 
@@ -324,35 +319,30 @@ class DetailPage(ResizeFilter, View):
     @property
     def subject(self) -> ItemRef | None:
         """The item that is shown."""
-        return None if self._model is None else self._model.subject
+        return None if self.model is None else self.model.subject
 
     @property
     def asked(self) -> ItemRef | None:
         """The item to explain: on some tabs that of the link at the cursor."""
-        model, target = self._model, self.query_one(PageView).link
+        model, target = self.model, self.query_one(PageView).link
         if model is None or model.tabs[self.page] not in model.EXPLAINED or not isinstance(target, ItemRef):
             return self.subject
         return target
 
     @property
-    def model(self) -> DetailModel | None:
-        """The view model of the item."""
-        return self._model
-
-    @property
     def title(self) -> str:
-        return "" if self._model is None else self._model.title
+        return "" if self.model is None else self.model.title
 
     @property
     def help_text(self) -> str:
-        return "" if self._model is None else self._model.help_text
+        return "" if self.model is None else self.model.help_text
 
     @property
     def tab(self) -> str:
-        return "" if self._model is None else self._model.view
+        return "" if self.model is None else VIEW_OF.get(self.model.kind, self.model.kind)
 
     def update(self) -> None:
-        model = self._model
+        model = self.model
         if model is None:
             return
         tabs, head, page = self.query_one(_Tabs), self.query_one("#detail-head", LinesView), self.query_one(PageView)
@@ -371,8 +361,8 @@ class DetailPage(ResizeFilter, View):
     def on_page_view_turned(self, message: PageView.Turned) -> None:
         """Turn to another tab."""
         message.stop()
-        if self._model is not None:
-            self._turn_to((self.page + message.by) % len(self._model.tabs))
+        if self.model is not None:
+            self._turn_to((self.page + message.by) % len(self.model.tabs))
             self.update()
 
     def on_resize(self, event: events.Resize) -> None:

@@ -104,7 +104,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         set_title(self, self.model.session.text(self.model.title()), text)
 
     async def _catch_up(self) -> None:
-        """Go on reading and sorting in slices, and show the progress."""
+        """Continue reading and sorting in slices, and show the progress."""
         next_progress_s = 0.0 if not self._drawn else time.perf_counter() + _PROGRESS_S
         while self.model.go_on(self._visible_keys):
             if time.perf_counter() >= next_progress_s:
@@ -280,7 +280,7 @@ class TimelineGrid(ResizeFilter, RowsView):
             return
         label = self.model.label_cells
         if label <= place.x < label + self.model.columns.number:
-            self.model.move_to_column(place.x - label)
+            self.model.move(place.x - label - self.model.cursor_column)
         row = (place.y - self._top) // self.model.height.lines
         is_row = 0 <= row < self.visible_lines and row + self.top_line < self.row_count
         self.move_to(row + self.top_line if is_row else self._at)
@@ -357,7 +357,7 @@ class Timeline(View):
         return self._model.rows.view
 
     def follow(self) -> None:
-        """Have the cursor follow the present moment again."""
+        """Let the cursor follow the present moment again."""
         self._model.follow()
 
     @property

@@ -33,7 +33,7 @@ from tui.viewmodels.watch.arrangement import (
     pin_lines,
 )
 from tui.viewmodels.watch.attention import ESTIMATES_HELP as HOW_ESTIMATED
-from tui.viewmodels.watch.attention import AttentionModel
+from tui.viewmodels.watch.attention import SHEETS, AttentionModel
 from tui.viewmodels.watch.job_strip import EVENTS_TAB, EXPECTATIONS_TAB, PREPARATION_TAB, RELEASE_TAB, TASKS_TAB
 from tui.widgets.charts import Curves, Legend, NodeMap
 from tui.widgets.rows import Choices
@@ -107,7 +107,7 @@ class Attention(ResizeFilter, Choices):
             self.post_message(GoToTime(concern.since_ms))
             return
         there = self._model.destination(message.number)
-        if there.is_sheet:
+        if there.view in SHEETS.values():
             self.post_message(ShowSheet(there.view))
         else:
             self.post_message(ShowView(there.view, there.row, there.focus))

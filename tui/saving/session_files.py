@@ -36,7 +36,7 @@ NEW_EMPTY = "New, empty"
 
 
 def broken_note(simulation: Simulation, at_end: Sequence[Outcome] = ()) -> str:
-    """Say which expectations a replay of the session will report as broken; empty if none is known to be.
+    """Return a sentence about expectations that a replay of the session will report as broken; empty if there are none.
 
     Args:
         simulation: The run.

@@ -6,6 +6,7 @@ The command line loads this module at every start. Reading and writing the setti
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -85,23 +86,18 @@ class Source(Enum):
     HERE = "chosen here"
 
 
+@dataclass(eq=False)
 class Settings:
     """Values of options, choices in views, and keys; only what the user has chosen is stored.
 
     A value from the environment or the command line overrides the stored one in this run, until another is chosen.
     """
 
-    def __init__(
-        self,
-        options: Mapping[str, Value] | None = None,
-        views: Mapping[str, Mapping[str, ViewValue]] | None = None,
-        keys: Mapping[str, str] | None = None,
-    ) -> None:
-        self.options = dict(options or {})
-        self.views = {name: dict(values) for name, values in (views or {}).items()}
-        self.keys = dict(keys or {})
-        self._for_now: dict[str, tuple[Value, Source]] = {}
-        self._chosen_here: set[str] = set()
+    options: dict[str, Value] = field(default_factory=dict)
+    views: dict[str, dict[str, ViewValue]] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    _for_now: dict[str, tuple[Value, Source]] = field(default_factory=dict, init=False)
+    _chosen_here: set[str] = field(default_factory=set, init=False)
 
     def value(self, name: str) -> Value:
         """Return the present value of an option."""

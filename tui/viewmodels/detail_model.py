@@ -33,7 +33,6 @@ class DetailModel(ABC):
     """An item at the displayed moment. It may not exist yet, for the user can go back in time."""
 
     kind: ClassVar[Kind]
-    view: ClassVar[str]  # the list of its kind
     help_text: str
     EXPLAINED: ClassVar[tuple[str, ...]] = ()
     """The tabs whose links are what w explains, in place of the item."""
@@ -59,9 +58,9 @@ class DetailModel(ABC):
         """True if the item exists at this moment, or did before."""
 
     @property
-    @abstractmethod
     def name(self) -> str:
         """A short name of the item, without its kind."""
+        return str(self.subject.key)
 
     @property
     def identity(self) -> str:

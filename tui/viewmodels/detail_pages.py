@@ -17,12 +17,12 @@ from engine.views.resources.processes import task_needs
 from engine.views.resources.statistics import critical_path, deciding_task
 from engine.views.resources.tasks import dependencies_of
 from engine.views.rest.account import counts_of
-from engine.views.rest.lookup import job_wire, task_settings
+from engine.views.rest.lookup import task_settings
 from tui.viewmodels import format as fmt
 from tui.viewmodels import properties as blocks
 from tui.viewmodels.detail_model import DetailModel, Page, columns, curves, listing, state_bars, state_history, tabular
 from tui.viewmodels.glyphs import JOB, TASK, glyph_of_job, glyph_of_task, task_glyph
-from tui.viewmodels.items import job_transfers, rest_blocks, task_resources, task_transfers
+from tui.viewmodels.items import job_transfers, rest_blocks, rest_body, task_resources, task_transfers
 from tui.viewmodels.job_graphs import MOST_BOXES, graph_lines, path_lines, statistics_lines
 from tui.viewmodels.lists import tasks as task_list
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
@@ -65,7 +65,6 @@ class JobDetailModel(DetailModel):
     """A job, in focus while its page is open."""
 
     kind = "job"
-    view = "jobs"
     EXPLAINED = (STATISTICS_TAB, CRITICAL_PATH_TAB)
     help_text = (
         "A job, in tabs. Curves shows how it went up to now.\n"
@@ -86,10 +85,6 @@ class JobDetailModel(DetailModel):
     @property
     def exists(self) -> bool:
         return self.session.job(self.name) is not None
-
-    @property
-    def name(self) -> str:
-        return str(self.subject.key)
 
     @property
     def _row(self) -> JobRow:
@@ -147,14 +142,8 @@ class JobDetailModel(DetailModel):
     def _counts(self, cells: int) -> list[Line]:
         tasks = self._row.phases.tasks
         approximate = counts_of(*tasks[:-1])
-        exact = {
-            "active": tasks.active,
-            "preparing": tasks.preparing,
-            "running": tasks.running,
-            "completed": tasks.succeeded + tasks.failed,
-            "succeeded": tasks.succeeded,
-            "failed": tasks.failed,
-        }
+        exact = {"active": tasks.active, "preparing": tasks.preparing}
+        exact |= counts_of(tasks.active, 0, tasks.running, tasks.succeeded, tasks.failed)
         rows = []
         for state, number in exact.items():
             told = approximate.get(state)
@@ -167,7 +156,7 @@ class JobDetailModel(DetailModel):
         return [heading, *tabular(("State", "Approximate", "    Exact", "Difference", ""), rows, cells)]
 
     def _properties(self, cells: int) -> Sequence[Line]:
-        return columns(rest_blocks(self.session, job_wire(self.session.simulation, self.name) or {}, _JOB_PARTS), cells)
+        return columns(rest_blocks(self.session, rest_body(self.session, self.subject) or {}, _JOB_PARTS), cells)
 
     def _timeline(self, cells: int) -> Sequence[Line]:
         job = row_of_job(self.session.simulation, self.name)
@@ -186,11 +175,11 @@ def output_lines(session: Session, task: int, row: TaskRow, cells: int) -> list[
     started = _last_started(session, task)
     if started is None:
         return [line(Span("It has not started on a node yet: no output. w explains why.", Role.DIM))]
-    node = session.nodes().row(started.node)
+    node = session.nodes().row(started.node).record
     lines = [
         line(
             Span(f"Attempt {started.number:,} on "),
-            link(fmt.node_name(node.position, node.node_id), ItemRef("node", started.node)),
+            link(fmt.node_name(node.position, node.id), ItemRef("node", started.node)),
             Span("   "),
             _FILES,
         )
@@ -251,7 +240,6 @@ class TaskDetailModel(DetailModel):
     """A task of any job."""
 
     kind = "task"
-    view = "tasks"
     help_text = (
         "A task, in tabs. The lines above show when the task first entered each state, and how long it was in it in "
         "all; ×2 says that it was there twice.\n"
@@ -382,14 +370,14 @@ class TaskDetailModel(DetailModel):
         return tabular(names[:shown], [self._attempt(each)[:shown] for each in attempts], cells)
 
     def _attempt(self, attempt: Attempt) -> Sequence[Span]:
-        clock, node = self.session.clock, self.session.nodes().row(attempt.node)
+        clock, node = self.session.clock, self.session.nodes().row(attempt.node).record
         took_ms = None if attempt.start_ms is None else (attempt.end_ms or self.session.now_ms) - attempt.start_ms
         again = "active again" if attempt.exit_code is None else "retried"
         then = {None: "", TaskState.ACTIVE: again, TaskState.COMPLETED: "completed"}.get(attempt.ended_as, "")
         code = attempt.failure.code if attempt.failure else ""
         return (
             Span("" if attempt.start_ms is None and attempt.end_ms is not None else str(attempt.number)),
-            link(f"n{node.position} {fmt.short_node(node.node_id)}", ItemRef("node", attempt.node)),
+            link(f"n{node.position} {fmt.short_node(node.id)}", ItemRef("node", attempt.node)),
             Span(clock(attempt.start_ms)),
             Span(clock(attempt.end_ms)),
             Span(fmt.optional(attempt.exit_code), Role.FAILED if attempt.exit_code else Role.PLAIN),

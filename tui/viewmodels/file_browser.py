@@ -90,7 +90,7 @@ def fate_sentence(session: Session, fate: Deletion) -> str:
 
 
 def short_fate(session: Session, fate: Deletion) -> str:
-    """Return the content of ``sentence`` in a few words."""
+    """Return ``fate_sentence`` in a few words."""
     if fate.when_ms is None:
         return _fate_text(session, fate, _SHORT_UNKNOWN[fate.cause])
     if fate.when_ms > session.now_ms:

@@ -53,12 +53,16 @@ def date_and_clock(start: datetime, ms: int) -> str:
 
 def span(ms: int | None) -> str:
     """Return a duration, ``00:41:50`` or ``2d 03:04:05``. Empty for None."""
-    if ms is None:
-        return ""
-    days, rest = divmod(ms, DAY_MS)
-    hours, rest = divmod(rest, HOUR_MS)
-    minutes, rest = divmod(rest, MINUTE_MS)
-    return f"{f'{days}d ' if days else ''}{hours:02d}:{minutes:02d}:{rest // SECOND_MS:02d}"
+    return "" if ms is None else _span(ms // SECOND_MS)
+
+
+@lru_cache(maxsize=4096)
+def _span(seconds: int) -> str:
+    """Return a duration. Most of those in a list are among the last ones asked for."""
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    return f"{f'{days}d ' if days else ''}{hours:02d}:{minutes:02d}:{seconds:02d}"
 
 
 def short_span(ms: int) -> str:

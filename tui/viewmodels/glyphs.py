@@ -289,7 +289,8 @@ def task_glyph(
 
 def glyph_of_task(task: TaskBrief) -> Glyph:
     """Return the glyph of a task's state and result."""
-    was_ended = task.failure is not None and task.failure.code == "TaskEnded" and task.failure.category == "UserError"
+    failure, awaits_retry = task.extra.failure, task.extra.awaits_retry
+    was_ended = failure is not None and failure.code == "TaskEnded" and failure.category == "UserError"
     return task_glyph(
-        task.state, task.result, is_blocked=task.is_blocked, awaits_retry=task.awaits_retry, was_ended=was_ended
+        task.state, task.result, is_blocked=task.is_blocked, awaits_retry=awaits_retry, was_ended=was_ended
     )

@@ -8,7 +8,7 @@ actions for what is under the cursor, and the rest with what they need.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
@@ -62,6 +62,7 @@ TABS = (
     Tab("0", "schedules", "Job schedules", "Sched", JobSchedulesModel),
 )
 VIEW_NAMES = tuple(tab.name for tab in TABS)
+LISTS = {tab.name: tab.model for tab in TABS if tab.model is not None}
 
 
 def letters_for(titles: Sequence[str]) -> list[str]:
@@ -75,14 +76,7 @@ def letters_for(titles: Sequence[str]) -> list[str]:
     return letters
 
 
-# The lists in which an id is searched, in this order.
-_SEARCHED: dict[str, type[RowsModel]] = {
-    "jobs": JobsModel,
-    "pools": PoolsModel,
-    "nodes": NodesModel,
-    "tasks": TasksModel,
-    "schedules": JobSchedulesModel,
-}
+_SEARCHED = ("jobs", "pools", "nodes", "tasks", "schedules")  # the lists in which an id is searched, in this order
 VIEWS = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for tab in TABS}
 PAGES = (
     *("account", "critical path", "expectations", "messages", "reload", "requests", "settings", "statistics"),
@@ -132,8 +126,8 @@ def find(session: Session, identity: str) -> Found | None:
     if index and int(index[1]) < len(nodes):
         return Found("nodes", NodesModel(session), nodes[int(index[1])])
     found = []
-    for view, model_type in _SEARCHED.items():
-        model = model_type(session)
+    for view in _SEARCHED:
+        model = LISTS[view](session)
         key = model.find(identity)
         if key is not None:
             found.append(Found(view, model, key))
@@ -266,20 +260,20 @@ _WORDS_OF = {
 }
 
 
-class FoundAction(NamedTuple):
-    """An action in a list that is searched: ``action`` is None if nothing of its kind is under the cursor."""
+# Seldom what somebody means: faults, and actions that have no effect on the run.
+_RARE_ACTIONS = ("Fault:", "Upload the service logs", "Cancel the failed deletion")
+
+
+class PaletteEntry(NamedTuple):
+    """A command: its title, what it is good for, its key, further words by which it is found, and its work."""
 
     title: str
     about: str
-    words: str
-    kind: Kind
-    action: Action | None
-    is_possible: bool  # the service would accept it now
-
-    @property
-    def is_rare(self) -> bool:
-        """True if it is seldom what somebody means: a fault, or an action that has no effect on the run."""
-        return self.title.startswith(("Fault:", "Upload the service logs", "Cancel the failed deletion"))
+    run: Callable[[], object]
+    key: str = ""
+    words: str = ""
+    is_possible: bool = True  # others are dimmed, and say why
+    is_rare: bool = False  # seldom meant: comes after others that fit
 
 
 def words_for(command: str) -> str:
@@ -288,10 +282,13 @@ def words_for(command: str) -> str:
     return " ".join((*verbs, _WORDS_OF.get(command, "")))
 
 
-def offered_actions(session: Session, subjects: Sequence[ItemRef]) -> Iterator[FoundAction]:
+def offered_actions(
+    session: Session, subjects: Sequence[ItemRef], start: Callable[[Kind, str, Action | None], object]
+) -> Iterator[PaletteEntry]:
     """Yield the actions on some items of one kind, on the job and the pool in focus, and on the account.
 
-    Actions on other kinds say that the cursor has to be on such an item first.
+    Actions on other kinds say that the cursor has to be on such an item first. ``start`` gets the kind, the title, and
+    the action, None if nothing of its kind is under the cursor.
     """
     here: dict[Kind, Sequence[ItemRef]] = {subjects[0].kind: subjects} if subjects else {}
     if session.job_id:
@@ -301,34 +298,23 @@ def offered_actions(session: Session, subjects: Sequence[ItemRef]) -> Iterator[F
     here.setdefault("account", [ItemRef("account", "account")])
     for kind in (*here, *(each for each in ACTION_TYPES if each not in here)):
         actions = actions_for(session, here.get(kind, ()))
-        if actions:
-            names_kind = kind == "account" or len(here[kind]) > 1  # as the title of several items does
-            yield from (
-                _found(session, kind, each, names_kind=names_kind)
-                for each in actions
-                if not _is_listed_as_new(kind, each)
-            )
-        else:
-            yield from _without_item(kind)
+        names_kind = kind == "account" or len(here.get(kind, ())) > 1  # as the title of several items does
+        for action in actions:
+            if kind == "account" and action.command in CREATING.values():
+                continue  # they have entries of their own
+            title = action.title if names_kind else f"{action.title} ({kind})"
+            about = f"Not now: {action.unavailable}." if action.unavailable else next(iter(action.effects), "")
+            is_possible = not (session.is_past or action.unavailable)
+            run = partial(start, kind, title, action)
+            yield _of_action(title, PAST if session.is_past else about, run, action.command, is_possible=is_possible)
+        for each in () if actions else ACTION_TYPES[kind]:
+            title, about = each.title.format(f"a {kind}"), f"Not here: put the cursor on a {kind} first."
+            yield _of_action(title, about, partial(start, kind, title, None), each.command, is_possible=False)
 
 
-def _found(session: Session, kind: Kind, action: Action, *, names_kind: bool) -> FoundAction:
-    title = action.title if names_kind else f"{action.title} ({kind})"
-    about = next(iter(action.effects), "")
-    about = PAST if session.is_past else f"Not now: {action.unavailable}." if action.unavailable else about
-    is_possible = not (session.is_past or action.unavailable)
-    return FoundAction(title, about, words_for(action.command), kind, action, is_possible)
-
-
-def _is_listed_as_new(kind: Kind, action: Action) -> bool:
-    """Return whether the palette has an entry of its own that creates this."""
-    return kind == "account" and action.command in CREATING.values()
-
-
-def _without_item(kind: Kind) -> Iterator[FoundAction]:
-    about = f"Not here: put the cursor on a {kind} first."
-    for each in ACTION_TYPES[kind]:
-        yield FoundAction(each.title.format(f"a {kind}"), about, words_for(each.command), kind, None, is_possible=False)
+def _of_action(title: str, about: str, run: Callable[[], object], command: str, *, is_possible: bool) -> PaletteEntry:
+    is_rare = title.startswith(_RARE_ACTIONS)
+    return PaletteEntry(title, about, run, words=words_for(command), is_possible=is_possible, is_rare=is_rare)
 
 
 _WORD = lazy_regex(r"[a-z0-9']+")
@@ -343,18 +329,6 @@ _WHOLE_TITLE, _BEGINS_TITLE, _WHOLE_WORDS, _BEGINS_WORDS, _WHOLE_ABOUT, _BEGINS_
 )
 _LEAST_WITHIN = 3  # letters
 _RARE = 2  # so many times less does it count that a rare command fits
-
-
-class PaletteEntry(NamedTuple):
-    """A command: its title, what it is good for, its key, further words by which it is found, and its work."""
-
-    title: str
-    about: str
-    run: Callable[[], object]
-    key: str = ""
-    words: str = ""
-    is_possible: bool = True  # others are dimmed, and say why
-    is_rare: bool = False  # seldom meant: comes after others that fit
 
 
 def fitting(entries: Sequence[PaletteEntry], typed: str) -> list[PaletteEntry]:

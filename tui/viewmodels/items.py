@@ -18,9 +18,9 @@ from engine.views.resources.account import bytes_of_job, bytes_of_task, uploads_
 from engine.views.resources.nodes import pool_of_node
 from engine.views.resources.processes import node_contents, task_acts
 from engine.views.resources.tasks import job_of_task
-from engine.views.rest import lookup
+from engine.views.rest.lookup import wire
 from tui.viewmodels import format as fmt
-from tui.viewmodels.text import Block, ItemRef, Role, Span, block_of, row
+from tui.viewmodels.text import Block, ItemRef, Kind, Role, Span, block_of, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,25 +59,31 @@ def focus_on(session: Session, subject: ItemRef) -> None:
 
 def rest_body(session: Session, subject: ItemRef) -> dict[str, Any] | None:
     """Return the REST body of an item, or None if it does not exist now."""
-    simulation, key = session.simulation, subject.key
-    match subject.kind:
-        case "account":
-            return lookup.account_wire(simulation)
-        case "pool":
-            return lookup.pool_wire(simulation, str(key))
-        case "job":
-            return lookup.job_wire(simulation, str(key))
-        case "job schedule":
-            return lookup.schedule_wire(simulation, str(key))
-        case "node":
-            return lookup.node_wire(simulation, int(key))
-        case "task":
-            return lookup.task_wire(simulation, int(key))
+    return wire(session.simulation, subject.kind, subject.key)
 
 
 def as_json(body: dict[str, Any]) -> str:
     """Return the body as indented JSON."""
     return json.dumps(body, indent=2, ensure_ascii=False)
+
+
+# The view that lists the items of a kind.
+VIEW_OF: dict[Kind, str] = {
+    "pool": "pools",
+    "job": "jobs",
+    "node": "nodes",
+    "task": "tasks",
+    "job schedule": "schedules",
+}
+KIND_IN = {view: kind for kind, view in VIEW_OF.items()}
+
+
+class Destination(NamedTuple):
+    """A view or sheet to go to, the row in it, and the job or pool that gets the focus."""
+
+    view: str
+    row: int | str | None
+    focus: ItemRef | None
 
 
 class Link(NamedTuple):
@@ -107,7 +113,7 @@ def links_of(session: Session, subject: ItemRef) -> Sequence[Link]:
 
 def links_of_instance(session: Session, node: int) -> Sequence[Link]:
     """Return the links of a preparation or release of the job in focus, among them the task that triggered it."""
-    links = [Link("n", f"node n{session.nodes().row(node).position}", ItemRef("node", node))]
+    links = [Link("n", f"node n{session.nodes().position_of(node)}", ItemRef("node", node))]
     task = trigger_of(session.simulation, session.job_id, node)
     if task is not None:
         task_id = session.tasks(session.job_id).id_of(task)
@@ -129,14 +135,14 @@ def _of_node(session: Session, node: int) -> list[Link]:
     tasks = [
         Link("t", f"task {task_id} of {job_id}", ItemRef("task", task)) for task, job_id, task_id in page.tasks_on(node)
     ]
-    return [_pool(page.row(node).pool_id), *map(_job, jobs), *tasks[:_MOST_TASKS]]
+    return [_pool(page.row(node).pool.id), *map(_job, jobs), *tasks[:_MOST_TASKS]]
 
 
 def _of_task(session: Session, task: int) -> list[Link]:
     row = session.tasks(session.job_id).row(task)
     found = [_job(row.job_id)]
     if row.node is not None:
-        found.append(Link("n", f"node n{session.nodes().row(row.node).position}", ItemRef("node", row.node)))
+        found.append(Link("n", f"node n{session.nodes().position_of(row.node)}", ItemRef("node", row.node)))
     job = session.job(row.job_id)
     return [*found, _pool(job.record.pool_id)] if job is not None and job.record.pool_id else found
 
@@ -378,11 +384,11 @@ def rdp_file(session: Session, node: int) -> RdpFile:
     """Return the RDP file of a Windows node; somebody can log in with it once there is a user (NOP-9, NOP-10)."""
     here = session.nodes().row(node)
     if here.state is None:
-        return RdpFile("", None, f"n{here.position} has left the pool.")
+        return RdpFile("", None, f"n{here.record.position} has left the pool.")
     found = node_contents(session.simulation, node)
     if found.rdp_file is None:
-        return RdpFile("", None, f"No RDP file for n{here.position}. Remote login: {found.login_address}.")
-    return RdpFile(f"{here.node_id}.rdp", found.rdp_file, "")
+        return RdpFile("", None, f"No RDP file for n{here.record.position}. Remote login: {found.login_address}.")
+    return RdpFile(f"{here.record.id}.rdp", found.rdp_file, "")
 
 
 def _supply(session: Session, supply: InstalledItem) -> tuple[str, Span]:

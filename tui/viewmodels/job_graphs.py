@@ -156,7 +156,7 @@ def _parents(session: Session, found: Dependencies, decides: int | None, name_ce
 
 
 def _with_rest(boxes: list[_Box], count: int) -> list[_Box]:
-    """Return the boxes, of which the last one says how many are left out."""
+    """Return at most ``MOST_BOXES`` boxes; the last one gives the number of those left out."""
     if count <= MOST_BOXES:
         return boxes
     return [*boxes[: MOST_BOXES - 1], _Box((Span(f"+ {count - MOST_BOXES + 1:,} more", Role.DIM),))]
@@ -220,7 +220,7 @@ _Row = tuple[Span, int | float, str, Role]  # a label, a value, the value as tex
 
 
 def statistics_lines(session: Session, job_id: str, cells: int, rows: int) -> list[Line]:
-    """Return all statistics of a job in the columns there is room for, which fill so many rows."""
+    """Return the statistics of a job in as many columns as have room, for this number of rows."""
     job = row_of_job(session.simulation, job_id)
     if job is None:
         return []
@@ -253,7 +253,7 @@ def statistics_lines(session: Session, job_id: str, cells: int, rows: int) -> li
 
 
 def _longest(session: Session, job_id: str, found: Statistics, cells: int, rows: int) -> list[Line]:
-    """Return the tasks that took longest and those that waited longest, in so many rows."""
+    """Return the tasks that took longest and those that waited longest, in at most ``rows`` rows."""
     lines: list[Line] = []
     page = session.tasks(job_id)
     most = (rows - 4) // 2  # below two titles, each after an empty line

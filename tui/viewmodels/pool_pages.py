@@ -5,6 +5,7 @@ The page of the account shows quotas against their use, applications, certificat
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import CertificateState
@@ -15,13 +16,12 @@ from engine.views.resources.account import bytes_of_run
 from engine.views.resources.jobs import scale_page
 from engine.views.resources.processes import node_contents
 from engine.views.resources.tasks import TaskPage
-from engine.views.rest.lookup import node_settings, pool_wire
 from tui.viewmodels import format as fmt
 from tui.viewmodels import properties as blocks
 from tui.viewmodels.autoscale import autoscale_lines
 from tui.viewmodels.detail_model import DetailModel, Page, columns, curves, listing, state_history, tabular
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, glyph_of_task, pool_glyph
-from tui.viewmodels.items import node_resources, rest_block, rest_blocks
+from tui.viewmodels.items import node_resources, rest_block, rest_blocks, rest_body
 from tui.viewmodels.lists import pools as node_list
 from tui.viewmodels.lists.pools import NodesModel
 from tui.viewmodels.properties import short_until
@@ -73,7 +73,6 @@ class AccountDetailModel(DetailModel):
     BELOW = ("Storage", "Applications", "Certificates", "Options")
 
     kind = "account"
-    view = "account"
     help_text = (
         "The account at the displayed moment, in tabs. Overview compares each quota with its use.\n"
         "Applications lists each version and the pools that refer to it. Certificates shows which pools and nodes "
@@ -88,7 +87,7 @@ class AccountDetailModel(DetailModel):
 
     @property
     def name(self) -> str:
-        return self._page.name
+        return self._page.account.name
 
     @property
     def _page(self) -> AccountPage:
@@ -102,7 +101,8 @@ class AccountDetailModel(DetailModel):
         return [line(Span(page.url), Span(used_up, Role.WARNING))]
 
     def _pages(self) -> Sequence[Page]:
-        tabs = (self._overview, self._applications, self._certificates, self._storage, self._options)
+        storage = partial(storage_lines, self.session)
+        tabs = (self._overview, self._applications, self._certificates, storage, self._options)
         return tuple(zip(self.TABS, tabs, strict=True))
 
     # -- tabs ----------------------------------------------------------------------------------------------------
@@ -125,20 +125,20 @@ class AccountDetailModel(DetailModel):
         return cut((name, *drawn, Span(said, role if is_spent else Role.PLAIN)), cells)
 
     def _blocks(self) -> Iterator[Block]:
-        page, moved = self._page, bytes_of_run(self.session.simulation)
+        account, moved = self._page.account, bytes_of_run(self.session.simulation)
         blobs = self.session.blobs()
         yield block(
             "Account",
-            row("Name", page.name),
-            row("Address", page.url),
-            row("Location", page.location),
-            row("Subscription", page.subscription_id or "not given: that of each virtual network (NET-2)"),
-            row("Allocation mode", f"{page.mode.value} (ACC-2)"),
+            row("Name", account.name),
+            row("Address", self._page.url),
+            row("Location", account.location),
+            row("Subscription", account.subscription_id or "not given: that of each virtual network (NET-2)"),
+            row("Allocation mode", f"{account.pool_allocation_mode.value} (ACC-2)"),
             row("Key", "not needed here; the service asks for name and key (ACC-1)"),
         )
         yield block(
             "Storage",
-            row("Account", page.storage_account or "none: containers are known by their name alone (ACC-3)"),
+            row("Account", account.storage_account or "none: containers are known by their name alone (ACC-3)"),
             row("Blobs", f"{len(blobs):,}, {fmt.size(sum(blob.size for blob in blobs))}"),
             row("Downloaded", fmt.size(moved.downloaded)),
             row("Uploaded", fmt.size(moved.uploaded)),
@@ -147,7 +147,7 @@ class AccountDetailModel(DetailModel):
     def _applications(self, cells: int) -> Sequence[Line]:
         page = self._page
         rows: list[tuple[Span, ...]] = []
-        for application in page.applications:
+        for application in page.account.applications:
             rows += self._versions(application, page.package_users.get(application.id.lower(), ()))
         if not rows:
             return [line(Span("The account has no applications. a adds a package.", Role.DIM))]
@@ -179,17 +179,16 @@ class AccountDetailModel(DetailModel):
         return tabular(("State", "Thumbprint", "Format", "Since", "Pools that refer to it", "Nodes"), rows, cells)
 
     def _certificate(self, one: CertificateRow) -> tuple[Span, ...]:
+        record = one.record
+        assert record.state is not None
         return (
-            Span(one.state.wire, _CERTIFICATE_ROLES[one.state]),
-            Span(one.thumbprint),
-            Span(one.form),
-            Span(self.session.clock(one.since_ms), Role.DIM),
+            Span(record.state.wire, _CERTIFICATE_ROLES[record.state]),
+            Span(record.spec.thumbprint),
+            Span(record.spec.form),
+            Span(self.session.clock(record.since_ms), Role.DIM),
             Span(_first_of(one.pools) or "none", Role.PLAIN if one.pools else Role.DIM),
             Span(f"{len(one.nodes):,}" if one.nodes else "none", Role.PLAIN if one.nodes else Role.DIM),
         )
-
-    def _storage(self, cells: int) -> Sequence[Line]:
-        return storage_lines(self.session, cells)
 
     def _options(self, cells: int) -> Sequence[Line]:
         """Return the options that the scenario sets, by their names there."""
@@ -215,7 +214,6 @@ class PoolDetailModel(DetailModel):
     """A pool, in focus while its page is open."""
 
     kind = "pool"
-    view = "pools"
     help_text = (
         "A pool, in tabs. Nodes shows the first nodes and leads to the list. Scale shows the targets, or the "
         "formula with its last evaluation. S opens the editor.\n"
@@ -234,10 +232,6 @@ class PoolDetailModel(DetailModel):
         return self.session.pool(self.name) is not None
 
     @property
-    def name(self) -> str:
-        return str(self.subject.key)
-
-    @property
     def _row(self) -> PoolRow:
         found = self.session.pool(self.name)
         assert found is not None
@@ -247,12 +241,12 @@ class PoolDetailModel(DetailModel):
         """Return allocation state, numbers of nodes, slots and errors."""
         pool = self._row
         glyph = pool_glyph(pool.state, pool.allocation)
-        words = f"   {blocks.node_words(pool)}   {pool.vm_size}"
+        words = f"   {blocks.node_words(pool)}   {pool.record.spec.vm_size}"
         parts_ = [self.session.glyphs.span(glyph), Span(f" {glyph.name}", glyph.role), Span(words)]
         used = blocks.slot_words(pool)
         parts_.append(Span(f"   {used}" if used else "", Role.DERIVED))
-        if pool.resize_errors:
-            parts_.append(Span(f"   {self.session.glyphs.bad} {pool.resize_errors[0][0]}", Role.FAILED))
+        if pool.record.resize_errors:
+            parts_.append(Span(f"   {self.session.glyphs.bad} {pool.record.resize_errors[0].code}", Role.FAILED))
         return [line(*parts_)]
 
     def _pages(self) -> Sequence[Page]:
@@ -280,7 +274,7 @@ class PoolDetailModel(DetailModel):
                 (),
                 *autoscale_lines(self.session, self.name, cells),
             ]
-        fixed = [blocks.pool_scale(pool), *error_blocks("Resize errors", pool.resize_errors)]
+        fixed = [blocks.pool_scale(pool), *error_blocks("Resize errors", pool.record.resize_errors)]
         return [
             *columns(fixed, cells),
             (),
@@ -299,7 +293,7 @@ class PoolDetailModel(DetailModel):
 
     @property
     def _wire(self) -> dict[str, Any]:
-        return pool_wire(self.session.simulation, self.name) or {}
+        return rest_body(self.session, self.subject) or {}
 
 
 _MOST_TASKS = 40
@@ -309,7 +303,6 @@ class NodeDetailModel(DetailModel):
     """A node of any pool."""
 
     kind = "node"
-    view = "nodes"
     BELOW = ("Jobs on this node", "Recent tasks", "History")
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
@@ -333,7 +326,7 @@ class NodeDetailModel(DetailModel):
         if not self.exists:
             return "not created yet"
         node = self.session.nodes().row(self._node)
-        return f"n{node.position} {fmt.short_node(node.node_id)}"
+        return f"n{node.record.position} {fmt.short_node(node.record.id)}"
 
     @property
     def identity(self) -> str:
@@ -348,8 +341,8 @@ class NodeDetailModel(DetailModel):
             return [line(self.session.glyphs.span(glyph), Span(said, Role.DERIVED))]
         since = f" since {self.session.clock(node.since_ms)}, {fmt.span(self.session.now_ms - node.since_ms)}"
         parts = [self.session.glyphs.span(glyph), Span(f" {glyph.name}", glyph.role), Span(since, Role.DERIVED)]
-        slots = f"{node.used_slots} of {node.slots} slots in use"
-        return [line(*parts, Span(f"   scheduling {node.scheduling.wire}   {slots}"))]
+        slots = f"{node.used_slots} of {node.pool.slots} slots in use"
+        return [line(*parts, Span(f"   scheduling {node.record.scheduling.wire}   {slots}"))]
 
     def _pages(self) -> Sequence[Page]:
         return (
@@ -367,7 +360,7 @@ class NodeDetailModel(DetailModel):
         return columns(
             [
                 node_list.node_general(self.session, node),
-                *error_blocks("Errors", node.errors),
+                *error_blocks("Errors", node.record.errors),
                 *node_list.running_tasks(page.tasks_on(self._node), _MOST_TASKS),
                 *(
                     node_resources(self.session, node_contents(simulation, self._node))
@@ -379,14 +372,15 @@ class NodeDetailModel(DetailModel):
         )
 
     def _start_task(self, cells: int) -> Sequence[Line]:
-        settings = node_settings(self.session.simulation, self._node).get("startTask")
-        if settings is None:
+        node = self.session.nodes().row(self._node)
+        spec = node.record.start_spec
+        if spec is None:
             return [line(Span("The pool has no start task.", Role.DIM))]
-        execution = node_list.node_start_task(self.session, self.session.nodes().row(self._node))
+        execution = node_list.node_start_task(self.session, node)
         execution = [each._replace(title="Execution information") for each in execution]
         if not execution:
             execution = [rest_block(self.session, "It has not run since the last boot.", {})]
-        return columns([rest_block(self.session, "Start task", settings), *execution], cells)
+        return columns([rest_block(self.session, "Start task", spec.wire()), *execution], cells)
 
     def _jobs(self, cells: int) -> Sequence[Line]:
         started = self.session.history(NodeHistory, self._node).tasks_started()

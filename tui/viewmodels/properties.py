@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from engine.scenario.model import Options
     from engine.specs.bodies import PoolSpec
     from engine.specs.machine import ImageReference
+    from engine.views.resources.account import JobScheduleRow
     from engine.views.resources.jobs import JobRow, NetworkRow, PoolRow
     from engine.views.resources.nodes import NodeRow
     from tui.viewmodels.session import Session
@@ -47,7 +48,7 @@ _WILL = {  # by operation of a node
 
 def next_words(node: NodeRow) -> str:
     """Return what a node does once nothing keeps it: ``leaves the pool when its tasks end``; empty if nothing waits."""
-    operation = node.pending_operation
+    operation = node.record.operation
     if operation is None:
         return ""
     until = "its files are no longer retained" if operation.waits_for_retention else "its tasks end"
@@ -169,13 +170,13 @@ def pool_overview(session: Session, pool: PoolRow, start_task: Sequence[Block] =
     return [
         pool_general(session, pool),
         *([] if pool.state is None else [pool_scale(pool)]),
-        operating_system(pool.spec, session.simulation.scenario.start),
+        operating_system(pool.record.spec, session.simulation.scenario.start),
         *pool_chance(session),
         *pool_autoscale(session, pool),
-        *error_blocks("Resize errors", pool.resize_errors),
+        *error_blocks("Resize errors", pool.record.resize_errors),
         *pool_nodes(pool),
         *start_task,
-        *pool_resources(pool.spec),
+        *pool_resources(pool.record.spec),
         *pool_network(pool),
         *pool_jobs(pool),
     ]
@@ -185,21 +186,21 @@ def pool_general(session: Session, pool: PoolRow) -> Block:
     """Return states, size and settings."""
     used = f"{pool.used_slots:,} of {fmt.counted(pool.usable_slots, 'usable slot')}"
     if pool.state is None or pool.allocation is None:
-        state, now = [row("State", "deleted"), row("Deleted", session.clock(pool.gone_ms))], []
+        state, now = [row("State", "deleted"), row("Deleted", session.clock(pool.record.gone_ms))], []
     else:
         state = [row("State", pool.state.wire), row("Allocation state", pool.allocation.wire)]
-        state.append(row("Since", session.clock(pool.allocation_since_ms)))
+        state.append(row("Since", session.clock(pool.record.allocation_since_ms)))
         now = [row("Utilisation", used, Role.DERIVED)]
     later = cost_by_the_end(session, pool.pool_id)
     return block(
         "General",
         row("ID", pool.pool_id),
         *state,
-        row("Node size", pool.vm_size),
-        *hardware(pool.vm_size),
-        row("Task slots per node", pool.slots),
-        row("Scheduling policy", pool.fill),
-        row("Created", session.clock(pool.created_ms)),
+        row("Node size", pool.record.spec.vm_size),
+        *hardware(pool.record.spec.vm_size),
+        row("Task slots per node", pool.record.slots),
+        row("Scheduling policy", pool.record.fill.value),
+        row("Created", session.clock(pool.record.created_ms)),
         *now,
         row("Cost so far", pool_cost(session, pool), Role.DERIVED),
         *([row("Cost by the end", fmt.dollars(later), Role.DERIVED)] if later is not None else []),
@@ -212,8 +213,8 @@ def pool_scale(pool: PoolRow) -> Block:
         "Scale",
         row("Dedicated", f"{pool.current_dedicated:,} of {pool.target_dedicated:,}"),
         row("Spot", f"{pool.current_spot:,} of {pool.target_spot:,}"),
-        row("Autoscale", "on" if pool.auto_scale else "off"),
-        *([] if pool.auto_scale else [row("Resize timeout", fmt.span(pool.spec.resize_timeout))]),
+        row("Autoscale", "on" if pool.record.auto_scale else "off"),
+        *([] if pool.record.auto_scale else [row("Resize timeout", fmt.span(pool.record.spec.resize_timeout))]),
     )
 
 
@@ -253,7 +254,7 @@ def pool_nodes(pool: PoolRow) -> list[Block]:
 
 def pool_start_task(pool: PoolRow) -> list[Block]:
     """Return the start task; nothing if the pool has none."""
-    task = pool.start_task
+    task = pool.record.spec.start_task
     if task is None:
         return []
     rows = (
@@ -298,6 +299,11 @@ def yes(value: object) -> str:
     return "yes" if value else "no"
 
 
+def previous_state(item: JobRow | JobScheduleRow) -> str | None:
+    """Return the state before the present one; None if there was none."""
+    return item.record.previous[0].wire if item.record.previous else None
+
+
 def job_general(session: Session, job: JobRow) -> Block:
     """Return id, state, pool and settings."""
     pool = link(job.record.pool_id, ItemRef("pool", job.record.pool_id)) if job.record.pool_id else row("", None)[1]
@@ -306,7 +312,7 @@ def job_general(session: Session, job: JobRow) -> Block:
         row("ID", job.job_id),
         row("State", glyph_of_job(job).name, glyph_of_job(job).role),
         row("Since", session.clock(job.record.since_ms)),
-        row("Previous state", job.previous.wire if job.previous is not None else None),
+        row("Previous state", previous_state(job)),
         row("Priority", job.record.priority),
         ("Pool", pool),
         row("On all tasks complete", job.record.on_all_tasks_complete.value),
@@ -370,12 +376,13 @@ def job_execution(session: Session, job: JobRow) -> Block:
 def instance_node(session: Session, record: InstanceRow) -> Block:
     """Return the node's block, with its state, or when it left the pool."""
     state = NODE[record.node_state]
-    left = "" if record.gone_ms is None else f" at {session.clock(record.gone_ms)}"
-    scheduling = "" if record.scheduling is SchedulingState.ENABLED else ", scheduling disabled"
+    node = record.node_record
+    left = "" if node.gone_ms is None else f" at {session.clock(node.gone_ms)}"
+    scheduling = "" if node.scheduling is SchedulingState.ENABLED else ", scheduling disabled"
     return block(
         "Node",
-        ("ID", link(record.node_id, ItemRef("node", record.node))),
-        row("Index", record.position),
+        ("ID", link(node.id, ItemRef("node", record.node))),
+        row("Index", node.position),
         row("Pool", record.pool_id),
         row("State", state.name + (left or scheduling), state.role),
     )
@@ -429,7 +436,7 @@ def instance_effect(session: Session, record: InstanceRow, history: NodeHistory,
     """Return the effect on the node, and the tasks that were requeued; nothing if there is none."""
     glyphs = session.glyphs
     said: list[Span] = []
-    if record.gone_ms is not None:
+    if record.node_record.gone_ms is not None:
         said.append(Span("The record is kept, the files are deleted.", Role.DERIVED))
     elif record.is_ineligible:
         if is_job_over(session, job_id):

@@ -108,7 +108,7 @@ def variant_note(scenario: Scenario) -> str:
 
 
 def reloaded_note(before: ChosenVariant | None, now: ChosenVariant | None) -> str:
-    """Return what is said after the file of a scenario was read again, and which variant is shown."""
+    """Return the message after the file of a scenario was read again, with the variant that is shown."""
     if before is None:
         return "Reloaded."
     if now is None:
@@ -243,18 +243,8 @@ def _expectations(session: Session, found: Summary) -> Section:
     said = []
     if not known and session.ahead.expectations:
         known, said = session.ahead.expectations, ["At the simulated end of the run, if nothing more is done by hand."]
-    rows = [
-        (_written(each.written), "met" if each.met else "broken", _written(_asked_for(each.seen, each.written)))
-        for each in known
-    ]
+    rows = [(_written(each.written), "met" if each.met else "broken", _written(each.asked_for)) for each in known]
     return Section("Expectations", said if rows else (), ("Expected", "Result", "Actual"), rows)
-
-
-def _asked_for(seen: object, wanted: object) -> object:
-    """Return those counts and properties of what was seen that the expectation names."""
-    if not (isinstance(seen, dict) and isinstance(wanted, dict)):
-        return seen
-    return {name: _asked_for(value, wanted[name]) for name, value in seen.items() if name in wanted}
 
 
 def _written(expected: object) -> str:

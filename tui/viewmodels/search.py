@@ -14,7 +14,7 @@ from engine.views.resources.tasks import TaskPage
 from tui.viewmodels import format as fmt
 from tui.viewmodels.events import described
 from tui.viewmodels.items import FileLocation
-from tui.viewmodels.text import ItemRef, Line, Role, Span, clip, fit, line, one_line, squeeze
+from tui.viewmodels.text import ItemRef, Kind, Line, Role, Span, clip, fit, line, one_line, squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,11 +98,9 @@ class Search:
 
     def _look(self) -> Iterator[None]:
         """Yield after each piece of the work."""
-        simulation = self._simulation
-        yield from self._names("Pools", "pools", [(each, ItemRef("pool", each)) for each in pool_ids(simulation)])
-        yield from self._names("Jobs", "jobs", [(each, ItemRef("job", each)) for each in job_ids(simulation)])
-        schedules = [(each, ItemRef("job schedule", each)) for each in schedule_ids(simulation)]
-        yield from self._names("Job schedules", "schedules", schedules)
+        yield from self._names("Pools", "pools", "pool", pool_ids(self._simulation))
+        yield from self._names("Jobs", "jobs", "job", job_ids(self._simulation))
+        yield from self._names("Job schedules", "schedules", "job schedule", schedule_ids(self._simulation))
         yield from self._nodes()
         yield from self._tasks()
         yield from self._files()
@@ -113,11 +111,11 @@ class Search:
         self.groups.append(group)
         return group
 
-    def _names(self, title: str, view: str, named: Sequence[tuple[str, ItemRef]]) -> Iterator[None]:
+    def _names(self, title: str, view: str, kind: Kind, names: Sequence[str]) -> Iterator[None]:
         group = self._group(title, view)
-        for name, target in named:
+        for name in names:
             if self._wanted in name.lower():
-                group.add(Hit(name, "", target), self._wanted)
+                group.add(Hit(name, "", ItemRef(kind, name)), self._wanted)
         yield
 
     def _nodes(self) -> Iterator[None]:

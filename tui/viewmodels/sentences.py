@@ -7,12 +7,13 @@ are explanations of a row's state, as lines.
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState
 from engine.run.agenda import basis_words
-from engine.views.diagnosis.model import earliest
-from engine.views.diagnosis.questions import Expected, expected, explain, explain_oldest_wait
+from engine.views.diagnosis.model import Next, earliest
+from engine.views.diagnosis.questions import expected, explain, explain_oldest_wait
 from engine.views.hook_status import Hook, HookStatus
 from engine.views.resources.jobs import jobs_worst_first
 from tui.viewmodels import format as fmt
@@ -22,9 +23,9 @@ from tui.viewmodels.text import Line, Role, Span, line, one_line, plain, wrapped
 from tui.viewmodels.watch.attention import CALM, AttentionModel, ends
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from engine.views.diagnosis.model import Check, Explanation, Next, Reason
+    from engine.views.diagnosis.model import Explanation, Finding
     from engine.views.resources.events import EventRow
     from engine.views.resources.instances import HookCounts
     from engine.views.resources.jobs import JobRow, PoolRow
@@ -75,15 +76,6 @@ class Notice(NamedTuple):
     is_failure: bool
 
 
-class _Phases(NamedTuple):
-    """The progress of the job in focus: running preparation, unfinished tasks, and its state."""
-
-    job_id: str
-    prepares: bool
-    has_tasks: bool
-    state: JobState | None
-
-
 class Notices:
     """Reports the events since the last call."""
 
@@ -93,7 +85,7 @@ class Notices:
         self._from = 0
         self._jumps = -1
         self._counts: dict[str, int] = {}  # by cause: the failures so far
-        self._phases: _Phases | None = None  # at the last call; None if playback was too fast
+        self._job: JobRow | None = None  # the one in focus at the last call; None if playback was too fast
         self.skip()
 
     def skip(self) -> None:
@@ -102,7 +94,7 @@ class Notices:
         if self._jumps != self._session.simulation.jumps:
             self._counts.clear()
         self._jumps = self._session.simulation.jumps
-        self._phases = self._phases_now()
+        self._job = self._session.job(self._session.job_id)
 
     def take(self, speed: float | None, view: str = "") -> Notice | None:
         """Return the news since the last call that the view does not show.
@@ -117,8 +109,8 @@ class Notices:
         new = failures[bisect_left(failures, self._from) :]
         self._from = events.count
         is_calm = speed is not None and speed <= CALM_SPEED
-        before, self._phases = self._phases, self._phases_now() if is_calm else None
-        ends = [] if before is None or self._phases is None else self._ends(before, self._phases)
+        before, self._job = self._job, self._session.job(self._session.job_id) if is_calm else None
+        ends = [] if before is None or self._job is None else _ends_of_phases(before, self._job)
         shown = _SHOWN_BY.get(view, frozenset())
         if shown is _EVERYTHING:
             self._count(new)
@@ -157,53 +149,49 @@ class Notices:
         self._counts[why] = before + more
         return not before or len(str(before)) < len(str(before + more))
 
-    # -- phases --------------------------------------------------------------------------------------------------
 
-    def _phases_now(self) -> _Phases:
-        job = self._session.job(self._session.job_id)
-        if job is None:
-            return _Phases("", False, False, None)
-        preparation, tasks = job.phases.preparation, job.phases.tasks
-        running = preparation[HookStatus.RUNNING] + preparation[HookStatus.RETRYING]
-        return _Phases(job.job_id, running > 0, tasks.active + tasks.preparing + tasks.running > 0, job.state)
+def _ends_of_phases(before: JobRow, job: JobRow) -> list[tuple[str, str]]:
+    """Return the phases of the job in focus that have ended since, each with a sentence."""
+    if job.job_id != before.job_id:
+        return []
+    preparation, tasks, ends = job.phases.preparation, job.phases.tasks, []
+    if _is_preparing(before) and not _is_preparing(job) and not preparation.without_record:
+        done, failed = preparation[HookStatus.SUCCEEDED], preparation[HookStatus.FAILED]
+        said = f"Preparation of {job.job_id} is done: {done:,} succeeded, {failed:,} failed"
+        ends.append(("preparation ends", said))
+    if _has_open_tasks(before) and not _has_open_tasks(job):
+        said = f"Tasks of {job.job_id} are done: {tasks.succeeded:,} succeeded, {tasks.failed:,} failed"
+        ends.append(("tasks end", said))
+    if job.state is not before.state and job.state in (JobState.TERMINATING, JobState.COMPLETED):
+        ends.append(("job", f"{job.job_id} is {job.state.wire}: {job.record.terminate_reason}"))
+    return ends
 
-    def _ends(self, before: _Phases, now: _Phases) -> list[tuple[str, str]]:
-        """Return the phases of the job in focus that have ended since, each with a sentence."""
-        job = self._session.job(now.job_id)
-        if job is None or now.job_id != before.job_id:
-            return []
-        preparation, tasks = job.phases.preparation, job.phases.tasks
-        ends = []
-        if before.prepares and not now.prepares and not preparation.without_record:
-            done, failed = preparation[HookStatus.SUCCEEDED], preparation[HookStatus.FAILED]
-            said = f"Preparation of {now.job_id} is done: {done:,} succeeded, {failed:,} failed"
-            ends.append(("preparation ends", said))
-        if before.has_tasks and not now.has_tasks:
-            said = f"Tasks of {now.job_id} are done: {tasks.succeeded:,} succeeded, {tasks.failed:,} failed"
-            ends.append(("tasks end", said))
-        if now.state is not before.state and now.state in (JobState.TERMINATING, JobState.COMPLETED):
-            ends.append(("job", f"{now.job_id} is {now.state.wire}: {job.record.terminate_reason}"))
-        return ends
+
+def _is_preparing(job: JobRow) -> bool:
+    return job.phases.preparation[HookStatus.RUNNING] + job.phases.preparation[HookStatus.RETRYING] > 0
+
+
+def _has_open_tasks(job: JobRow) -> bool:
+    return job.phases.tasks.active + job.phases.tasks.preparing + job.phases.tasks.running > 0
 
 
 def cause(event: EventRow) -> str:
     """Return the cause of a failure, equal for all failures of the same kind."""
     fields, noun = event.fields, _NOUNS.get(event.event, event.event)
-    failure = fields.get("failureInfo")
-    if isinstance(failure, dict) and failure.get("code") != "FailureExitCode":
-        return f"{noun}: {failure['code']}"
-    if "exitCode" in fields:
-        return f"{noun}: exit code {fields['exitCode']}"
-    if "code" in fields:
-        return f"{noun}: {fields['code']}"
-    error = fields.get("error")
-    if isinstance(error, dict):
-        return f"{noun}: {error.get('code')}"
-    if fields.get("resizeErrors"):
-        return f"{noun}: {fields['resultCode']}"
-    if event.event == "JobStateChanged":
-        return f"{noun}: {fields.get('reason')}"
+    failure, error = fields.get("failureInfo"), fields.get("error")
     said = fields.get("to") or fields.get("command")
+    if isinstance(failure, dict) and failure.get("code") != "FailureExitCode":
+        said = failure["code"]
+    elif "exitCode" in fields:
+        said = f"exit code {fields['exitCode']}"
+    elif "code" in fields:
+        said = fields["code"]
+    elif isinstance(error, dict):
+        said = error.get("code")
+    elif fields.get("resizeErrors"):
+        said = fields["resultCode"]
+    elif event.event == "JobStateChanged":
+        said = fields.get("reason")
     return f"{noun}: {said}" if said else noun
 
 
@@ -235,12 +223,12 @@ def answers_to(session: Session, kind: Kind, key: int | str, view: str) -> list[
     return found[::-1] if kind == "node" and view == "preparation" else found
 
 
-def expected_of(session: Session, kind: Kind, key: int | str) -> Expected | None:
+def expected_of(session: Session, kind: Kind, key: int | str) -> Next | None:
     """Return what ends the waiting if nobody intervenes, and when. An engine error on the way is reported."""
     try:
         return expected(session.simulation, kind, key)
     except Exception as error:  # the trial is undone in any case
-        return Expected(f"internal error on the way: {type(error).__name__}: {error}", session.now_ms)
+        return Next(f"internal error on the way: {type(error).__name__}: {error}", session.now_ms)
     finally:
         session.update()
 
@@ -250,40 +238,43 @@ def next_change(answers: Sequence[Explanation]) -> Next | None:
     return earliest(answer.next_change for answer in answers)
 
 
-def plain_text(session: Session, answers: Sequence[Explanation], coming: Expected | None = None) -> str:
+def plain_text(session: Session, answers: Sequence[Explanation], coming: Next | None = None) -> str:
     """Return the answers as plain text."""
     parts = ["\n".join(answer.lines()) for answer in answers]
     if coming is not None:
         rule = f" [{coming.rule}]" if coming.rule else ""
-        basis = basis_words(coming.basis, session.clock)
-        said = ", ".join(filter(None, (coming.text, session.clock(coming.when_ms), basis)))
-        parts.append(f"Expected: {said}{rule}")
+        parts.append(f"Expected: {_expected(session, coming, session.clock)}{rule}")
     return "\n\n".join(parts)
 
 
-def why_lines(
-    session: Session, answers: Sequence[Explanation], cells: int, coming: Expected | None = None
-) -> list[Line]:
+def _expected(session: Session, coming: Next, clock: Callable[[int], str]) -> str:
+    basis = basis_words(coming.basis, session.clock)
+    return ", ".join(filter(None, (coming.text, clock(coming.when_ms), basis)))
+
+
+def why_lines(session: Session, answers: Sequence[Explanation], cells: int, coming: Next | None = None) -> list[Line]:
     """Return the answers in ``cells`` cells. What is expected follows the first answer."""
     lines: list[Line] = []
+    when = partial(_when, session)
     for number, answer in enumerate(answers):
         if lines:
             lines.append(())
         lines += [line(Span(each, Role.STRONG)) for each in wrapped(answer.question, cells)]
-        lines += _checks(session, answer.checks, cells)
-        most = max((reason.size for reason in answer.candidates), default=0)
-        lines += [each for reason in answer.candidates for each in _candidate(session, reason, most, cells)]
-        for note in answer.notes:
-            lines += _told("", Span(note.text), note.rule, cells)
-        if answer.next_change is not None:
-            text, when_ms, rule = answer.next_change
-            lines += _told("Next: ", Span(f"{text} at {_when(session, when_ms)}", Role.KEY), rule, cells)
-        elif answer.nothing and not (number == 0 and coming is not None and coming.rule):
-            lines += _told("Next: ", Span(answer.nothing_words(session.clock), Role.KEY), answer.nothing, cells)
-        if number == 0 and coming is not None:
-            basis = basis_words(coming.basis, session.clock)
-            said = ", ".join(filter(None, (coming.text, _when(session, coming.when_ms), basis)))
-            lines += _told("Expected: ", Span(said), coming.rule, cells)
+        label_cells = min(max((len(one.label) for one in answer.findings), default=0), cells // 2)
+        most = max((one.size for one in answer.findings), default=0)
+        for one in answer.findings:
+            if one.label:
+                lines += _check(session, one, label_cells, cells)
+            elif one.size:
+                lines += _reason(session, one, most, cells)
+            else:
+                lines += _told("", Span(one.text), one.rule, cells)
+        expects = coming if number == 0 else None
+        following = answer.following(session.clock if answer.next_change is None else when)
+        if following is not None and (answer.next_change is not None or expects is None or not expects.rule):
+            lines += _told("Next: ", Span(following.text, Role.KEY), following.rule, cells)
+        if expects is not None:
+            lines += _told("Expected: ", Span(_expected(session, expects, when)), expects.rule, cells)
     return lines
 
 
@@ -297,30 +288,20 @@ def _when(session: Session, when_ms: int, *, is_brief: bool = False) -> str:
     return f"{session.clock(when_ms)} (in {fmt.span(wait_ms)})" if is_told else session.clock(when_ms)
 
 
-def _checks(session: Session, checks: Sequence[Check], cells: int) -> list[Line]:
+def _check(session: Session, check: Finding, label_cells: int, cells: int) -> list[Line]:
     glyphs = session.glyphs
-    label_cells = min(max((len(check.label) for check in checks), default=0), cells // 2)
-    lines: list[Line] = []
-    for check in checks:
-        if check.ok is None:
-            sign = Span(glyphs.dot, Role.DIM)
-        else:
-            sign = Span(glyphs.good, Role.OK) if check.ok else Span(glyphs.bad, Role.FAILED)
-        first, *rest = _told(" " * (label_cells + 4), Span(check.value), check.rule, cells)
-        label = Span(f" {check.label:<{label_cells}}"[: label_cells + 1], Role.DIM)
-        lines += [(sign, label, Span("  "), *first[1:]), *rest]
-    return lines
+    signs = {True: Span(glyphs.good, Role.OK), False: Span(glyphs.bad, Role.FAILED), None: Span(glyphs.dot, Role.DIM)}
+    first, *rest = _told(" " * (label_cells + 4), Span(check.text), check.rule, cells)
+    label = Span(f" {check.label:<{label_cells}}"[: label_cells + 1], Role.DIM)
+    return [(signs[check.ok], label, Span("  "), *first[1:]), *rest]
 
 
-def _candidate(session: Session, reason: Reason, most: int, cells: int) -> list[Line]:
+def _reason(session: Session, reason: Finding, most: int, cells: int) -> list[Line]:
     """Return a reason with the number of items as a number and bar, and the first of them to change."""
-    soonest = ""
-    if reason.soonest_ms is not None:
-        soonest = f"; soonest {reason.soonest_on} at {_when(session, reason.soonest_ms, is_brief=True)}"
     bar_cells = _BAR_CELLS if cells >= _BARS_FROM else 0
     size = max(1, reason.size * (bar_cells - 1) // most) if bar_cells else 0
-    lead = " " * (_COUNT_CELLS + bar_cells)
-    first, *rest = _told(lead, Span(reason.text + soonest), reason.rule, cells)
+    said = Span(reason.said(partial(_when, session, is_brief=True)))
+    first, *rest = _told(" " * (_COUNT_CELLS + bar_cells), said, reason.rule, cells)
     count = Span(f"{reason.size:>{_COUNT_CELLS - 1},} ", Role.STRONG)
     return [(count, Span(f"{session.glyphs.full * size:<{bar_cells}}", Role.OFF), *first[1:]), *rest]
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.scenario.model import Options
-    from engine.views.diagnosis.model import Concern
+    from engine.views.diagnosis.model import Finding
     from engine.views.resources.account import AccountPage, JobScheduleRow, StoredBlob
     from engine.views.resources.instances import InstancePage
     from engine.views.resources.jobs import JobProgress, JobRow, PoolRow
@@ -80,7 +80,7 @@ class Session:
         self.attention = Attention(simulation)
         self._progress = JobsProgress(simulation)
         self._foretold = Foretold(simulation, self.ahead)
-        self._concerns: Kept[Sequence[Concern]] = Kept()
+        self._concerns: Kept[Sequence[Finding]] = Kept()
         self.newest_ms = simulation.now_ms
         self.is_playing = False  # playback lets time go by
         self.awaits_end = False  # the run has just begun to be played ahead: no estimate stands in for its end
@@ -356,13 +356,13 @@ class Session:
             self._forecaster = Forecaster(self.simulation, tasks, *pages, self.first_starts)
         return self._forecaster.estimate()
 
-    def concerns(self) -> Sequence[Concern]:
+    def concerns(self) -> Sequence[Finding]:
         """Return what needs attention in the whole run, or will once it is played ahead, the worst and newest first."""
         now, simulation = self.attention.concerns(), self.simulation
         sources = *simulation.moment, simulation.finished, self.ahead.generation
         return self._concerns.get(sources, lambda: self._with_coming(now))
 
-    def _with_coming(self, now: Sequence[Concern]) -> Sequence[Concern]:
+    def _with_coming(self, now: Sequence[Finding]) -> Sequence[Finding]:
         ahead = self.ahead
         expected = foreseen(self.simulation, ahead.expectations, end_ms=ahead.end_ms, is_over=self.is_over)
         coming = [*expected, *self._foretold.concerns()]

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 from engine import load_scenario
 from engine.base.errors import Problem, ScenarioError
 from engine.base.values import quoted, shortened
-from engine.scenario.locations import FactorMistake, locate, tree_at
-from engine.scenario.model import parse_seeds
+from engine.scenario.locations import locate, tree_at
 from engine.scenario.record import flow_text
 from engine.scenario.text import did_you_mean
 from engine.scenario.tree import parse_valid
-from engine.studies.runs import Run, Variants, installed_version, planned
+from engine.studies.runs import Run, StudyState, Variants, installed_version, planned
 from engine.studies.summary import Tally
 from engine.studies.wording import pace_text, recommendation, short_names
 from tui.viewmodels.format import counted
@@ -35,10 +34,9 @@ from tui.viewmodels.glyphs import (
     Glyph,
 )
 from tui.viewmodels.text import Line, Role, Span, bar, line, wrapped
-from tui.workers.background import BackgroundStudy, StudyState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from engine.base.terms import Plain
     from engine.scenario.locations import Factor
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
     from engine.studies.runs import Result, Study
     from engine.studies.summary import StudySummary, VariantSummary
     from tui.viewmodels.glyphs import GlyphSet
+    from tui.workers.background import BackgroundStudy
 
 
 _LONGEST = 24  # characters of a value that is shown as it is
@@ -146,7 +145,7 @@ class StudyRequest:
 
 
 def first_request(scenario: Scenario) -> StudyRequest:
-    """Return the factors that the study of a variant needs beside those of the file."""
+    """Return the factors of a variant's study that the file does not have."""
     return StudyRequest(() if scenario.variant is None else scenario.variant.options)
 
 
@@ -185,24 +184,11 @@ def plan(scenario: Scenario, request: StudyRequest) -> Study:
     Raises:
         ScenarioError: What was typed has mistakes. The path of each problem is the option that has it.
     """
-    problems: list[Problem] = []
-    seeds = None
-    try:
-        seeds = parse_seeds(request.seeds) if request.seeds else None
-    except FactorMistake as mistake:
-        problems.append(Problem(str(mistake), f"--seeds {shortened(request.seeds)}"))
-    study = None
-    try:
-        study = planned(scenario, request.vary, seeds=seeds, version=installed_version())
-    except ScenarioError as error:
-        problems += error.problems
-    if study is not None and not problems:
-        runs = study.variants * len(study.seeds)
-        if runs > RUN_LIMIT:
-            said = f"{study.variants:,} variants make {runs:,} runs; here at most {RUN_LIMIT:,} are played"
-            problems.append(Problem(f"{said}: `batchdeck study --yes` plays so many", ""))
-    if problems or study is None:
-        raise ScenarioError(problems)
+    study = planned(scenario, request.vary, seeds=request.seeds or None, version=installed_version())
+    runs = study.variants * len(study.seeds)
+    if runs > RUN_LIMIT:
+        said = f"{study.variants:,} variants make {runs:,} runs; here at most {RUN_LIMIT:,} are played"
+        raise ScenarioError([Problem(f"{said}: `batchdeck study --yes` plays so many", "")])
     return study
 
 
@@ -233,36 +219,18 @@ def without_variant(scenario: Scenario) -> Scenario:
 class StudyModel:
     """A study that is played in the background, with the summary of its results so far."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        study: Study,
-        request: StudyRequest,
-        on_news: Callable[[], object],
-        *,
-        workers: int | None = None,
-        after: BackgroundStudy | None = None,
-    ) -> None:
-        """Begin to play a study.
-
-        Args:
-            scenario: The scenario that is studied, not a variant of it.
-            study: What is studied.
-            request: How it was asked for.
-            on_news: Is called in another thread when there are results, or the state has changed.
-            workers: The number of processes, None for one on each processor.
-            after: A study that is stopped; this one begins when that has ended.
-        """
+    def __init__(self, scenario: Scenario, background: BackgroundStudy) -> None:
+        """Create the model of a study of this scenario, which is not a variant of another one."""
+        study = background.study
         self.scenario = scenario
         self.study = study
-        self.request = request
+        self.background = background
         self.names = ValueNames(study)
         self.tally = Tally(study, scenario.name, confidence=CONFIDENCE)
         self.cursor: int | None = None  # the variant under the cursor when the table was left
         self.arrangement: dict[str, object] = {}  # of the table
         self._next_s = 0.0
         self._variants: Variants | None = None
-        self.background = BackgroundStudy(study, on_news, results=request.path, workers=workers, after=after)
 
     def update(self) -> bool:
         """Take new results; return True if the summary is another one. It waits if computing it takes long."""
@@ -435,7 +403,7 @@ def short_progress(study: StudyModel) -> str:
 
 
 def end_note(study: StudyModel, key: str) -> str:
-    """Return what is said when a study has ended while something else is shown."""
+    """Return the message when a study has ended while something else is shown."""
     name, background = study.scenario.name, study.background
     if background.state is StudyState.DONE:
         best = study.summary.recommended

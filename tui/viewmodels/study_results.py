@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import pairwise
 from math import floor, log10
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -31,7 +31,7 @@ from tui.viewmodels.glyphs import EXPECTATION, VARIANT_GLYPHS
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.study import short_head
-from tui.viewmodels.text import Block, Line, Role, Span, row
+from tui.viewmodels.text import Block, Line, Role, Span, merged, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -246,14 +246,14 @@ class RunsModel(ResultsModel["Result"]):
                 Column("Seed", 6, "the seed", lambda one: f"{one['seed']}", is_right=True, is_whole=True),
                 lambda one: one["seed"],
             ),
-            ResultColumn(Column("End", 9, "when the last task ended", _end, is_right=True, is_whole=True), _end_s),
-            ResultColumn(Column("USD", 8, "what the nodes cost", _cost, is_right=True, is_whole=True), _cost_usd),
+            _measured("End", 9, "when the last task ended", "makespanSeconds", end_text),
+            _measured("USD", 8, "what the nodes cost", "costUsd", cost_text),
             ResultColumn(
                 Column("Broken", 18, "the expectations that were broken, by number", _broken),
                 lambda one: one["expectations"].count(False),
             ),
             ResultColumn(
-                Column("Error", 20, "why the run failed", _error, from_width=50, stretch=True),
+                Column("Error", 20, "why the run failed", cell=_error, from_width=50, stretch=True),
                 lambda one: one["error"] is not None,
             ),
         )
@@ -283,24 +283,17 @@ def _has_failed(one: Result) -> bool:
     return one["error"] is not None or not all(one["expectations"])
 
 
-def _end_s(one: Result) -> float | None:
-    return (one["summary"] or {}).get("makespanSeconds")
+def _measured(head: str, cells: int, said: str, name: str, text: Callable[[float | None], str]) -> ResultColumn[Result]:
+    """Return the column of a measure of each run."""
 
+    def value(one: Result) -> float | None:
+        return (one["summary"] or {}).get(name)
 
-def _end(one: Result) -> str:
-    return end_text(_end_s(one))
-
-
-def _cost(one: Result) -> str:
-    return cost_text(_cost_usd(one))
+    return ResultColumn(Column(head, cells, said, lambda one: text(value(one)), is_right=True, is_whole=True), value)
 
 
 def _error(one: Result) -> Span:
     return Span(one["error"] or "", Role.FAILED)
-
-
-def _cost_usd(one: Result) -> float | None:
-    return (one["summary"] or {}).get("costUsd")
 
 
 def _broken(one: Result) -> Span:
@@ -340,34 +333,23 @@ class _Scale(NamedTuple):
         return max(0, min(self.cells - 1, round(share * (self.cells - 1))))
 
 
-class _Cell(NamedTuple):
-    text: str = " "
-    role: Role = Role.PLAIN
-    is_fill: bool = False
-
-
 class ScatterCanvas:
     """A grid of cells that are drawn one above another."""
 
     def __init__(self, cells: int, rows: int) -> None:
         """All cells are blank."""
         self.cells, self.rows = cells, rows
-        self._grid = [[_Cell()] * cells for _ in range(rows)]
+        self._grid = [[Span(" ")] * cells for _ in range(rows)]
 
     def put(self, column: int, row: int, text: str, role: Role, *, is_fill: bool = False) -> None:
         """Draw a text of one-cell characters from a column on, as far as the row goes."""
         for at, letter in enumerate(text, start=column):
             if 0 <= at < self.cells and 0 <= row < self.rows:
-                self._grid[row][at] = _Cell(letter, role, is_fill)
+                self._grid[row][at] = Span(letter, role, is_fill=is_fill)
 
     def lines(self) -> list[Line]:
         """Return the rows as lines."""
-        return [
-            tuple(
-                Span("".join(cell.text for cell in group), *look) for look, group in groupby(row, lambda one: one[1:])
-            )
-            for row in self._grid
-        ]
+        return [tuple(merged(row)) for row in self._grid]
 
 
 def dots_of(study: StudyModel) -> list[Dot]:
@@ -403,7 +385,7 @@ def scatter_lines(dots: Sequence[Dot], cursor: int | None, cells: int, rows: int
     canvas = ScatterCanvas(cells, rows)
     _draw_axes(canvas, x, y, margin, step_s, signs)
     place = {
-        dot.number: (margin + 1 + x.cell(_median_of(dot.cost)), room - 1 - y.cell(_median_of(dot.end))) for dot in dots
+        dot.number: (margin + 1 + x.cell(_of(dot.cost.median)), room - 1 - y.cell(_of(dot.end.median))) for dot in dots
     }
     _draw_line(canvas, [place[dot.number] for dot in sorted(dots, key=_by_cost) if dot.is_pareto], signs["line"])
     for dot in barred:
@@ -481,13 +463,9 @@ def _range(values: Sequence[float], least: float) -> tuple[float, float]:
 
 
 def _cost_step(range_usd: float, most: int) -> float:
-    """Return the US dollars between two of at most about so many marks: 1, 2 or 5 times a power of ten."""
+    """Return the US dollars between two marks, about ``most`` at most: 1, 2 or 5 times a power of ten."""
     power = 10.0 ** floor(log10(range_usd / most))
     return next(step * power for step in (1, 2, 5, 10) if range_usd / (step * power) <= most)
-
-
-def _median_of(spread: Spread) -> float:
-    return _of(spread.median)
 
 
 def _of(value: float | None) -> float:
@@ -496,4 +474,4 @@ def _of(value: float | None) -> float:
 
 
 def _by_cost(dot: Dot) -> tuple[float, float]:
-    return _median_of(dot.cost), _median_of(dot.end)
+    return _of(dot.cost.median), _of(dot.end.median)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import ExitStack
-from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from engine.base.errors import ScenarioError
-from engine.studies.runs import NoResults, Run, Variants, read
+from engine.studies.runs import NoResults, Run, StudyState, Variants, read
 from tui.saving.targets import TargetError
 from tui.workers.runs import ResultsFile, WorkersLost, results_of
 
@@ -21,16 +20,6 @@ if TYPE_CHECKING:
     from engine.studies.runs import Result, Study
 
 _PATIENCE_S = 20.0  # for the end of the workers
-
-
-class StudyState(Enum):
-    """The state of a study that is played in the background."""
-
-    CHECKING = auto()  # its variants are read, while the workers begin
-    PLAYING = auto()
-    DONE = auto()
-    STOPPED = auto()  # on request; it can be continued
-    FAILED = auto()
 
 
 class _Stopped(Exception):
@@ -49,7 +38,6 @@ class BackgroundStudy:
         on_news: Callable[[], object],
         *,
         results: Path | None = None,
-        workers: int | None = None,
         after: BackgroundStudy | None = None,
     ) -> None:
         """Begin to play the study.
@@ -58,7 +46,6 @@ class BackgroundStudy:
             study: The study.
             on_news: Is called in the thread when there are results, or the state has changed.
             results: A file that collects the results; those that it has are not played again.
-            workers: The number of processes, None for one on each processor.
             after: A study that is stopped; this one begins when that has ended.
         """
         self.study = study
@@ -69,7 +56,6 @@ class BackgroundStudy:
         self.reason = ""
         self.began_s: float | None = None
         self._on_news = on_news
-        self._workers = workers
         self._new: list[Result] = []  # that were not taken yet
         self._known: set[Run] = set()
         self._played = 0  # since the study was begun or continued
@@ -165,7 +151,7 @@ class BackgroundStudy:
             missing = [run for run in study.runs() if run not in self._known]
             if not missing:
                 return
-            count = min(self._workers or processors(), len(missing))
+            count = min(processors(), len(missing))
             workers = stack.enter_context(LocalWorkers(study, count, yields=True))
             Variants(study).check(between=check)
             if file is not None:

@@ -45,7 +45,7 @@ class LocalWorkers:
     """Processes that play batches of a study. Leaving the ``with`` block ends them."""
 
     def __init__(self, study: Study, count: int, *, yields: bool = False) -> None:
-        """Begin ``count`` processes; they become ready while the caller goes on.
+        """Start ``count`` processes; they become ready while the caller goes on.
 
         Args:
             study: The study.

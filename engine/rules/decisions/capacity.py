@@ -18,7 +18,7 @@ from engine.state.nodes import GONE
 from engine.state.pools import ResizeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from engine.specs.bodies import PoolSpecification
     from engine.specs.machine import SimulateNetwork
@@ -227,19 +227,18 @@ def _tightest(wanted: int, limits: Iterable[Limit], *, dedicated: bool) -> tuple
     return max(tightest.most, 0), (ResizeError(tightest.code, message, (("Reason", tightest.reason),)),)
 
 
-def _size_limit(pool: Pool, *, dedicated: bool) -> list[Limit]:
+def _size_limit(pool: Pool, *, dedicated: bool) -> Iterator[Limit]:
     """Refuse sizes of cloud services with Linux or as Spot machines: they are not offered (VM-2)."""
     if pool.spec.virtual_machine_configuration is None:
-        return []
+        return
     if not dedicated and pool.size.spot_windows_usd is None:
-        return [Limit(0, "UnsupportedVMSize", f"{pool.spec.vm_size} is not offered as Spot machine")]
-    if pool.os is OsFamily.LINUX and pool.size.linux_usd is None:
-        return [Limit(0, "IncompatibleVMSize", f"{pool.spec.vm_size} is not offered with Linux")]
-    return []
+        yield Limit(0, "UnsupportedVMSize", f"{pool.spec.vm_size} is not offered as Spot machine")
+    elif pool.os is OsFamily.LINUX and pool.size.linux_usd is None:
+        yield Limit(0, "IncompatibleVMSize", f"{pool.spec.vm_size} is not offered with Linux")
 
 
-def _quota_limits(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> list[Limit]:
-    """Return the limits of cores; the reason says how many the wanted nodes take (ACC-6, ACC-8)."""
+def _quota_limits(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> Iterator[Limit]:
+    """Yield the limits of cores; the reason says how many the wanted nodes take (ACC-6, ACC-8)."""
     quotas = world.account.quotas
     cores = pool.size.cores
     asked = wanted * cores
@@ -248,16 +247,15 @@ def _quota_limits(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> 
         in_subscription = world.account.pool_allocation_mode is PoolAllocationMode.USER_SUBSCRIPTION
         code = "AccountSpotCoreQuotaReached" if in_subscription else "AccountLowPriorityCoreQuotaReached"
         total = quotas.low_priority_cores
-        return [Limit((total - used) // cores, code, _reason(asked, "Spot/low-priority cores", used, total))]
+        yield Limit((total - used) // cores, code, _reason(asked, "Spot/low-priority cores", used, total))
+        return
     total = quotas.dedicated_cores
-    reason = _reason(asked, "dedicated cores", used, total)
-    limits = [Limit((total - used) // cores, "AccountCoreQuotaReached", reason)]
+    yield Limit((total - used) // cores, "AccountCoreQuotaReached", _reason(asked, "dedicated cores", used, total))
     for series, most in (quotas.dedicated_cores_per_vm_series or {}).items():
         if series_key(series) == series_key(pool.size.series):
             used = cores_in_use(world, dedicated=True, series=pool.size.series)
             reason = _reason(asked, f"dedicated cores of {series}", used, most)
-            limits.append(Limit((most - used) // cores, "AccountVMSeriesCoreQuotaReached", reason))
-    return limits
+            yield Limit((most - used) // cores, "AccountVMSeriesCoreQuotaReached", reason)
 
 
 def _reason(asked: int, cores: str, used: int, total: int) -> str:
@@ -265,34 +263,28 @@ def _reason(asked: int, cores: str, used: int, total: int) -> str:
     return f"the pool asked for {asked:,} {more}{cores}; {used:,} of {total:,} were in use"
 
 
-def _communication_limit(world: World, pool: Pool) -> list[Limit]:
-    if not pool.spec.enable_inter_node_communication:
-        return []
-    most = MAX_COMMUNICATING[world.account.pool_allocation_mode]
-    reason = f"a pool with inter-node communication has at most {most} nodes"
-    return [Limit(most - machines(world, pool), "CommunicationEnabledPoolReachedMaxVMCount", reason)]
+def _communication_limit(world: World, pool: Pool) -> Iterator[Limit]:
+    if pool.spec.enable_inter_node_communication:
+        most = MAX_COMMUNICATING[world.account.pool_allocation_mode]
+        reason = f"a pool with inter-node communication has at most {most} nodes"
+        yield Limit(most - machines(world, pool), "CommunicationEnabledPoolReachedMaxVMCount", reason)
 
 
-def _network_limits(world: World, pool: Pool, *, dedicated: bool) -> list[Limit]:
-    """Return the limits of the subnet and of public addresses (NET-1, NET-3)."""
-    limits: list[Limit] = []
-    addresses = free_addresses(world, pool)
-    if addresses is not None:
-        reason = "the subnet has not enough free addresses"
-        limits.append(Limit(addresses, "AllocationFailed", reason, is_known_at_once=False))
-    places = free_public_places(world, pool, dedicated=dedicated)
-    if places is not None:
-        reason = "the pool has not enough public IP addresses"
-        limits.append(Limit(places, "AllocationFailed", reason, is_known_at_once=False))
-    return limits
+def _network_limits(world: World, pool: Pool, *, dedicated: bool) -> Iterator[Limit]:
+    """Yield the limits of the subnet and of public addresses (NET-1, NET-3)."""
+    for most, reason in (
+        (free_addresses(world, pool), "the subnet has not enough free addresses"),
+        (free_public_places(world, pool, dedicated=dedicated), "the pool has not enough public IP addresses"),
+    ):
+        if most is not None:
+            yield Limit(most, "AllocationFailed", reason, is_known_at_once=False)
 
 
-def _capacity_limit(world: World, pool: Pool) -> list[Limit]:
+def _capacity_limit(world: World, pool: Pool) -> Iterator[Limit]:
     left = world.region.capacity_of(pool.size.name)
-    if left is None:
-        return []
-    reason = f"there is no capacity for {pool.spec.vm_size} in {world.account.location}"
-    return [Limit(left.nodes, left.code, reason, is_known_at_once=False)]
+    if left is not None:
+        reason = f"there is no capacity for {pool.spec.vm_size} in {world.account.location}"
+        yield Limit(left.nodes, left.code, reason, is_known_at_once=False)
 
 
 def active_jobs_and_schedules(world: World) -> int:

@@ -15,8 +15,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from engine.base.errors import BatchError, raise_refusal
-from engine.base.terms import DependencyAction, JobAction, JobState, NodeFillType, PoolLifetimeOption, State
+from engine.base.terms import (
+    DependencyAction,
+    JobAction,
+    JobState,
+    NodeFillType,
+    PoolLifetimeOption,
+    ReleaseAfter,
+    State,
+)
 from engine.specs.catalogue import SCHEDULING_LATENCY_MS
+from engine.state.instances import PrepFlag
 
 if TYPE_CHECKING:
     from engine.base.terms import FailureInfo
@@ -197,11 +206,6 @@ def _chosen(conditions: ExitConditions, exit_code: int | None, failure: FailureI
     return None
 
 
-def is_restarted(profile: TaskProfile, extra: TaskExtra) -> bool:
-    """Return whether the task is a job manager that has run before: it may displace other tasks (JM-6, JM-7)."""
-    return profile.manager and extra.attempts > 0
-
-
 def is_blocked(world: World, job: Job, task: int) -> bool:
     """Return whether the task waits for another one (DEP-4)."""
     book = world.dependencies.get(job.row)
@@ -211,6 +215,16 @@ def is_blocked(world: World, job: Job, task: int) -> bool:
 def is_seen(world: World, task: int) -> bool:
     """Return whether the scheduler knows of the task by now (TIME-9); until then only its block may queue it."""
     return world.now_ms > world.tasks.block_of(task).created_ms + SCHEDULING_LATENCY_MS
+
+
+def owes_release(flags: int, after: ReleaseAfter) -> bool:
+    """Return whether a node's flags ask for a release of the job (REL-3).
+
+    A task of the job has run here since the last image, and its preparation has completed. With ``releaseAfter:
+    preparation`` it is enough that the preparation was started.
+    """
+    needed = PrepFlag.PREPARED_ONCE if after is ReleaseAfter.PREPARATION else PrepFlag.PREPARED_ONCE | PrepFlag.RAN
+    return flags & needed == needed
 
 
 # RETRY-7: after so many service retries on one node, any other is as good.
@@ -376,7 +390,7 @@ def candidates_for(world: World, pool: Pool, job: Job, waiting: int) -> list[int
     start (SCHED-16). For a job manager task that runs again all jobs of lower priority do, then its own (JM-6, JM-7).
     """
     tasks = world.tasks
-    restarted = is_restarted(tasks.profile_of(waiting), tasks.extra(waiting))
+    restarted = tasks.profile_of(waiting).manager and tasks.extra(waiting).attempts > 0
     yielding = {
         other.row: other.priority
         for other in world.jobs_of(pool)

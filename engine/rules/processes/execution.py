@@ -402,9 +402,12 @@ def enter_end(world: World, row: int, end_ms: int, start: Start | None, *, is_re
         begin_acting(world, Process(kind, row), start, world.instances.job[row])
 
 
-def end_after_wait(world: World, row: int, *, is_release: bool) -> None:
-    """Enter the end of an instance's process, now that what it waited for has come true (JM-12)."""
-    instances = world.instances
+def hook_wait_over(world: World, over: WaitOver) -> None:
+    """End a preparation or release for which what it waits for has come true (JM-12)."""
+    kind, row, _ = over.process
+    if kind not in (ProcessKind.PREPARATION, ProcessKind.RELEASE):
+        return
+    instances, is_release = world.instances, kind is ProcessKind.RELEASE
     job, node = world.jobs[instances.job[row]], instances.node[row]
     runs = instances.release_runs if is_release else instances.prep_runs
     starts = instances.release_start if is_release else instances.prep_start

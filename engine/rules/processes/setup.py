@@ -39,10 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from engine.shell.protocol import Launch
-    from engine.specs.account import Account, Package
+    from engine.specs.account import Account, ApplicationPackageReference, Package
     from engine.specs.bodies import PoolSpec, UserAccount
     from engine.specs.common import (
-        ApplicationPackageReference,
         CommandLine,
         ContainerSettings,
         ResourceFile,
@@ -197,7 +196,7 @@ class Delivery:
     """A delivery that begins now. After a failure the rest is left out."""
 
     def __init__(self, world: World, node: int) -> None:
-        """Begin without anything to wait for."""
+        """Create a delivery that is complete already."""
         self._world, self._node = world, node
         self._ready_ms = world.now_ms
         self._failure: FailureInfo | None = None

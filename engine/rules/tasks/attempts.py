@@ -24,12 +24,12 @@ from engine.shell.protocol import TIME_LIMIT, Plan
 from engine.state.acting import Process, ProcessKind
 from engine.state.instances import PrepFlag
 from engine.state.tables import NEVER_MS, PAGE_BITS
-from engine.state.task_records import TaskExtra, TaskProfile
 from engine.state.tasks import COMPLETED, PREPARING, RUNNING, TIME_LIMIT_CODE
 
 if TYPE_CHECKING:
     from engine.rules.facts import GangAttemptEnded, NodePrepared, TaskAssigned, WaitOver
     from engine.shell.protocol import Launch
+    from engine.state.task_records import TaskExtra, TaskProfile
     from engine.world import World
 
 # RETRY-9: why a task has failed whose process exited nonzero, and the rule.

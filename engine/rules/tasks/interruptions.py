@@ -19,8 +19,6 @@ from engine.base.terms import (
 )
 from engine.rules.facts import InstanceInterrupted, TaskLeftNode
 from engine.rules.tasks import attempts
-from engine.state.files import Disk
-from engine.state.task_records import TaskExtra
 from engine.state.tasks import PREPARING, RUNNING
 
 if TYPE_CHECKING:
@@ -36,6 +34,8 @@ if TYPE_CHECKING:
         SchedulingDisabled,
         TaskDisplaced,
     )
+    from engine.state.files import Disk
+    from engine.state.task_records import TaskExtra
     from engine.world import World
 
 # RETRY-7: how often the service tries again by itself.

@@ -16,16 +16,16 @@ from engine.run.agenda import Agenda, ends_in_order, known_end_ms, task_end_ms
 from engine.state.nodes import GONE
 from engine.state.tables import NEVER_MS
 from engine.views.diagnosis.model import (
-    Check,
+    Condition,
     Next,
-    Note,
     answer,
+    check,
     due,
     earliest,
     first_of,
     moment,
     name_of,
-    plural,
+    note,
     reason,
     some,
     task_name,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.state.task_records import TaskProfile
-    from engine.views.diagnosis.model import Explanation, Reason
+    from engine.views.diagnosis.model import Explanation, Finding
     from engine.world import World
 
 
@@ -58,7 +58,7 @@ class Fit(NamedTuple):
 
     present: int
     fitting: int
-    reasons: tuple[Reason, ...]
+    reasons: tuple[Finding, ...]
     next_change: Next | None
 
 
@@ -66,13 +66,13 @@ class Outlook:
     """The agenda and the nodes that fit a task, read once for several questions about the same moment."""
 
     def __init__(self, world: World) -> None:
-        """Read nothing yet."""
+        """Create an outlook that has read nothing."""
         self._world = world
         self._fits: dict[tuple[int, TaskProfile], Fit] = {}
 
     @cached_property
     def agenda(self) -> Agenda:
-        """The agenda: all that will happen by itself."""
+        """The agenda: everything that is due to happen by itself."""
         return Agenda(self._world)
 
     def fit(self, job: Job, profile: TaskProfile) -> Fit | None:
@@ -87,7 +87,7 @@ class Outlook:
 
 
 def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: TaskProfile) -> Fit:
-    """Sort the pool's nodes by reason, the most frequent first, with what will change that first."""
+    """Group the pool's nodes by the reason why the task cannot go there, the largest group first."""
     slots = pool.slots if profile.exclusive else profile.required_slots
     nodes = world.nodes
     states, opens, frees = nodes.state, nodes.open, nodes.free
@@ -121,18 +121,23 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     for short, by in ((full, ""), (foreign, ": other jobs use them")):
         if short:
             lacks = f"with fewer than {slots} free slots" if slots > 1 else "without a free slot"
-            closed[f"{lacks}{by}", "SCHED-10"] = [(None, node) for node in short[1:]] + [
-                _first_room(world, short, slots)
-            ]
+            if slots == 1:
+                first = _first_end(world, set(short))
+            else:
+                first = first_of((room_ms(world, node, slots), node) for node in short)
+            closed[f"{lacks}{by}", "SCHED-10"] = [*((None, node) for node in short[1:]), first or (None, short[0])]
     present = fitting + sum(map(len, closed.values()))
     ordered = sorted(closed.items(), key=lambda group: -len(group[1]))
-    reasons = tuple(reason(world, found, f"{plural(len(found), 'node')} {why[0]}", why[1]) for why, found in ordered)
+    reasons = tuple(reason(world, Condition.NODES, found, "node", *why) for why, found in ordered)
     firsts = ((why, first_of(found)) for why, found in closed.items())
     changes = {why: _change(world, first, why) for why, first in firsts if first is not None}
     # The end of a preparation frees no slots, nor does an eviction; they count only if nothing else is to happen.
     preparing = changes.pop(_PREPARES, None)
     following = earliest([*changes.values(), _growth(world, agenda, pool)]) or preparing
-    return Fit(present, fitting, reasons, following or earliest(_evictions(world, [*full, *foreign])))
+    evictions = (
+        due(f"{name_of(world, node)} is preempted", nodes[node].evicted_ms, "SPOT-3") for node in [*full, *foreign]
+    )
+    return Fit(present, fitting, reasons, following or earliest(evictions))
 
 
 def ineligible_nodes(job: Job, pool: Pool) -> set[int]:
@@ -156,15 +161,8 @@ def _preparations(world: World, job: Job) -> dict[int, int]:
     }
 
 
-def _first_room(world: World, full: list[int], slots: int) -> tuple[int | None, int]:
-    """Return the first of these nodes with enough room, and when."""
-    if slots == 1:
-        return _first_end(world, set(full)) or (None, full[0])
-    return first_of((room_ms(world, node, slots), node) for node in full) or (None, full[0])
-
-
 def _first_end(world: World, nodes: set[int]) -> tuple[int, int] | None:
-    """Return the end of the first task on any of these nodes, and the node; the lowest where several end at once."""
+    """Return when the first task on these nodes ends, and its node: the lowest one if several end at once."""
     first: tuple[int, int] | None = None
     for when_ms, task in ends_in_order(world):
         if first is not None and when_ms > first[0]:
@@ -175,12 +173,6 @@ def _first_end(world: World, nodes: set[int]) -> tuple[int, int] | None:
     return min([*([first] if first is not None else []), *_limits(world, nodes)], default=None)
 
 
-def _evictions(world: World, nodes: Iterable[int]) -> Iterator[Next | None]:
-    """Yield the evictions of these nodes that have been announced (SPOT-7)."""
-    for node in nodes:
-        yield due(f"{name_of(world, node)} is preempted", world.nodes[node].evicted_ms, "SPOT-3")
-
-
 def _is_evicted_by(world: World, node: int, when_ms: int) -> bool:
     """Return whether the eviction of a node is announced for this moment or an earlier one (SPOT-7)."""
     evicted_ms = world.nodes[node].evicted_ms
@@ -188,24 +180,21 @@ def _is_evicted_by(world: World, node: int, when_ms: int) -> bool:
 
 
 def _limits(world: World, nodes: set[int]) -> Iterator[tuple[int, int]]:
-    """Yield when the time of a job is over that has tasks on these nodes, and the first of the nodes (JOB-9)."""
+    """Yield the end of the wall-clock time of each job with tasks on these nodes, and its first node (JOB-9)."""
     limits = [
         (job.row, job.created_ms + job.max_wall_clock_ms)
         for job in world.jobs.present()
         if job.busy and job.max_wall_clock_ms is not None
     ]
-    jobs_on = {node: _jobs_on(world, node) for node in nodes} if limits else {}
+    tasks, running = world.tasks, world.nodes.running
+    jobs_on = {
+        node: {tasks.profiles[tasks.profile[task]].job for task in running[node]} for node in (nodes if limits else ())
+    }
     for job_row, limit_ms in limits:
         theirs = (node for node in nodes if job_row in jobs_on[node] and not _is_evicted_by(world, node, limit_ms))
         first = min(theirs, default=None)
         if first is not None:
             yield limit_ms, first
-
-
-def _jobs_on(world: World, node: int) -> set[int]:
-    """Return the rows of the jobs that have tasks on the node."""
-    tasks = world.tasks
-    return {tasks.profiles[tasks.profile[task]].job for task in world.nodes.running[node]}
 
 
 def room_ms(world: World, node: int, slots: int) -> int | None:
@@ -323,72 +312,73 @@ def why_there(world: World, task: int, following: Next | None) -> Explanation | 
         return None
     pool = world.pool_of(node)
     asked = "all" if profile.exclusive else f"{profile.required_slots} of"
-    checks = (
-        Check("slots", True, f"it takes {asked} {pool.slots}", "SCHED-10"),
+    findings = (
+        check("slots", True, f"it takes {asked} {pool.slots}", "SCHED-10"),
         *_wishes(world, task, profile, node),
         _preparation(world, world.jobs[profile.job], task, node),
-        Check("dedicated", True, "it asks for a dedicated node", "SPOT-6") if profile.dedicated_only else None,
+        check("dedicated", True, "it asks for a dedicated node", "SPOT-6") if profile.dedicated_only else None,
+        note(_FILLS[pool.fill.value], "SCHED-9"),
     )
-    question = f"Why did {task_name(world, task)} go to {name_of(world, node)}?"
-    return answer(world, question, checks, (), following, (Note(_FILLS[pool.fill.value], "SCHED-9"),))
+    return answer(world, f"Why did {task_name(world, task)} go to {name_of(world, node)}?", findings, following)
 
 
-def _wishes(world: World, task: int, profile: TaskProfile, node: int) -> list[Check]:
-    """Return the preference of the task for a node."""
-    extra, wishes = world.tasks.extra(task), []
+def _wishes(world: World, task: int, profile: TaskProfile, node: int) -> Iterator[Finding]:
+    """Yield the preferences of the task for a node."""
+    extra = world.tasks.extra(task)
     if extra.node_retries:
-        wishes.append(Check("service retry", True, "retried on the same node first", "RETRY-7"))
+        yield check("service retry", True, "retried on the same node first", "RETRY-7")
     elif extra.retry_count:
-        wishes.append(Check("retried", True, "a retry prefers the node of the last attempt", "RETRY-5"))
+        yield check("retried", True, "a retry prefers the node of the last attempt", "RETRY-5")
     if profile.affinity is not None:
         is_there = world.nodes[node].id == profile.affinity.removeprefix("TVM:")
-        value = "this node" if is_there else "another node, which had no room"
-        wishes.append(Check("affinity", is_there, value, "SCHED-13"))
-    return wishes
+        yield check("affinity", is_there, "this node" if is_there else "another node, which had no room", "SCHED-13")
 
 
-def _preparation(world: World, job: Job, task: int, node: int) -> Check | None:
+def _preparation(world: World, job: Job, task: int, node: int) -> Finding | None:
     """Return the check that the job was prepared there already."""
     row = world.instances.row(job.row, node) if job.has_prep else -1
     if row < 0:
         return None
     tasks, ended_ms = world.tasks, world.instances.prep_end[row]
     if tasks.state_of(task) is TaskState.PREPARING:
-        return Check("prepared", False, "not yet: the task waits there", "PREP-6")
+        return check("prepared", False, "not yet: the task waits there", "PREP-6")
     if tasks.started[task] == ended_ms:
-        return Check("prepared", False, "the task waited there until it was", "PREP-7")
-    if not 0 <= ended_ms < tasks.started[task]:
-        return None
-    return Check("prepared", True, f"since {moment(world, ended_ms)}", "SCHED-9")
+        return check("prepared", False, "the task waited there until it was", "PREP-7")
+    is_earlier = 0 <= ended_ms < tasks.started[task]
+    return check("prepared", True, f"since {moment(world, ended_ms)}", "SCHED-9") if is_earlier else None
 
 
 def why_again(world: World, task: int, following: Next | None) -> Explanation | None:
     """Explain why the task runs once more; return None for a first attempt."""
     tasks, extra = world.tasks, world.tasks.extra(task)
-    if tasks.state_of(task) is None or not (extra.retry_count or extra.requeue_count or extra.system_retries):
+    most = max_retries(world, task)
+    used = f"of {'no limit' if most < 0 else f'{most:,}'} used after failures"
+    counts = (
+        ("retries", extra.retry_count, used, extra.last_retry_ms, "RETRY-3"),
+        ("requeues", extra.requeue_count, "by commands on its node, pool or job", extra.last_requeue_ms, "RETRY-6"),
+        ("service retries", extra.system_retries, "by the service after it lost a node or VM", None, "RETRY-7"),
+    )
+    checks = [
+        check(
+            label, True, f"{count:,} {by}{'' if last_ms is None else f', the last at {moment(world, last_ms)}'}", rule
+        )
+        for label, count, by, last_ms, rule in counts
+        if count
+    ]
+    if tasks.state_of(task) is None or not checks:
         return None
-    checks = []
-    if extra.retry_count:
-        profile = tasks.profile_of(task)
-        most = world.jobs[profile.job].max_retries if profile.max_retries is None else profile.max_retries
-        used = f"{extra.retry_count:,} of {'no limit' if most < 0 else f'{most:,}'} used after failures"
-        checks.append(Check("retries", True, used + _last(world, extra.last_retry_ms), "RETRY-3"))
-    if extra.requeue_count:
-        value = f"{extra.requeue_count:,} by commands on its node, pool or job{_last(world, extra.last_requeue_ms)}"
-        checks.append(Check("requeues", True, value, "RETRY-6"))
-    if extra.system_retries:
-        value = f"{extra.system_retries:,} by the service after it lost a node or VM"
-        checks.append(Check("service retries", True, value, "RETRY-7"))
     verb = "did" if tasks.state_of(task) is TaskState.COMPLETED else "does"
-    starts = Note(f"It has been started {some(extra.attempts, 'time')} so far.", "TASK-7") if extra.attempts else None
-    return answer(world, f"Why {verb} {task_name(world, task)} run again?", checks, (), following, (starts,))
+    starts = note(f"It has been started {some(extra.attempts, 'time')} so far.", "TASK-7") if extra.attempts else None
+    return answer(world, f"Why {verb} {task_name(world, task)} run again?", (*checks, starts), following)
 
 
-def _last(world: World, when_ms: int | None) -> str:
-    return "" if when_ms is None else f", the last at {moment(world, when_ms)}"
+def max_retries(world: World, task: int) -> int:
+    """Return how often a task may be retried, -1 without a limit: as it says itself, or its job (RETRY-3)."""
+    profile = world.tasks.profile_of(task)
+    return world.jobs[profile.job].max_retries if profile.max_retries is None else profile.max_retries
 
 
-def priority_check(world: World, job: Job, fit: Fit | None) -> Check | None:
+def priority_check(world: World, job: Job, fit: Fit | None) -> Finding | None:
     """Check that no job of higher priority takes the room that the job waits for; None if priority does not matter.
 
     The cost is that of the pool's jobs.
@@ -405,4 +395,4 @@ def priority_check(world: World, job: Job, fit: Fit | None) -> Check | None:
     others = f" and {some(len(first) - 1, 'other job')}" if len(first) > 1 else ""
     goes = ("go" if others else "goes") if best.in_turn else "went"
     value = f"{job.priority} of this job; job {best.id} ({best.priority}){others} {goes} first"
-    return Check("priority", False, value, "SCHED-2")
+    return check(Condition.PRIORITY, False, value, "SCHED-2")

@@ -29,7 +29,19 @@ from engine.views.diagnosis.failures import (
     left_open,
     left_open_concerns,
 )
-from engine.views.diagnosis.model import Concern, ConcernKind, Severity, joined, listed, shared, some, whose
+from engine.views.diagnosis.model import (
+    Clause,
+    Condition,
+    Finding,
+    Items,
+    Severity,
+    concern,
+    ids_of,
+    listed,
+    name_of,
+    some,
+    whose,
+)
 from engine.views.diagnosis.pools import Evictions, node_concerns, pool_concerns
 from engine.views.hook_status import Hook
 from engine.views.log.kept import Kept, KeptByKey
@@ -45,7 +57,6 @@ if TYPE_CHECKING:
     from engine.base.log import Shape
     from engine.run.agenda import PlannedInput
     from engine.run.ahead import Ahead
-    from engine.state.account import CertificateRecord
     from engine.state.jobs import Job
     from engine.world import World
 
@@ -61,7 +72,7 @@ class Attention:
     """
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read."""
+        """Create an empty reader."""
         self._simulation = simulation
         self._planned = PlannedInputs(simulation)
         self._tasks = TaskFailures(simulation)
@@ -70,13 +81,13 @@ class Attention:
         self._evictions = Evictions(simulation)
         self._schedules = ScheduleConcerns(simulation)
         self._changes = LogReader(simulation, of_kind(_changes_nodes))
-        self._of_nodes: Kept[list[Concern]] = Kept()
-        self._concerns: Kept[Sequence[Concern]] = Kept()
+        self._of_nodes: Kept[list[Finding]] = Kept()
+        self._concerns: Kept[Sequence[Finding]] = Kept()
         self._of_jobs: Kept[dict[str, list[Severity]]] = Kept()  # in the order of the concerns
 
-    def concerns(self) -> Sequence[Concern]:
+    def concerns(self) -> Sequence[Finding]:
         """Return all concerns, the worst first, among equals the newest."""
-        return self._concerns.get(self._sources, lambda: sorted(self._all(), key=lambda concern: concern.order))
+        return self._concerns.get(self._sources, lambda: sorted(self._all(), key=lambda one: one.order))
 
     @property
     def _sources(self) -> object:
@@ -95,14 +106,14 @@ class Attention:
 
         def of_jobs() -> dict[str, list[Severity]]:
             found: dict[str, list[Severity]] = {}
-            for concern in self.concerns():
-                for concerned in concern.jobs:
-                    found.setdefault(concerned, []).append(concern.severity)
+            for one in self.concerns():
+                for concerned in one.items.jobs:
+                    found.setdefault(concerned, []).append(one.severity)
             return found
 
         return self._of_jobs.get(self._sources, of_jobs).get(job_id, ())
 
-    def _all(self) -> list[Concern]:
+    def _all(self) -> list[Finding]:
         simulation, world = self._simulation, self._simulation.world
         stalled = stalled_concerns(simulation, self._tasks, self._planned)
         names_jobs = sum(1 for _ in world.jobs.present()) > 1
@@ -122,8 +133,8 @@ class Attention:
             *_certificates(world),
         ]
 
-    def _nodes(self, *, names_jobs: bool, names_pools: bool) -> list[Concern]:
-        """Return the concerns of nodes and of what runs once on each; only log entries about those change them."""
+    def _nodes(self, *, names_jobs: bool, names_pools: bool) -> list[Finding]:
+        """Return the concerns of nodes, preparations and releases. Only log entries about these change them."""
         simulation = self._simulation
         sources = simulation.jumps, len(self._changes.entries()), len(simulation.log.cuts), names_jobs, names_pools
         return self._of_nodes.get(
@@ -136,12 +147,12 @@ class Attention:
         )
 
 
-def _merged(stalled: list[Concern], of_nodes: list[Concern]) -> list[Concern]:
-    """Add to a job whose preparation failed on every node the cause, in place of the concern about the preparation."""
-    everywhere = {concern.jobs: concern for concern in stalled if concern.nodes}
-    found = [concern for concern in stalled if not concern.nodes]
+def _merged(stalled: list[Finding], of_nodes: list[Finding]) -> list[Finding]:
+    """Merge the concern about a preparation that failed on every node into that of its job."""
+    everywhere = {one.items.jobs: one for one in stalled if one.condition is Condition.INELIGIBLE}
+    found = [one for one in stalled if one.condition is not Condition.INELIGIBLE]
     for one in of_nodes:
-        stall = everywhere.pop(one.jobs, None) if one.kind == "preparation" else None
+        stall = everywhere.pop(one.items.jobs, None) if one.kind == "preparation" else None
         if stall is None:
             found.append(one)
         else:
@@ -157,8 +168,8 @@ def _changes_nodes(shape: Shape) -> bool:
     return shape.event == "NodeStateChanged" and not (fields.get("from") in READY and fields.get("to") in READY)
 
 
-def _rejected(simulation: Simulation) -> list[Concern]:
-    """Return the commands of the scenario whose refusal, or acceptance, it does not expect."""
+def _rejected(simulation: Simulation) -> list[Finding]:
+    """Return the commands of the scenario that were rejected or accepted although it expects otherwise."""
     by_hand = {id(one.command) for one in simulation.journal.by_hand()}
     found = []
     for refusal, (_, _, seen) in zip(simulation.refusals, simulation.command_outcomes, strict=True):
@@ -166,29 +177,18 @@ def _rejected(simulation: Simulation) -> list[Concern]:
             continue
         name = refusal.command.NAME
         text = f"{name} was {seen}" if seen in ("accepted", "never given") else f"{name} was rejected: {seen}"
-        effect = refusal.error.message.rstrip(".")
-        found.append(Concern("command", Severity.SHORTAGE, text, refusal.when_ms, effect))
+        found.append(concern(Condition.COMMAND_REFUSED, text, refusal.when_ms, refusal.error.message.rstrip(".")))
     return found
 
 
-def _users(certificate: CertificateRecord) -> list[str]:
-    pools, nodes = certificate.use or ((), ())
-    return [*(f"pool {pool_id}" for pool_id in pools), *([some(len(nodes), "node")] if nodes else [])]
-
-
-def _certificates(world: World) -> list[Concern]:
-    return [
-        Concern(
-            "certificate",
-            Severity.SHORTAGE,
-            f"certificate {certificate.spec.thumbprint} could not be deleted",
-            certificate.since_ms,
-            effect=f"in use by {listed(_users(certificate))}",
-            remedy="take it out of the pools, then delete it again",
-        )
-        for certificate in world.certificates.rows
-        if certificate.state is CertificateState.DELETE_FAILED
-    ]
+def _certificates(world: World) -> Iterator[Finding]:
+    for certificate in world.certificates.rows:
+        if certificate.state is CertificateState.DELETE_FAILED:
+            pools, nodes = certificate.use or ((), ())
+            users = [*(f"pool {pool_id}" for pool_id in pools), *([some(len(nodes), "node")] if nodes else [])]
+            text = f"certificate {certificate.spec.thumbprint} could not be deleted"
+            used, remedy = f"in use by {listed(users)}", "take it out of the pools, then delete it again"
+            yield concern(Condition.CERTIFICATE_USED, text, certificate.since_ms, used, remedy=remedy)
 
 
 class JobEnds(NamedTuple):
@@ -220,7 +220,7 @@ class EndsAhead:
     """The ends of jobs, read from the future of a run once for each job."""
 
     def __init__(self, present: Simulation, ahead: Ahead) -> None:
-        """Read from what has been played ahead of a simulation: both number their jobs alike."""
+        """Read from the run played ahead of ``present``, in which jobs have the same rows."""
         self._present = present
         self._ahead = ahead
         self._ends: KeptByKey[JobEnds] = KeptByKey()
@@ -239,7 +239,7 @@ class CostsAhead:
     """The cost of the run and of its pools at the end, in US dollars, read from the future once for each pool."""
 
     def __init__(self, present: Simulation, ahead: Ahead) -> None:
-        """Read from what has been played ahead of a simulation: both number their pools alike."""
+        """Read from the run played ahead of ``present``, in which pools have the same rows."""
         self._present = present
         self._ahead = ahead
         self._costs: KeptByKey[float] = KeptByKey()
@@ -295,144 +295,127 @@ _MOST_OF_A_KIND = 3  # causes of one kind that are told, those that strike next;
 
 
 class _Trouble(NamedTuple):
-    """One cause of trouble in a job, job schedule or pool, with the moments at which it strikes, in ascending order."""
+    """A cause of trouble in a job, job schedule or pool, with the moments of its occurrences in ascending order."""
 
-    kind: ConcernKind
+    condition: Condition
     cause: str
     owner: str  # the id of the job, job schedule or pool
     when_ms: Sequence[int]
     item: str = ""  # the task or node of the last of them
 
+    @property
+    def noun(self) -> str:
+        """The kind of its owner."""
+        return self.condition.kind if self.condition.kind in ("job schedule", "pool") else "job"
+
+
+_Coming = list[tuple[_Trouble, "Sequence[int]"]]  # troubles with the same cause, and the moments that lie ahead
+
 
 class Foretold:
-    """The concerns that follow from what is still to come, if the run has been played ahead to its end."""
+    """Concerns about the future of the run, once it has been played ahead to its end."""
 
     def __init__(self, simulation: Simulation, ahead: Ahead) -> None:
-        """Begin with nothing read."""
+        """Create an empty reader."""
         self._simulation = simulation
         self._ahead = ahead
-        self._end: Kept[_End] = Kept()
-        self._coming: Kept[list[Concern]] = Kept()
+        self._end: Kept[tuple[list[_Trouble], list[OpenJob]]] = Kept()  # causes in the order of their first moments
+        self._coming: Kept[list[Finding]] = Kept()
 
-    def concerns(self) -> list[Concern]:
-        """Return what will fail, end badly, be missed, or stay as it is; nothing as long as that is not known."""
+    def concerns(self) -> list[Finding]:
+        """Return what will fail, end badly, be missed or never end; nothing while the future is not known."""
         future = self._ahead.future
         if future is None:
             return []
         generation, simulation = self._ahead.generation, self._simulation
-        end = self._end.get(generation, lambda: _read_end(future))
-        past = [self._past(trouble, simulation.now_ms) for trouble in end.troubles]
-        coming = self._coming.get((generation, past), lambda: self._to_come(end, past))
+        troubles, open_jobs = self._end.get(
+            generation, lambda: (sorted(_troubles(future), key=lambda trouble: trouble.when_ms[0]), left_open(future))
+        )
+        past = [self._past(trouble, simulation.now_ms) for trouble in troubles]
+        coming = self._coming.get((generation, past), lambda: self._to_come(future, troubles, past))
         if simulation.finished:  # the jobs left open are known anyway
             return coming
-        open_now = [one for one in end.left_open if one.since_ms <= simulation.now_ms]
+        open_now = [one for one in open_jobs if one.since_ms <= simulation.now_ms]
         return [*coming, *left_open_concerns(simulation.world, open_now)]
 
     def _past(self, trouble: _Trouble, now_ms: int) -> int:
-        """Return how many moments of a trouble are over. That of a job is over as soon as it is terminating."""
-        job = self._simulation.world.jobs.find(trouble.owner) if trouble.kind == "job" else None
+        """Return how many occurrences of a trouble are over. The end of a job is over once it is terminating."""
+        is_end = trouble.condition is Condition.JOB_ENDED_EARLY
+        job = self._simulation.world.jobs.find(trouble.owner) if is_end else None
         is_ending = job is not None and job.state in (JobState.TERMINATING, JobState.COMPLETED)
         return len(trouble.when_ms) if is_ending else bisect_right(trouble.when_ms, now_ms)
 
-    def _to_come(self, end: _End, past: Sequence[int]) -> list[Concern]:
+    def _to_come(self, future: Simulation, troubles: Sequence[_Trouble], past: Sequence[int]) -> list[Finding]:
         """Return concerns with a future occurrence."""
-        coming: dict[tuple[ConcernKind, str], list[tuple[_Trouble, Sequence[int]]]] = {}
-        for trouble, at in zip(end.troubles, past, strict=True):
+        names_jobs = sum(1 for _ in future.world.jobs.present()) > 1
+        coming: dict[Condition, dict[str, _Coming]] = {}
+        for trouble, at in zip(troubles, past, strict=True):
             if at < len(trouble.when_ms):
-                coming.setdefault((trouble.kind, trouble.cause), []).append((trouble, trouble.when_ms[at:]))
-        by_kind: dict[ConcernKind, list[Concern]] = {}
-        for (kind, cause), each in coming.items():
-            by_kind.setdefault(kind, []).append(self._concern(kind, cause, each, names_jobs=end.names_jobs))
+                of_cause = coming.setdefault(trouble.condition, {}).setdefault(trouble.cause, [])
+                of_cause.append((trouble, trouble.when_ms[at:]))
         found = []
-        for concerns in by_kind.values():
-            *before, last = sorted(concerns, key=lambda concern: concern.since_ms)[:_MOST_OF_A_KIND]
+        for by_cause in coming.values():
+            concerns = [self._concern(each, names_jobs=names_jobs) for each in by_cause.values()]
+            *before, last = sorted(concerns, key=lambda one: one.since_ms)[:_MOST_OF_A_KIND]
             rest = len(concerns) - _MOST_OF_A_KIND
-            more = f"and {some(rest, 'other cause')} after it" if rest > 0 else ""
-            found += [*before, last._replace(effect=joined(last.effect, more))]
+            more = [Clause(f"and {some(rest, 'other cause')} after it")] if rest > 0 else []
+            found += [*before, last._replace(effects=(*last.effects, *more))]
         return found
 
-    def _concern(
-        self, kind: ConcernKind, cause: str, each: Sequence[tuple[_Trouble, Sequence[int]]], *, names_jobs: bool
-    ) -> Concern:
-        world = self._simulation.world
+    def _concern(self, each: _Coming, *, names_jobs: bool) -> Finding:
+        world, first = self._simulation.world, each[0][0]
         owners = [trouble.owner for trouble, _ in each]
-        finders: dict[ConcernKind, Callable[[str], object]] = {
-            "job schedule": world.job_schedules.find,
-            "pool": world.pools.find,
-        }
-        find = finders.get(kind, world.jobs.find)
-        present = tuple(owner for owner in owners if find(owner) is not None)
-        return Concern(
-            kind,
-            Severity.SHORTAGE,
-            f"{_text(kind, cause, each, names_jobs=names_jobs)} (simulated)",
-            min(moments[0] for _, moments in each),
-            effect=shared(owners),
-            jobs=present if kind not in finders else (),
-            pools=present if kind == "pool" else (),
-            schedules=present if kind == "job schedule" else (),
-            cause=cause,
-            is_coming=True,
-        )
+        find = {"job schedule": world.job_schedules.find, "pool": world.pools.find}.get(first.noun, world.jobs.find)
+        items = Items.of_kind(first.noun, *(owner for owner in owners if find(owner) is not None))
+        text, begin_ms = f"{_text(each, names_jobs=names_jobs)} (simulated)", min(moments[0] for _, moments in each)
+        found = concern(first.condition, text, begin_ms, ids_of(owners), items=items)
+        return found._replace(cause=first.cause, is_coming=True)
 
 
-def _text(kind: ConcernKind, cause: str, each: Sequence[tuple[_Trouble, Sequence[int]]], *, names_jobs: bool) -> str:
-    """Return what will happen."""
-    count = sum(len(moments) for _, moments in each)
-    item = each[0][0].item if count == 1 else ""
-    noun = kind if kind in ("job schedule", "pool") else "job"
-    owner = whose([trouble.owner for trouble, _ in each], noun)
-    owned = f"{noun} {owner}" if len(each) == 1 else owner
+def _text(each: _Coming, *, names_jobs: bool) -> str:
+    """Describe what will happen."""
+    count, first = sum(len(moments) for _, moments in each), each[0][0]
+    item = first.item if count == 1 else ""
+    owner = whose([trouble.owner for trouble, _ in each], first.noun)
+    owned = f"{first.noun} {owner}" if len(each) == 1 else owner
     of = f" of {owner}" if names_jobs or len(each) > 1 else ""
-    match kind:
-        case "job schedule":
+    match first.condition:
+        case Condition.OCCURRENCE_MISSED:
             occurrences = "an occurrence" if count == 1 else f"{count:,} occurrences"
-            return f"{owned} will miss {occurrences}: {_as_future(cause)}"
-        case "pool":
-            return f"{'a resize' if count == 1 else some(count, 'resize')} of {owned} will fail: {cause}"
-        case "job":
-            return f"{owned} will end: {cause}"
-        case "task":
-            return f"{f'task {item}' if item else some(count, 'task')}{of} will fail: {cause}"
-        case _:
-            return f"{kind} task{of} will fail on {item or some(count, 'node')}: {cause}"
+            return f"{owned} will miss {occurrences}: {_as_future(first.cause)}"
+        case Condition.RESIZE_FAILED:
+            return f"{'a resize' if count == 1 else some(count, 'resize')} of {owned} will fail: {first.cause}"
+        case Condition.JOB_ENDED_EARLY:
+            return f"{owned} will end: {first.cause}"
+        case Condition.TASK_FAILED:
+            return f"{f'task {item}' if item else some(count, 'task')}{of} will fail: {first.cause}"
+        case condition:
+            return f"{condition.kind} task{of} will fail on {item or some(count, 'node')}: {first.cause}"
 
 
 def _as_future(reason: str) -> str:
-    """Return the reason of a missed occurrence as one that lies ahead."""
+    """Put the reason of a missed occurrence into the future tense."""
     return reason.replace(" was still ", " will still be ").replace(" was ", " will be ")
 
 
-class _End(NamedTuple):
-    """What is known of the end of a run that concerns are made from."""
-
-    troubles: list[_Trouble]  # in the order of their first moments
-    left_open: list[OpenJob]
-    names_jobs: bool
-
-
-def _read_end(future: Simulation) -> _End:
-    troubles = sorted(_troubles(future), key=lambda trouble: trouble.when_ms[0])
-    return _End(troubles, left_open(future), sum(1 for _ in future.world.jobs.present()) > 1)
-
-
 def _troubles(future: Simulation) -> Iterator[_Trouble]:
-    """Yield all troubles of the run that is over."""
+    """Yield all troubles of a finished run."""
     log, world = future.log, future.world
     for cause, job, entries in TaskFailures(future).entries():
         last = world.tasks.task_id(log.row_a[entries[-1]])
-        yield _Trouble("task", cause, job.id, values(log.when, entries), last)
+        yield _Trouble(Condition.TASK_FAILED, cause, job.id, values(log.when, entries), last)
     yield from _of_hooks(future)
     for job, reason in ended_badly(future):
-        yield _Trouble("job", reason, job.id, [job.since_ms if job.end_ms is None else job.end_ms])
+        moments = [job.since_ms if job.end_ms is None else job.end_ms]
+        yield _Trouble(Condition.JOB_ENDED_EARLY, reason or "no task has run", job.id, moments)
     for (row, reason), moments in _by_owner(future, is_loss, "reason").items():
-        yield _Trouble("job schedule", reason, world.job_schedules[row].id, moments)
+        yield _Trouble(Condition.OCCURRENCE_MISSED, reason, world.job_schedules[row].id, moments)
     for (row, code), moments in _by_owner(future, _fell_short, "resultCode").items():
-        yield _Trouble("pool", code, world.pools[row].id, moments)
+        yield _Trouble(Condition.RESIZE_FAILED, code, world.pools[row].id, moments)
 
 
 def _by_owner(future: Simulation, is_wanted: Callable[[Shape], bool], cause: str) -> dict[tuple[int, str], list[int]]:
-    """Return the moments of some events by the row of what they are about and the cause that they state."""
+    """Return the moments of some events by the row of their subject and by the cause that they state."""
     log = future.log
     found: dict[tuple[int, str], list[int]] = {}
     for at in matching(log, is_wanted):
@@ -454,7 +437,7 @@ def _of_hooks(future: Simulation) -> Iterator[_Trouble]:
         ends = instances.prep_end if hook is Hook.PREPARATION else instances.release_end
         failures.setdefault((hook, cause, job), []).append((ends[row], instances.node[row]))
     for (hook, cause, job), found in failures.items():
-        kind: ConcernKind = "preparation" if hook is Hook.PREPARATION else "release"
+        condition = Condition.PREPARATION_FAILED if hook is Hook.PREPARATION else Condition.RELEASE_FAILED
         found.sort()
-        node = f"n{future.world.nodes[found[-1][1]].position}"
-        yield _Trouble(kind, cause, future.world.jobs[job].id, [when_ms for when_ms, _ in found], node)
+        moments, node = [when_ms for when_ms, _ in found], name_of(future.world, found[-1][1])
+        yield _Trouble(condition, cause, future.world.jobs[job].id, moments, node)

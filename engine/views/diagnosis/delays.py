@@ -33,13 +33,15 @@ from engine.views.bulk import picked, values
 from engine.views.diagnosis.candidates import too_large_tasks
 from engine.views.diagnosis.model import (
     MOST_NAMED,
-    Concern,
-    Severity,
+    Clause,
+    Condition,
+    Items,
     apart,
+    concern,
     first_names,
-    joined,
     listed,
     moment,
+    named,
     some,
     whose,
 )
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job, JobSchedule
     from engine.state.pools import Pool
     from engine.views.diagnosis.failures import TaskFailures
+    from engine.views.diagnosis.model import Finding
     from engine.world import World
 
 
@@ -69,11 +72,11 @@ class PreparationRetries:
     """Concerns about preparations that run again after a failure. Each entry of the log is read once."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read."""
+        """Create an empty reader."""
         self._simulation = simulation
         self._starts = LogReader(simulation, of_kind(_is_new_attempt))
 
-    def concerns(self, *, names_jobs: bool) -> list[Concern]:
+    def concerns(self, *, names_jobs: bool) -> list[Finding]:
         """Return a concern for each job with such preparations; one for all if there are many jobs."""
         rows = self._rows()
         if not rows:
@@ -101,40 +104,36 @@ class PreparationRetries:
             and world.nodes.state[instances.node[row]] != GONE
         )
 
-    def _concern(self, jobs: Sequence[Job], rows: Sequence[int], *, names_jobs: bool) -> Concern:
+    def _concern(self, jobs: Sequence[Job], rows: Sequence[int], *, names_jobs: bool) -> Finding:
         world = self._simulation.world
         instances = world.instances
         nodes = [instances.node[row] for row in rows]
-        named = first_names(world, nodes)
-        on = f"node {named[0]}" if len(nodes) == 1 else some(len(nodes), "node")
+        on, among = named("node", first_names(world, nodes), len(nodes))
         names = tuple(job.id for job in jobs)
-        return Concern(
-            "preparation",
-            Severity.SHORTAGE,
+        return concern(
+            Condition.PREPARATION_RETRIED,
             f"preparation task{f' of {whose(names)}' if names_jobs else ''} failed on {on} and is retried",
             max(instances.prep_start[row] for row in rows),
-            effect=self._attempt(jobs[0], rows) if len(jobs) == 1 else listed(names),
-            names=named if len(nodes) > 1 else (),
-            nodes=nodes,
-            jobs=names,
+            *(self._attempt(jobs[0], rows) if len(jobs) == 1 else (listed(names),)),
+            items=Items(nodes=nodes, jobs=names),
+            names=among,
         )
 
-    def _attempt(self, job: Job, rows: Sequence[int]) -> str:
+    def _attempt(self, job: Job, rows: Sequence[int]) -> tuple[Clause, Clause]:
         """Return the number of the attempt that runs, and what waits for it."""
         prep = job.spec.job_preparation_task
         assert prep is not None
         most = prep.constraints.max_task_retry_count
         attempt = max(self._simulation.world.instances.prep_retries[row] for row in rows) + 1
-        of_all = "" if most < 0 else f" of {most + 1:,}"
-        waits = "; tasks there wait for it (PREP-6)" if prep.wait_for_success else ""
-        return f"attempt {attempt:,}{of_all}{waits}"
+        waits = "tasks there wait for it" if prep.wait_for_success else ""
+        return Clause(f"attempt {attempt:,}{'' if most < 0 else f' of {most + 1:,}'}"), Clause(waits, "PREP-6")
 
 
 class TaskRetries:
     """Concerns about tasks that have failed and wait for another attempt, or run again. Each entry is read once."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read."""
+        """Create an empty reader."""
         self._simulation = simulation
         self._reader = LogReader(simulation, of_kind(_begins_again))
         self._failed: dict[int, int] = {}  # by task that is not completed: the entry of its last failure
@@ -143,20 +142,20 @@ class TaskRetries:
         self._retries: dict[int, bool] = {}  # by shape
         self._by_job: dict[int, list[int]] = {}  # the same tasks by job
         # About several tasks: by whether it names jobs, and these jobs.
-        self._of_many: dict[tuple[bool, tuple[int, ...]], Concern] = {}
+        self._of_many: dict[tuple[bool, tuple[int, ...]], Finding] = {}
         self._jumps = simulation.jumps
 
-    def concerns(self, *, names_jobs: bool) -> list[Concern]:
+    def concerns(self, *, names_jobs: bool) -> list[Finding]:
         """Return a concern for each job with such tasks; one for all if there are many jobs."""
         self._update()
         jobs = map(self._simulation.world.jobs.__getitem__, self._by_job)
         present = [job for job in jobs if job.state is not None]
         return [self._of_jobs(group, names_jobs=names_jobs) for group in apart(present)]
 
-    def _of_jobs(self, jobs: Sequence[Job], *, names_jobs: bool) -> Concern:
-        """Return the concern of these jobs, the same while it is about the same failures of several tasks.
+    def _of_jobs(self, jobs: Sequence[Job], *, names_jobs: bool) -> Finding:
+        """Return the concern of these jobs; the same object while it is about the same failures of several tasks.
 
-        That of a single task says also which attempt runs, or is waited for.
+        That of a single task also says which attempt runs or is awaited.
         """
         by_job, key = self._by_job, (names_jobs, tuple(job.row for job in jobs))
         known = self._of_many.get(key)
@@ -168,7 +167,7 @@ class TaskRetries:
         return known
 
     def _update(self) -> None:
-        """Bring the tasks up to date, by job too."""
+        """Update the tasks, and group them by job."""
         if not self._read_on():
             return
         tasks, table, at = self._tasks, self._simulation.world.tasks, 0
@@ -180,7 +179,7 @@ class TaskRetries:
             at = stop
 
     def _read_on(self) -> bool:
-        """Add the failures since the last call, and forget tasks that are completed; after a jump begin again.
+        """Add the failures since the last call, and drop tasks that are completed. After a jump start again.
 
         Return whether there may be other failures than before.
         """
@@ -214,19 +213,18 @@ class TaskRetries:
         return begins or bool(entries) or has_done
 
     def _forget(self, tasks: Iterable[int]) -> None:
-        """Forget the failures of these tasks, which have failed."""
+        """Drop these tasks."""
         gone = list(map(self._failed.pop, tasks))
         self._shapes.subtract(Counter(picked(self._simulation.log.shape_of, gone)))
 
     def _is_retry(self, number: int) -> bool:
-        """Return whether entries of this shape tell that a task is retried; few shapes have thousands of entries."""
+        """Return whether entries of this shape say that a task is retried. Thousands of entries share few shapes."""
         if number not in self._retries:
             self._retries[number] = _is_retry(self._simulation.log.shapes[number])
         return self._retries[number]
 
-    def _concern(self, jobs: Sequence[Job], tasks: Sequence[int], *, names_jobs: bool) -> Concern:
+    def _concern(self, jobs: Sequence[Job], tasks: Sequence[int], *, names_jobs: bool) -> Finding:
         log, table = self._simulation.log, self._simulation.world.tasks
-        named = [table.task_id(task) for task in tasks[:MOST_NAMED]]
         if len(tasks) == len(self._failed):  # most often, and of thousands
             latest, shapes = max(self._failed.values()), {shape for shape, count in self._shapes.items() if count}
         else:
@@ -235,19 +233,16 @@ class TaskRetries:
         ended = [dict(log.shapes[number].fields) for number in shapes]
         codes = {fields["exitCode"] for fields in ended}
         cause = f": exit code {codes.pop()}" if len(codes) == 1 else ""
-        who = f"task {named[0]}" if len(tasks) == 1 else some(len(tasks), "task")
-        are = "is" if len(tasks) == 1 else "are"
+        who, among = named("task", [table.task_id(task) for task in tasks[:MOST_NAMED]], len(tasks))
         names = tuple(job.id for job in jobs)
-        of = f" of {whose(names)}" if names_jobs else ""
-        return Concern(
-            "task",
-            Severity.NOTICE,
+        of, are = f" of {whose(names)}" if names_jobs else "", "are" if among else "is"
+        return concern(
+            Condition.TASK_RETRIED,
             f"{who}{of} failed and {are} retried{cause}",
             log.when[latest],
-            effect=self._attempt(tasks, ended) if len(jobs) == 1 else listed(names),
-            names=tuple(named) if len(tasks) > 1 else (),
-            tasks=tasks,
-            jobs=names,
+            self._attempt(tasks, ended) if len(jobs) == 1 else listed(names),
+            items=Items(tasks=tasks, jobs=names),
+            names=among,
         )
 
     def _attempt(self, tasks: Sequence[int], ended: Sequence[dict[str, object]]) -> str:
@@ -277,8 +272,8 @@ def _is_new_attempt(shape: Shape) -> bool:
     return is_start and isinstance(attempt, int) and attempt > 1
 
 
-def stalled_concerns(simulation: Simulation, failures: TaskFailures, planned: PlannedInputs) -> list[Concern]:
-    """Return the jobs of which no task runs, though some wait, for another reason than that others have their turn.
+def stalled_concerns(simulation: Simulation, failures: TaskFailures, planned: PlannedInputs) -> list[Finding]:
+    """Return the jobs none of whose tasks run although some wait, unless it is the turn of other jobs.
 
     The effect ends with what the timeline has planned for the job.
     """
@@ -294,84 +289,75 @@ def stalled_concerns(simulation: Simulation, failures: TaskFailures, planned: Pl
         stall = _stall(world, failures, job, is_pool_busy=busy[job.pool] > 0)
         if stall is not None:
             plans = next_words(planned.to_come(subjects_of_job(world, job)), partial(moment, world))
-            found.append(
-                stall._replace(
-                    since_ms=max(stall.since_ms, job.since_ms),
-                    effect=joined(stall.effect, plans),
-                    jobs=(job.id,),
-                    pools=(job.pool_id,) if job.pool_id else (),
-                )
-            )
+            items = stall.items._replace(jobs=(job.id,), pools=(job.pool_id,) if job.pool_id else ())
+            effects, since_ms = (*stall.effects, *([Clause(plans)] if plans else ())), max(stall.since_ms, job.since_ms)
+            found.append(stall._replace(since_ms=since_ms, effects=effects, items=items))
     return found
 
 
-def _stalled(text: str, since_ms: int, effect: str, remedy: str) -> Concern:
-    return Concern("job", Severity.STANDSTILL, text, since_ms, effect, remedy)
-
-
-def _waiting(job: Job, *, of_job: bool = True) -> str:
-    count = job.counts[ACTIVE]
-    return f"{some(count, 'task')}{f' of {job.id}' if of_job else ''} wait{'s' if count == 1 else ''}"
-
-
-def _stall(world: World, failures: TaskFailures, job: Job, *, is_pool_busy: bool) -> Concern | None:
-    """Return the concern about a job, without the job, since when at the earliest, and what the timeline has."""
+def _stall(world: World, failures: TaskFailures, job: Job, *, is_pool_busy: bool) -> Finding | None:
+    """Return what keeps the tasks of a job from running; None if nothing does, or if it is the turn of other jobs."""
     pool = world.pools[job.pool] if job.pool >= 0 else None
     steady_ms = 0 if pool is None else pool.allocation_since_ms
+    count = job.counts[ACTIVE]
+    tasks, wait = some(count, "task"), "wait" if count > 1 else "waits"
+    waiting = f"{tasks} of {job.id} {wait}"
     if job.state is JobState.DISABLED:
-        told = _stalled(f"job {job.id} is disabled", steady_ms, _waiting(job, of_job=False), "enable it")
-        return told._replace(severity=Severity.NOTICE)
+        text, effect = f"job {job.id} is disabled", f"{tasks} {wait}"
+        return concern(Condition.JOB_STATE, text, steady_ms, effect, remedy="enable it")
     if job.state is not JobState.ACTIVE:
         return None
-    if pool is None or pool.state is None:
-        return _stalled(f"{_waiting(job)} for a pool", steady_ms, f"there is no pool {job.pool_id}", "create it")
-    if pool.state is PoolState.DELETING:
-        return _stalled(f"{_waiting(job)} for a pool", steady_ms, f"pool {pool.id} is being deleted", "create it again")
+    if pool is None or pool.state is not PoolState.ACTIVE:
+        effect, remedy = f"there is no pool {job.pool_id}", "create it"
+        if pool is not None and pool.state is PoolState.DELETING:
+            effect, remedy = f"pool {pool.id} is being deleted", "create it again"
+        return concern(Condition.JOB_POOL, f"{waiting} for a pool", steady_ms, effect, remedy=remedy)
     too_large = too_large_tasks(job, pool)
     if too_large:
-        effect = f"a node of pool {pool.id} has {some(pool.slots, 'task slot')} (SCHED-10)"
-        return _stalled(f"{some(too_large, 'task')} of {job.id} too large for any node", steady_ms, effect, "")
+        text = f"{some(too_large, 'task')} of {job.id} too large for any node"
+        effect = f"a node of pool {pool.id} has {some(pool.slots, 'task slot')}"
+        return concern(Condition.SIZE, text, steady_ms, Clause(effect, "SCHED-10"))
     is_emptied = pool.scaling is None and not pool.target_dedicated + pool.target_spot
     if job.busy or pool.pending or (pool.allocation is not AllocationState.STEADY and not is_emptied):
         return None
     if is_pool_busy and not job.ineligible:
         return None  # others have their turn
-    return _without_nodes(world, failures, job, pool, is_pool_busy=is_pool_busy)
+    return _without_nodes(world, failures, job, pool, waiting, is_pool_busy=is_pool_busy)
 
 
-def _without_nodes(world: World, failures: TaskFailures, job: Job, pool: Pool, *, is_pool_busy: bool) -> Concern | None:
+def _without_nodes(
+    world: World, failures: TaskFailures, job: Job, pool: Pool, waiting: str, *, is_pool_busy: bool
+) -> Finding | None:
     """Return why none of the nodes of a steady pool takes the job's tasks."""
-    tasks = _waiting(job)
-    states = bytes(values(world.nodes.state, pool.nodes))
+    states, steady_ms = bytes(values(world.nodes.state, pool.nodes)), pool.allocation_since_ms
     is_cut_off = bool(capacity.blocked_ports(world, pool))
     if any(states.count(state) for state in COMING_UP) and not is_cut_off:
         return None
     if states.count(GONE) == len(states):
-        return _empty(job, pool, tasks)
+        return _empty(job, pool, waiting)
     if job.ineligible:
         present = [node for node, state in zip(pool.nodes, states, strict=True) if state != GONE]
         if all(job.ineligible >> world.nodes[node].position & 1 for node in present):
-            again = eligible_again(world.options)
-            text = f"preparation of {job.id} failed on every node"
-            remedy, effect = f"{again.remedy} a node or add one", f"{tasks}, and none can run (PREP-11)"
-            return _stalled(text, pool.allocation_since_ms, effect, remedy)._replace(nodes=tuple(present))
+            text, effect = f"preparation of {job.id} failed on every node", f"{waiting}, and none can run"
+            remedy, items = f"{eligible_again(world.options).remedy} a node or add one", Items(nodes=tuple(present))
+            return concern(Condition.INELIGIBLE, text, steady_ms, Clause(effect, "PREP-11"), remedy=remedy, items=items)
     if is_pool_busy:
         return None
     if not job.ready_count:
-        return _dependencies(world, failures, job, tasks)
+        return _dependencies(world, failures, job, waiting)
     if any(values(world.nodes.open, pool.nodes)):
-        return _gang(world, job, pool, tasks)
-    text = f"{tasks}: no node takes tasks"
+        return _gang(world, job, pool, waiting)
+    text = f"{waiting}: no node takes tasks"
     if is_cut_off and any(states.count(state) for state in (*COMING_UP, NodeState.UNUSABLE)):
-        effect = f"closed ports in the subnet of pool {pool.id} cut its nodes off from Batch (NET-4)"
-        return _stalled(text, pool.allocation_since_ms, effect, network_remedy(world, pool))
-    closed_ms = max(pool.allocation_since_ms, *values(world.nodes.since, pool.nodes))
+        cut_off = Clause(f"closed ports in the subnet of pool {pool.id} cut its nodes off from Batch", "NET-4")
+        return concern(Condition.NETWORK, text, steady_ms, cut_off, remedy=network_remedy(world, pool))
+    closed_ms = max(steady_ms, *values(world.nodes.since, pool.nodes))
     counts = ((some(states.count(state), "node"), NODE_STATES[state].text) for state in NodeState if state in states)
     closed = ", ".join(f"{nodes} {why or 'with scheduling disabled'}" for nodes, why in counts)
-    return _stalled(text, closed_ms, closed, "enable, repair or add nodes")
+    return concern(Condition.NODES, text, closed_ms, closed, remedy="enable, repair or add nodes")
 
 
-def _empty(job: Job, pool: Pool, tasks: str) -> Concern | None:
+def _empty(job: Job, pool: Pool, waiting: str) -> Finding | None:
     effect, remedy = "its formula leaves its target at 0", "change its formula"
     if pool.resize_errors:
         effect, remedy = f"its resize failed: {pool.resize_errors[0].code}", "resize it or add another pool"
@@ -379,11 +365,12 @@ def _empty(job: Job, pool: Pool, tasks: str) -> Concern | None:
         effect, remedy = "its target is 0", "resize it or switch on autoscale"
     elif pool.scaling.run is None or pool.scaling.run.when_ms < job.created_ms:
         return None  # the formula has not seen the job yet
-    return _stalled(f"{tasks}: pool {pool.id} has no nodes", pool.allocation_since_ms, effect, remedy)
+    text = f"{waiting}: pool {pool.id} has no nodes"
+    return concern(Condition.NO_NODES, text, pool.allocation_since_ms, effect, remedy=remedy)
 
 
-def _dependencies(world: World, failures: TaskFailures, job: Job, tasks: str) -> Concern | None:
-    """Return the dependency that is never met: nothing of the job runs, and all that is left waits for others."""
+def _dependencies(world: World, failures: TaskFailures, job: Job, waiting: str) -> Finding | None:
+    """Return the dependencies that can no longer be met, if every task that is left waits for one."""
     book = world.dependencies.get(job.row)
     if book is None or book.waiting_count < job.counts[ACTIVE]:
         return None  # some are about to be seen by the scheduler, or retried
@@ -392,53 +379,46 @@ def _dependencies(world: World, failures: TaskFailures, job: Job, tasks: str) ->
     assert wanted is not None
     ids, _ = book.unmet(wanted)
     first = f"{world.tasks.task_id(task)} waits for {ids[0]}" if ids else ""
-    text = f"{tasks} for others that have failed or do not exist"
+    text = f"{waiting} for others that have failed or do not exist"
     since_ms = max(world.tasks.block_of(task).created_ms, failures.newest_ms(job))
-    return _stalled(text, since_ms, first, "reactivate or add these")
+    return concern(Condition.DEPENDENCIES, text, since_ms, first, remedy="reactivate or add these")
 
 
-def _gang(world: World, job: Job, pool: Pool, tasks: str) -> Concern | None:
-    """Return the multi-instance task that the pool is too small for."""
+def _gang(world: World, job: Job, pool: Pool, waiting: str) -> Finding | None:
+    """Return the multi-instance task for which the pool has too few nodes."""
     queues = job.queues_in_order()
     profile = world.tasks.profile_of(queues[0][1].head()) if queues else None
     nodes = sum(values(world.nodes.open, pool.nodes))
     if profile is None or profile.instances <= nodes:
         return None
     effect = f"the first one needs {profile.instances:,} nodes at once; {nodes:,} of pool {pool.id} take tasks"
-    return _stalled(f"{tasks}, none runs", pool.allocation_since_ms, effect, "resize it")
+    return concern(Condition.ROOM, f"{waiting}, none runs", pool.allocation_since_ms, effect, remedy="resize it")
 
 
 class ScheduleConcerns:
     """Concerns about all job schedules, completed ones too. Each entry of the log is read once."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read."""
+        """Create an empty reader."""
         self._simulation = simulation
         self._losses = LogReader(simulation, of_kind(is_loss))
 
-    def concerns(self) -> list[Concern]:
+    def concerns(self) -> list[Finding]:
         """Return the occurrences that made no job, of deleted schedules too, and schedules whose jobs get no tasks."""
-        return [concern for each in self._simulation.world.job_schedules.rows for concern in self._of(each)]
+        return [found for each in self._simulation.world.job_schedules.rows for found in self._of(each)]
 
-    def _of(self, schedule: JobSchedule) -> Iterator[Concern]:
-        spec = schedule.spec
+    def _of(self, schedule: JobSchedule) -> Iterator[Finding]:
+        spec, name, items = schedule.spec, f"job schedule {schedule.id}", Items(schedules=(schedule.id,))
         is_active = schedule.state is JobScheduleState.ACTIVE
         if is_active and spec.job_specification.job_manager_task is None and spec.schedule.recurrence_interval:
-            text = f"job schedule {schedule.id}: its jobs have no job manager task"
-            effect = "others must add their tasks and end them (JM-3)"
-            since_ms, names = schedule.created_ms, (schedule.id,)
-            yield Concern("job schedule", Severity.NOTICE, text, since_ms, effect, schedules=names)
+            text, effect = f"{name}: its jobs have no job manager task", "others must add their tasks and end them"
+            yield concern(Condition.NO_JOB_MANAGER, text, schedule.created_ms, Clause(effect, "JM-3"), items=items)
         if schedule.missed_ms is not None:
-            yield self._missed(schedule, schedule.missed_ms)
-
-    def _missed(self, schedule: JobSchedule, when_ms: int) -> Concern:
-        """Return the occurrences that made no job (JS-15), with the reason of the last one."""
-        count = missed(self._simulation.world, schedule, self._simulation.now_ms)
-        last = ", the last one" if count > 1 else ""
-        missed_ones = f"{some(count, 'occurrence')} missed{last}: {self._last_reason(schedule.row)}"
-        text = f"job schedule {schedule.id}: {missed_ones}"
-        effect = f"no job was created{' for them' if count > 1 else ''}"
-        return Concern("job schedule", Severity.SHORTAGE, text, when_ms, effect, schedules=(schedule.id,))
+            count = missed(self._simulation.world, schedule, self._simulation.now_ms)  # with the reason of the last one
+            last, for_them = (", the last one", " for them") if count > 1 else ("", "")
+            text = f"{name}: {some(count, 'occurrence')} missed{last}: {self._last_reason(schedule.row)}"
+            effect = f"no job was created{for_them}"
+            yield concern(Condition.OCCURRENCE_MISSED, text, schedule.missed_ms, effect, items=items)
 
     def _last_reason(self, row: int) -> str:
         log = self._simulation.log

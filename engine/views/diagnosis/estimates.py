@@ -52,7 +52,7 @@ class Slot(NamedTuple):
 
 
 class Attempts(NamedTuple):
-    """The attempts of a job's tasks so far; of a large job, those of every so many tasks."""
+    """The attempts of a job's tasks so far; of a large job, those of a sample."""
 
     durations_ms: Sequence[int]  # of the latest attempts of tasks, in order
     retried: float  # the share of the attempts that have ended after which the task was retried
@@ -60,20 +60,23 @@ class Attempts(NamedTuple):
     worked_ms: float  # for a task that has begun
 
     def spread(self, count: int) -> list[int]:
-        """Return so many durations, as different as those that were seen, and in mixed order."""
+        """Return ``count`` durations that are spread like those seen, in mixed order."""
         found = self.durations_ms
         mixed = sorted(range(count), key=lambda at: (at * _GOLDEN + 0.5) % 1)
         return [found[(2 * at + 1) * len(found) // (2 * count)] for at in mixed]
 
 
 def attempts_seen(world: World, ranges: Sequence[range]) -> Attempts:
-    """Return what the attempts of tasks in these rows were like.
+    """Summarize the attempts of the tasks in these rows.
 
     An attempt that runs counts as long as planned, but no longer than the longest that has ended, or than three
     quarters of those that run: a single long task is not expected to be followed by others like it.
     """
     tasks, now_ms = world.tasks, world.now_ms
-    begun = [_begun(tasks.state, rows) for rows in ranges[:: _step(len(ranges), MOST_BLOCKS)]]
+    begun = []  # these rows without those after the last task that has begun
+    for rows in ranges[:: _step(len(ranges), MOST_BLOCKS)]:
+        last = max(tasks.state.rfind(state, rows.start, rows.stop) for state in (RUNNING, COMPLETED))
+        begun.append(range(rows.start, max(rows.start, last + 1)))
     step = _step(sum(map(len, begun)), MOST_SEEN)
     ended_ms: list[int] = []
     running: list[tuple[int, int]] = []  # start and planned end
@@ -99,22 +102,16 @@ def attempts_seen(world: World, ranges: Sequence[range]) -> Attempts:
     return Attempts(sorted(ended_ms), retried, most_retries, worked_ms)
 
 
-def _begun(states: bytearray, rows: range) -> range:
-    """Return these rows without those after the last task that has begun."""
-    last = max(states.rfind(state, rows.start, rows.stop) for state in (RUNNING, COMPLETED))
-    return range(rows.start, max(rows.start, last + 1))
-
-
 def _step(count: int, most: int) -> int:
-    """Return the step that leaves about ``most`` of so many.
+    """Return the step that picks about ``most`` of ``count`` items.
 
-    It is a power of two: what was looked at stays among it as more are added.
+    It is a power of two, so that items picked before are picked again after more have been added.
     """
     return 1 << ((count - 1) // most).bit_length()
 
 
 def slots_of(world: World, ranges: Sequence[range], running: int) -> list[Slot]:
-    """Return the slots in which tasks of these rows run, as far as their ends are known; of many, every so many.
+    """Return the slots in which tasks of these rows run, as far as their ends are known; of many, a sample.
 
     Args:
         world: The state of the run.
@@ -312,7 +309,7 @@ class Forecaster:
 
 
 def _may_end_later(world: World, ranges: Sequence[range], running: int, when_ms: int) -> bool:
-    """Return False if none of many tasks that run in these rows is planned to end after a moment, else mostly True."""
+    """Return False if no task that runs in these rows is planned to end after a moment; otherwise mostly True."""
     state, start, stop = world.tasks.state, ranges[0].start, ranges[-1].stop
     start, stop = state.find(RUNNING, start, stop), state.rfind(RUNNING, start, stop) + 1
     if stop - start > _SPARSE * running:  # those of other jobs lie among them
@@ -383,7 +380,7 @@ class Durations:
     """The durations of the last successful runs, in order; each call reads only what is new."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with no page."""
+        """Create without a page."""
         self._simulation = simulation
         self._known: tuple[int, InstancePage | None] = (-1, None)
         self._counted = b""  # a byte for each instance of the page, 1 if it is among the durations

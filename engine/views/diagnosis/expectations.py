@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.values import format_dollars, format_duration, format_time, quoted
 from engine.run.conditions import Judgement
 from engine.specs.conditions import Bounds, SubjectKind, Verbatim, matches
-from engine.views.diagnosis.model import Concern, Severity
+from engine.views.diagnosis.model import Condition, Items, concern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine.scenario.model import Expectation
     from engine.specs.command import Command
     from engine.specs.conditions import ConditionSubject, Wanted
+    from engine.views.diagnosis.model import Finding
 
 
 _MOST_NAMED = 3  # parts that differ
@@ -129,30 +130,26 @@ def _when(simulation: Simulation, one: Expectation) -> str:
 # -- in words --------------------------------------------------------------------------------------------------------
 
 
+_SUBJECTS = {
+    SubjectKind.RUN: "the run",
+    SubjectKind.POOL: "pool {0.pool_id}",
+    SubjectKind.JOB: "job {0.job_id}",
+    SubjectKind.TASK: "task {0.task_id} of {0.job_id}",
+    SubjectKind.JOB_SCHEDULE: "job schedule {0.job_schedule_id}",
+}
+
+
 def _subject(subject: ConditionSubject) -> str:
-    match subject.kind:
-        case SubjectKind.RUN:
-            return "the run"
-        case SubjectKind.POOL:
-            return f"pool {subject.pool_id}"
-        case SubjectKind.NODE:
-            node = subject.node_id if subject.node_id is not None else f"n{subject.node_index}"
-            return f"node {node} of {subject.pool_id}"
-        case SubjectKind.JOB:
-            return f"job {subject.job_id}"
-        case SubjectKind.TASK:
-            return f"task {subject.task_id} of {subject.job_id}"
-        case SubjectKind.JOB_SCHEDULE:
-            return f"job schedule {subject.job_schedule_id}"
+    if subject.kind is SubjectKind.NODE:
+        node = subject.node_id if subject.node_id is not None else f"n{subject.node_index}"
+        return f"node {node} of {subject.pool_id}"
+    return _SUBJECTS[subject.kind].format(subject)
 
 
 def _item(subject: ConditionSubject) -> tuple[str, str]:
     """Return kind and id of the item to open; that of a task is its job, that of a node its pool."""
-    if subject.job_id is not None:
-        return "job", subject.job_id
-    if subject.pool_id is not None:
-        return "pool", subject.pool_id
-    return ("job schedule", subject.job_schedule_id) if subject.job_schedule_id is not None else ("", "")
+    ids = ("job", subject.job_id), ("pool", subject.pool_id), ("job schedule", subject.job_schedule_id)
+    return next(((kind, item_id) for kind, item_id in ids if item_id is not None), ("", ""))
 
 
 def _parts(one: Expectation, outcome: Outcome) -> Iterator[ExpectationPart]:
@@ -234,43 +231,40 @@ def _command_row(
     return ExpectationRow(number, state, subject, "", "", "when it is given", decided_ms, (part,), line)
 
 
-def broken_expectations(simulation: Simulation) -> list[Concern]:
+def broken_expectations(simulation: Simulation) -> list[Finding]:
     """Return the expectations that are decided and broken; pending ones are not observed."""
     broken = (judged for judged in simulation.judgements(with_open=False) if not judged.outcome.met)
-    return [_concern(row_of(simulation, judged), "is broken", Severity.FAILURE) for judged in broken]
+    return [_concern(row_of(simulation, judged)) for judged in broken]
 
 
 def foreseen(
     simulation: Simulation, at_end: Sequence[Outcome], *, end_ms: int | None = None, is_over: bool = False
-) -> list[Concern]:
+) -> list[Finding]:
     """Return the expectations that will be broken, as playing ahead has shown, without those that are decided.
 
     If the run ``is_over`` they are broken: only the end decides them. If its end is known, ``end_ms``, each has the
     moment at which it will be decided; else that of now.
     """
     known = {judged.expected.index for judged in simulation.judgements(with_open=False)}
-    both = zip(simulation.scenario.expect, at_end, strict=False)
-    coming = [(one, outcome) for one, outcome in both if not outcome.met and one.index not in known]
-    rows = [row_of(simulation, Judgement(one, outcome, None)) for one, outcome in coming]
-    verb, severity = ("is broken", Severity.FAILURE) if is_over else ("will be broken", Severity.SHORTAGE)
-    if is_over or end_ms is None:
-        return [_concern(row, verb, severity)._replace(since_ms=simulation.now_ms) for row in rows]
-    limits = (one.within_ms if one.at_ms is None else one.at_ms for one, _ in coming)
-    moments = (end_ms if limit is None else min(limit, end_ms) for limit in limits)
-    return [
-        _concern(row, verb, severity)._replace(since_ms=when_ms, is_coming=True)
-        for row, when_ms in zip(rows, moments, strict=True)
-    ]
+    found = []
+    for one, outcome in zip(simulation.scenario.expect, at_end, strict=False):
+        if not outcome.met and one.index not in known:
+            row = row_of(simulation, Judgement(one, outcome, None))
+            is_coming, when_ms = not is_over and end_ms is not None, simulation.now_ms
+            if is_coming:
+                limit_ms = one.within_ms if one.at_ms is None else one.at_ms
+                when_ms = min(ms for ms in (limit_ms, end_ms) if ms is not None)
+            condition = Condition.EXPECTATION_BROKEN if is_over else Condition.EXPECTATION_FAILING
+            found.append(_concern(row, condition)._replace(since_ms=when_ms, is_coming=is_coming))
+    return found
 
 
-def _concern(row: ExpectationRow, verb: str, severity: Severity) -> Concern:
-    return Concern(
-        "expectation",
-        severity,
+def _concern(row: ExpectationRow, condition: Condition = Condition.EXPECTATION_BROKEN) -> Finding:
+    verb = "is broken" if condition is Condition.EXPECTATION_BROKEN else "will be broken"
+    return concern(
+        condition,
         f"expectation {row.number} {verb}: {row.subject}",
         row.decided_ms or 0,
-        effect=f"{row.when}: {row.difference}",
-        jobs=(row.item_id,) if row.kind == "job" else (),
-        pools=(row.item_id,) if row.kind == "pool" else (),
-        schedules=(row.item_id,) if row.kind == "job schedule" else (),
+        f"{row.when}: {row.difference}",
+        items=Items.of_kind(row.kind, row.item_id),
     )

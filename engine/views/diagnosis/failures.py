@@ -20,12 +20,15 @@ from engine.state.tasks import ACTIVE
 from engine.views.bulk import LazyRows
 from engine.views.diagnosis.model import (
     MOST_NAMED,
-    Concern,
-    Severity,
+    Clause,
+    Condition,
+    Items,
     apart,
     cause_of,
+    concern,
     first_names,
-    shared,
+    ids_of,
+    named,
     some,
     whose,
 )
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from engine.state.instances import Ending
     from engine.state.jobs import Job
     from engine.state.pools import Pool
+    from engine.views.diagnosis.model import Finding
     from engine.world import World
 
 
@@ -59,7 +63,7 @@ class HookFailure(NamedTuple):
 _Failures = tuple["Job", list[HookFailure]]  # of one hook of a job, for one reason
 
 
-def hook_concerns(simulation: Simulation, *, names_jobs: bool) -> list[Concern]:
+def hook_concerns(simulation: Simulation, *, names_jobs: bool) -> list[Finding]:
     """Return the failures of preparation and release that last. The cost is that of the failures, not of the nodes.
 
     A failure lasts no longer than its job if its node has left.
@@ -78,7 +82,7 @@ def hook_concerns(simulation: Simulation, *, names_jobs: bool) -> list[Concern]:
 
 
 def hook_failures(simulation: Simulation) -> Iterator[HookFailure]:
-    """Yield the runs that have failed and count still; successes keep no record of their end."""
+    """Yield the runs whose failure still counts. Successes keep no record of their end."""
     instances, jobs = simulation.world.instances, simulation.world.jobs
     for page in instances.sparse:
         for key, ending in page.items():
@@ -100,7 +104,7 @@ def _is_final(ending: Ending, *, is_release: bool) -> bool:
 
 
 def _has_failed(simulation: Simulation, job: Job, row: int, hook: Hook) -> bool:
-    """Return whether a run that failed is the last word: the node is there, and nothing will run again."""
+    """Return whether a failed run is final: its node is there, and nothing will run again."""
     world = simulation.world
     instances, flags = world.instances, world.instances.flags[row]
     is_gone = world.nodes.state[instances.node[row]] == GONE
@@ -119,52 +123,52 @@ def _has_failed(simulation: Simulation, job: Job, row: int, hook: Hook) -> bool:
 
 def _concern(
     simulation: Simulation, hook: Hook, cause: str, groups: Sequence[_Failures], *, names_jobs: bool
-) -> Concern:
+) -> Finding:
     instances = simulation.world.instances
     ends = instances.prep_end if hook is Hook.PREPARATION else instances.release_end
     rows = [one.row for _, failures in groups for one in failures]
     nodes = sorted({instances.node[row] for row in rows})
-    named = first_names(simulation.world, nodes)
+    names = first_names(simulation.world, nodes)
+    on = names[0] if len(nodes) == 1 else some(len(nodes), "node")
     jobs = tuple(job.id for job, _ in groups)
-    what = f"{hook.value.lower()} task{f' of {whose(jobs)}' if names_jobs else ''} failed"
-    on = named[0] if len(nodes) == 1 else some(len(nodes), "node")
-    severity, effect, remedy = _consequence(simulation, hook, groups)
-    return Concern(
-        "preparation" if hook is Hook.PREPARATION else "release",
-        severity,
-        f"{what} on {on}: {cause}",
+    of = f" of {whose(jobs)}" if names_jobs else ""
+    condition, effect, remedy = _consequence(simulation, hook, groups)
+    return concern(
+        condition,
+        f"{hook.value.lower()} task{of} failed on {on}: {cause}",
         max(map(ends.__getitem__, rows)),
-        effect=shared(jobs, effect),
+        ids_of(jobs),
+        effect,
         remedy=remedy,
-        names=named if len(nodes) > 1 else (),
-        nodes=nodes,
-        jobs=jobs,
-        cause=cause,
-    )
+        items=Items(nodes=nodes, jobs=jobs),
+        names=names if len(nodes) > 1 else (),
+    )._replace(cause=cause)
 
 
-def _consequence(simulation: Simulation, hook: Hook, groups: Sequence[_Failures]) -> tuple[Severity, str, str]:
-    """Return how bad it is, its effect, and its remedy."""
+def _consequence(simulation: Simulation, hook: Hook, groups: Sequence[_Failures]) -> tuple[Condition, Clause, str]:
+    """Return the condition, its effect, and its remedy."""
     if hook is Hook.RELEASE:
-        return Severity.SHORTAGE, "the job still completes; what it should clean up may be left (REL-7)", ""
+        effect = "the job still completes; what it should clean up may be left", "REL-7"
+        return Condition.RELEASE_FAILED, Clause(*effect), ""
     if all(job.state in OVER for job, _ in groups):
-        return Severity.SHORTAGE, "", ""
+        return Condition.PREPARATION_UNHEEDED, Clause(""), ""
     if not any(one.is_ineligible for _, failures in groups for one in failures):
-        return Severity.SHORTAGE, "no effect on scheduling: waitForSuccess is false (PREP-13)", ""
+        effect = "no effect on scheduling: waitForSuccess is false", "PREP-13"
+        return Condition.PREPARATION_UNHEEDED, Clause(*effect), ""
     helps = eligible_again(simulation.world.options)
     who = "job" if len(groups) == 1 else "jobs"
-    return Severity.FAILURE, f"no task of the {who} runs there ({helps.rule})", f"{helps.remedy} to prepare anew"
+    effect = f"no task of the {who} runs there", helps.rule
+    return Condition.PREPARATION_FAILED, Clause(*effect), f"{helps.remedy} to prepare anew"
 
 
 _BY_USERS = ("TaskEnded", "JobBeingTerminated")
-_WITH_JOB = "the job was ended"
 
 
 class FailedTasks(LazyRows):
-    """The tasks of some entries of the log, part by part; nothing is copied."""
+    """The tasks of some log entries, part by part, without a copy."""
 
     def __init__(self, rows: array[int], parts: Sequence[tuple[Sequence[int], int]]) -> None:
-        """Use the first entries of each part, as many as its number says."""
+        """Use the first entries of each part, as many as its length says."""
         super().__init__(sum(length for _, length in parts))
         self._rows, self._parts = rows, parts
 
@@ -190,32 +194,24 @@ class FailedTasks(LazyRows):
         return FailedTasks(self._rows, [*self._parts, *(part for other in others for part in other._parts)])
 
 
-class _Cause(NamedTuple):
-    """The cause of failed tasks; it is meant if a user terminated them, or they ended with their job."""
-
-    text: str
-    is_meant: bool = False
-
-
-class _TasksOfCause(NamedTuple):
-    job: Job
-    tasks: FailedTasks
+_Cause = tuple[Condition, str]  # stopped, which is meant, or failed; and why
+_TasksOfCause = tuple["Job", FailedTasks]  # those of one job that failed for the same reason
 
 
 class TaskFailures:
     """Concerns about failed tasks. Each entry of the log is read once, even if time goes back."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read."""
+        """Create an empty reader."""
         self._simulation = simulation
         self._reader = LogReader(simulation, of_kind(is_event("TaskStateChanged", result=TaskResult.FAILURE)))
         self._read = 0  # how many of the reader's entries are in groups
-        self._causes: list[_Cause | None] = []  # by shape
+        self._causes: dict[int, _Cause] = {}  # by shape
         self._groups: dict[int, dict[_Cause, array[int]]] = {}  # by job and cause: entries in ascending order
         self._lasting: Kept[dict[_Cause, list[_TasksOfCause]]] = Kept()
-        self._concerns: Kept[list[Concern]] = Kept()
+        self._concerns: Kept[list[Finding]] = Kept()
 
-    def concerns(self, *, names_jobs: bool) -> list[Concern]:
+    def concerns(self, *, names_jobs: bool) -> list[Finding]:
         """Return the failures that last: not those of deleted jobs, nor of tasks that were reactivated."""
         sources = self._sources()
         return self._concerns.get(
@@ -230,8 +226,8 @@ class TaskFailures:
     def entries(self) -> Iterator[tuple[str, Job, Sequence[int]]]:
         """Yield cause, job and log entries of the failures that last, without tasks that a user stopped."""
         for cause, groups in self._by_cause(self._sources()).items():
-            for group in groups if not cause.is_meant else ():
-                yield cause.text, group.job, group.tasks.entries
+            for job, tasks in groups if cause[0] is Condition.TASK_FAILED else ():
+                yield cause[1], job, tasks.entries
 
     def newest_ms(self, job: Job) -> int:
         """Return when a task of the job has last failed for good, in ms since the start; 0 where none has."""
@@ -262,7 +258,7 @@ class TaskFailures:
             for job in self._jobs():
                 if job.state is not None and job.failed:
                     for cause, tasks in self._of_job(job, self._groups[job.row]).items():
-                        found.setdefault(cause, []).append(_TasksOfCause(job, tasks))
+                        found.setdefault(cause, []).append((job, tasks))
             return found
 
         return self._lasting.get(sources, by_cause)
@@ -278,11 +274,9 @@ class TaskFailures:
         self._read = len(self._reader.found)
 
     def _cause(self, shape: int) -> _Cause:
-        self._causes += [None] * (shape + 1 - len(self._causes))
-        cause = self._causes[shape]
-        if cause is None:
-            cause = self._causes[shape] = _task_cause(self._simulation.log.shapes[shape])
-        return cause
+        if shape not in self._causes:
+            self._causes[shape] = _task_cause(self._simulation.log.shapes[shape])
+        return self._causes[shape]
 
     def _of_job(self, job: Job, groups: dict[_Cause, array[int]]) -> dict[_Cause, FailedTasks]:
         """Return the failed tasks of a job by cause, as they are at the moment that is shown."""
@@ -306,26 +300,22 @@ class TaskFailures:
                 kept.setdefault(cause, array("I")).append(at)
         return kept
 
-    def _concern(self, cause: _Cause, groups: Sequence[_TasksOfCause], *, names_jobs: bool) -> Concern:
-        tasks = groups[0].tasks.with_all(group.tasks for group in groups[1:])
-        table = self._simulation.world.tasks
-        named = [table.task_id(task) for task in tasks[:MOST_NAMED]]
-        jobs = tuple(group.job.id for group in groups)
-        who = f"task {named[0]}" if len(tasks) == 1 else some(len(tasks), "task")
+    def _concern(self, cause: _Cause, groups: Sequence[_TasksOfCause], *, names_jobs: bool) -> Finding:
+        condition, text = cause
+        tasks = groups[0][1].with_all(tasks for _, tasks in groups[1:])
+        jobs, table = tuple(job.id for job, _ in groups), self._simulation.world.tasks
+        who, names = named("task", [table.task_id(task) for task in tasks[:MOST_NAMED]], len(tasks))
         where = f" of {whose(jobs)}" if names_jobs else ""
-        is_open = any(group.job.state is JobState.ACTIVE for group in groups)
-        return Concern(
-            "task",
-            Severity.NOTICE if cause.is_meant else Severity.FAILURE,
-            f"{who}{where} {'' if cause.is_meant else 'failed: '}{cause.text}",
+        is_open = any(job.state is JobState.ACTIVE for job, _ in groups)
+        return concern(
+            condition,
+            f"{who}{where} {'failed: ' if condition is Condition.TASK_FAILED else ''}{text}",
             self._simulation.log.when[tasks.newest_entry],
-            effect=shared(jobs),
+            ids_of(jobs),
             remedy=f"reactivate to run {'it' if len(tasks) == 1 else 'them'} again" if is_open else "",
-            names=tuple(named) if len(tasks) > 1 else (),
-            tasks=tasks,
-            jobs=jobs,
-            cause=cause.text,
-        )
+            items=Items(tasks=tasks, jobs=jobs),
+            names=names,
+        )._replace(cause=text)
 
 
 def _task_cause(shape: Shape) -> _Cause:
@@ -334,40 +324,35 @@ def _task_cause(shape: Shape) -> _Cause:
     assert failure is None or isinstance(failure, FailureInfo)
     assert exit_code is None or isinstance(exit_code, int)
     if failure is not None and failure.code in _BY_USERS and failure.category == ErrorCategory.USER_ERROR:
-        return _Cause(f"stopped: {dict(failure.details).get('Message', _WITH_JOB)}", is_meant=True)
-    return _Cause(cause_of(failure, exit_code))
+        return Condition.TASK_STOPPED, f"stopped: {dict(failure.details).get('Message', 'the job was ended')}"
+    return Condition.TASK_FAILED, cause_of(failure, exit_code)
 
 
 # Terminate reasons of jobs whose work was not done, with the effect; the empty one is that of a job without tasks.
 _EFFECTS = {
-    TASK_FAILED: "a failed task ended the job (EXIT-2)",
-    MAX_WALL_CLOCK_TIME_EXPIRY: "its maxWallClockTime was over (JOB-9)",
-    "": "onAllTasksComplete was terminatejob before it had tasks (JOB-7)",
+    TASK_FAILED: Clause("a failed task ended the job", "EXIT-2"),
+    MAX_WALL_CLOCK_TIME_EXPIRY: Clause("its maxWallClockTime was over", "JOB-9"),
+    "": Clause("onAllTasksComplete was terminatejob before it had tasks", "JOB-7"),
 }
 
 
 # -- ended -----------------------------------------------------------------------------------------------------------
 
 
-def ended_concerns(simulation: Simulation) -> list[Concern]:
+def ended_concerns(simulation: Simulation) -> list[Finding]:
     """Return the jobs that ended before their work was done, by reason."""
     groups: dict[tuple[str, bool], list[Job]] = {}
-    for job, reason in _bad_ends(simulation):
+    for job, reason in ended_badly(simulation):
         groups.setdefault((reason, _has_run_nothing(job)), []).append(job)
-    found: list[Concern] = []
-    for (reason, has_run_nothing), jobs in groups.items():
-        found += (_ended(reason, each, has_run_nothing=has_run_nothing) for each in apart(jobs))
-    return found
+    return [
+        _ended(reason, each, has_run_nothing=has_run_nothing)
+        for (reason, has_run_nothing), jobs in groups.items()
+        for each in apart(jobs)
+    ]
 
 
 def ended_badly(simulation: Simulation) -> Iterator[tuple[Job, str]]:
-    """Yield the jobs that ended before their work was done, with the reason."""
-    for job, reason in _bad_ends(simulation):
-        yield job, reason or "no task has run"
-
-
-def _bad_ends(simulation: Simulation) -> Iterator[tuple[Job, str]]:
-    """Yield these jobs with the reason that the service states, if there is one."""
+    """Yield the jobs that ended before their work was done, with the reason that the service states, if any."""
     for job in simulation.world.jobs.present():
         if job.state in (JobState.TERMINATING, JobState.COMPLETED):
             reason = bad_end(job)
@@ -381,21 +366,20 @@ def _has_run_nothing(job: Job) -> bool:
     return is_by_itself and not job.total and not job.deleted
 
 
-def _ended(reason: str, jobs: Sequence[Job], *, has_run_nothing: bool) -> Concern:
+def _ended(reason: str, jobs: Sequence[Job], *, has_run_nothing: bool) -> Finding:
     ids = tuple(job.id for job in jobs)
-    who = f"job {ids[0]}" if len(ids) == 1 else whose(ids)
+    who, _ = named("job", ids, len(ids))
     without = " without running a task" if has_run_nothing else ""
-    because = f": {reason}" if reason else ""
     error, left = jobs[0].scheduling_error, sum(job.counts[ACTIVE] for job in jobs)
-    effect = _EFFECTS[reason] if error is None else error.message.rstrip(".")
-    return Concern(
-        "job",
-        Severity.FAILURE if reason else Severity.SHORTAGE,
-        f"{who} ended{without}{because}",
+    return concern(
+        Condition.JOB_ENDED_EARLY if reason else Condition.JOB_RAN_NOTHING,
+        f"{who} ended{without}{f': {reason}' if reason else ''}",
         max(job.since_ms for job in jobs),
-        effect=shared(ids, effect, f"{some(left, 'task')} never completed" if left else ""),
+        ids_of(ids),
+        _EFFECTS[reason] if error is None else error.message.rstrip("."),
+        f"{some(left, 'task')} never completed" if left else "",
         remedy="raise the quota" if "Quota" in reason else "",
-        jobs=ids,
+        items=Items(jobs=ids),
     )
 
 
@@ -406,7 +390,6 @@ class OpenJob(NamedTuple):
     """An active job whose tasks have all ended."""
 
     row: int
-    total: int  # tasks
     since_ms: int  # the end of its last task
 
 
@@ -414,10 +397,10 @@ def left_open(simulation: Simulation) -> list[OpenJob]:
     """Return the jobs that a run which is over has left active although their tasks have ended (JOB-7)."""
     world = simulation.world
     ends = ((job, last_task_ms(world, job)) for job in world.jobs.present() if job.state is JobState.ACTIVE)
-    return [OpenJob(job.row, job.total, end_ms) for job, end_ms in ends if job.total and end_ms is not None]
+    return [OpenJob(job.row, end_ms) for job, end_ms in ends if job.total and end_ms is not None]
 
 
-def left_open_concerns(world: World, found: Iterable[OpenJob]) -> list[Concern]:
+def left_open_concerns(world: World, found: Iterable[OpenJob]) -> list[Finding]:
     """Return the concerns about jobs that nothing in the run ends any more: those with a release task, and others."""
     kinds: dict[bool, list[OpenJob]] = {}
     for each in found:
@@ -425,22 +408,20 @@ def left_open_concerns(world: World, found: Iterable[OpenJob]) -> list[Concern]:
     return [_left_open(world, each, has_release=has_release) for has_release, each in kinds.items()]
 
 
-def _left_open(world: World, found: Sequence[OpenJob], *, has_release: bool) -> Concern:
+def _left_open(world: World, found: Sequence[OpenJob], *, has_release: bool) -> Finding:
     """Return the concern about jobs of one kind; it is more than advice if their release tasks never run."""
     jobs = [world.jobs[each.row] for each in found]
-    ids, is_one = tuple(job.id for job in jobs), len(jobs) == 1
-    who = f"job {ids[0]} stays active" if is_one else f"{whose(ids)} stay active"
-    its, it = ("its", "it") if is_one else ("their", "them")
+    ids = tuple(job.id for job in jobs)
+    stay, its, it = ("stays", "its", "it") if len(jobs) == 1 else ("stay", "their", "them")
     why = f"{its} release task never runs" if has_release else f"{its} tasks have ended, nothing in this run ends {it}"
-    return Concern(
-        "job",
-        Severity.SHORTAGE if has_release else Severity.NOTICE,
-        f"{who}: {why}",
+    return concern(
+        Condition.RELEASE_NEVER_RUNS if has_release else Condition.JOB_NEVER_ENDS,
+        f"{named('job', ids, len(ids))[0]} {stay} active: {why}",
         max(each.since_ms for each in found),
-        shared(ids, _cost_of_open(world, jobs)),
-        f"terminate {it}, or set onAllTasksComplete to terminatejob",
-        jobs=ids,
-        pools=tuple(dict.fromkeys(job.pool_id for job in jobs if job.pool_id)),
+        ids_of(ids),
+        _cost_of_open(world, jobs),
+        remedy=f"terminate {it}, or set onAllTasksComplete to terminatejob",
+        items=Items(jobs=ids, pools=tuple(dict.fromkeys(job.pool_id for job in jobs if job.pool_id))),
     )
 
 
@@ -459,7 +440,7 @@ def _cost(world: World, pools: Iterable[Pool], of: str, until: str) -> str:
     return f"{some(billed, 'node')}{of} cost{'s' if billed == 1 else ''} money until {until}" if billed else ""
 
 
-def idle_pool_concerns(simulation: Simulation) -> list[Concern]:
+def idle_pool_concerns(simulation: Simulation) -> list[Finding]:
     """Return the pools that cost money once the run is over although no job uses them.
 
     Those of jobs left open are told with their jobs. An active job schedule may use any pool again.
@@ -470,14 +451,13 @@ def idle_pool_concerns(simulation: Simulation) -> list[Concern]:
     used = {job.pool for job in world.jobs.present()}
     idle = [pool for pool in world.pools.present() if pool.row not in used]
     return [
-        Concern(
-            "pool",
-            Severity.NOTICE,
+        concern(
+            Condition.IDLE_POOL,
             f"no job uses pool {pool.id}",
             simulation.now_ms,
             cost,
-            "resize it to 0 nodes, or delete it" if pool.scaling is None else "delete it, or change its formula",
-            pools=(pool.id,),
+            remedy="resize it to 0 nodes, or delete it" if pool.scaling is None else "delete it, or change its formula",
+            items=Items(pools=(pool.id,)),
         )
         for pool in idle
         if (cost := _cost(world, [pool], "", "it shrinks or is deleted"))

@@ -28,34 +28,33 @@ from engine.views.diagnosis.candidates import (
     too_large_tasks,
 )
 from engine.views.diagnosis.model import (
-    Check,
+    Condition,
     Next,
-    Note,
     answer,
+    check,
     due,
     earliest,
+    listed,
     moment,
     name_of,
-    plural,
+    note,
     reason,
     some,
-    time_in_state,
 )
 from engine.views.diagnosis.pools import next_evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
+    from engine.rules.job_schedules import Timing
     from engine.state.jobs import Job, JobSchedule
-    from engine.state.pools import Pool
-    from engine.views.diagnosis.model import Explanation, Reason
+    from engine.views.diagnosis.model import Explanation, Finding
     from engine.world import World
 
 
 _J = JobState
 _MOST_NAMED = 8  # of the nodes whose release tasks hold a job
-# Nodes that owe a release, and until when, by the node's state and the rule by which the job waits.
-_Waiting = dict[tuple[str, str], list[tuple[int | None, int]]]
+_RUNNING = "running", "REL-6"  # words for release tasks, and their rule
 
 
 def why_job(world: World, job: Job, outlook: Outlook | None = None) -> Explanation:
@@ -70,8 +69,8 @@ def why_job(world: World, job: Job, outlook: Outlook | None = None) -> Explanati
         case _J.COMPLETED:
             return _completed_job(world, job)
         case None:
-            note = Note("It has been deleted, with all its tasks.", "JOB-16")
-            return answer(world, f"Where is job {job.id}?", notes=(note,))
+            deleted = note("It has been deleted, with all its tasks.", "JOB-16")
+            return answer(world, f"Where is job {job.id}?", (deleted,))
 
 
 def _active_job(world: World, job: Job, outlook: Outlook) -> Explanation:
@@ -85,40 +84,39 @@ def _active_job(world: World, job: Job, outlook: Outlook) -> Explanation:
     if left:
         counts = ((ACTIVE, "active"), (PREPARING, "preparing"), (RUNNING, "running"))
         progress += "; " + ", ".join(f"{job.counts[state]:,} {word}" for state, word in counts)
-    checks = (
-        Check("onAllTasksComplete", ends_itself, job.on_all_tasks_complete.value, "JOB-7"),
-        Check("tasks", not left, progress, "JOB-7"),
-        _pool(world, job),
-        *_obstacles(world, job),
-        priority_check(world, job, fit),
-    )
     nodes = world.pools[job.pool].nodes if job.pool >= 0 else []
     seen = (agenda.tasks_seen.get(world.tasks.blocks[number].first) for number in job.blocks)
-    changes = [
-        first_end(world, nodes, job) if fit is None else fit.next_change,
-        next_evaluation(world.pools[job.pool]) if fit is not None else None,
-        _first_preparation(world, job),
-        *(due("the scheduler sees new tasks", when_ms, "TIME-9") for when_ms in seen),
-        due("the job's time limit is reached", agenda.job_timeouts.get(job.row), "JOB-9"),
-    ]
-    verb = "ended" if begun else "started"
-    notes = [] if ends_itself else [_what_ends(job)]
-    if job.schedule != NO_SCHEDULE:
-        schedule_id = world.job_schedules[job.schedule].id
-        notes.append(Note(f"Job schedule {schedule_id} creates no other job until it ends.", "JS-3"))
-    following = earliest(changes)
+    following = earliest(
+        (
+            first_end(world, nodes, job) if fit is None else fit.next_change,
+            next_evaluation(world.pools[job.pool]) if fit is not None else None,
+            _first_preparation(world, job),
+            *(due("the scheduler sees new tasks", when_ms, "TIME-9") for when_ms in seen),
+            due("the job's time limit is reached", agenda.job_timeouts.get(job.row), "JOB-9"),
+        )
+    )
+    findings = (
+        check("onAllTasksComplete", ends_itself, job.on_all_tasks_complete.value, "JOB-7"),
+        check(Condition.TASKS, not left, progress, "JOB-7"),
+        *_obstacles(world, job),
+        priority_check(world, job, fit),
+        *(() if fit is None else fit.reasons),
+        None if ends_itself else _what_ends(job),
+        None
+        if job.schedule == NO_SCHEDULE
+        else note(f"Job schedule {world.job_schedules[job.schedule].id} creates no other job until it ends.", "JS-3"),
+    )
     is_stuck = following is None and (not ends_itself or left > 0)
     nothing = ("JOB-8" if left else "JOB-7") if is_stuck else ""
-    reasons = () if fit is None else fit.reasons
-    return answer(world, f"Why has job {job.id} not {verb}?", checks, reasons, following, notes, nothing)
+    return answer(world, f"Why has job {job.id} not {'ended' if begun else 'started'}?", findings, following, nothing)
 
 
-def _what_ends(job: Job) -> Note:
+def _what_ends(job: Job) -> Finding:
     """Say what ends a job that does not end with its tasks."""
     if ends_with_manager(job):
-        return Note("Its job manager task ends it when it completes.", "JM-4")
+        return note("Its job manager task ends it when it completes.", "JM-4")
     limit = " or its time limit" if job.max_wall_clock_ms is not None else ""
-    return Note(f"Only a user{limit} ends it.", "JOB-7")
+    return note(f"Only a user{limit} ends it.", "JOB-7")
 
 
 def _first_preparation(world: World, job: Job) -> Next | None:
@@ -132,120 +130,104 @@ def _first_preparation(world: World, job: Job) -> Next | None:
     return None if node < 0 else Next(f"preparation ends on {name_of(world, node)}", when_ms, "PREP-5")
 
 
-def _pool(world: World, job: Job) -> Check:
+def _obstacles(world: World, job: Job) -> Iterator[Finding]:
+    """Yield the checks of its nodes, and of what can keep the tasks active forever (JOB-8)."""
     if job.pool < 0:
-        return Check("pool", False, f"{job.pool_id} does not exist", "POOL-18")
-    pool = world.pools[job.pool]
-    ready = sum(bits.bit_count() for bits in pool.buckets)
-    present = _present(world, pool)
-    return Check("nodes that take tasks", ready > 0, f"{ready:,} of {present:,} in pool {pool.id}", "SCHED-8")
-
-
-def _present(world: World, pool: Pool) -> int:
-    """Return the number of the pool's nodes, without those that have left it."""
-    return len(pool.nodes) - bytes(values(world.nodes.state, pool.nodes)).count(GONE)
-
-
-def _obstacles(world: World, job: Job) -> list[Check]:
-    """Return the checks of what can keep the tasks active forever (JOB-8)."""
-    checks = []
+        yield check(Condition.JOB_POOL, False, f"{job.pool_id} does not exist", "POOL-18", "pool")
+    else:
+        pool = world.pools[job.pool]
+        present = len(pool.nodes) - bytes(values(world.nodes.state, pool.nodes)).count(GONE)
+        ready = sum(bits.bit_count() for bits in pool.buckets)
+        yield check(Condition.NODES, ready > 0, f"{ready:,} of {present:,} in pool {pool.id}", "SCHED-8")
     book = world.dependencies.get(job.row)
     if book is not None and book.waiting_count:
-        checks.append(Check("dependencies", False, f"{some(book.waiting_count, 'task')} waiting for others", "JOB-8"))
+        value = f"{some(book.waiting_count, 'task')} waiting for others"
+        yield check(Condition.DEPENDENCIES, False, value, "JOB-8")
     if job.pool >= 0:
-        pool = world.pools[job.pool]
         too_large = too_large_tasks(job, pool)
         if too_large:
-            checks.append(Check("size", False, f"{some(too_large, 'task')} too large for any node", "SCHED-10"))
+            yield check(Condition.SIZE, False, f"{some(too_large, 'task')} too large for any node", "SCHED-10")
         if job.ineligible:
             ineligible = sum(world.nodes.state[node] != GONE for node in ineligible_nodes(job, pool))
-            present = _present(world, pool)
             value = f"{ineligible:,} of {present:,}: preparation failed there for good"
             some_left = ineligible < present
-            checks.append(Check("ineligible nodes", some_left, value, "PREP-9" if some_left else "PREP-11"))
-    return checks
+            yield check(Condition.INELIGIBLE, some_left, value, "PREP-9" if some_left else "PREP-11")
 
 
 def _suspended(world: World, job: Job) -> Explanation:
     assert job.state is not None
     question = f"Why is job {job.id} {job.state.wire}?"
     if job.state is _J.DISABLED:
-        note = Note("None of its tasks runs until it is enabled.", "JOB-12")
-        return answer(world, question, notes=(note,), nothing="JOB-12")
+        return answer(world, question, (note("None of its tasks runs until it is enabled.", "JOB-12"),), None, "JOB-12")
     step_ms = Agenda(world).job_steps.get(job.row)
-    checks = [time_in_state(is_over=step_ms is None)]
+    over = time_in_state(is_over=step_ms is None)
     if job.state is _J.ENABLING:
-        return answer(world, question, checks, next_change=due("the job can be active", step_ms, "TIME-19"))
-    checks.append(Check("tasks on nodes", not job.busy, f"{job.busy:,} preparing or running", "JOB-11"))
+        return answer(world, question, (over,), due("the job can be active", step_ms, "TIME-19"))
+    busy = check("tasks on nodes", not job.busy, f"{job.busy:,} preparing or running", "JOB-11")
     nodes = world.pools[job.pool].nodes if job.pool >= 0 else []
-    changes = (due("the job can be disabled", step_ms, "TIME-19"), first_end(world, nodes, job))
-    return answer(world, question, checks, next_change=earliest(changes))
+    following = earliest((due("the job can be disabled", step_ms, "TIME-19"), first_end(world, nodes, job)))
+    return answer(world, question, (over, busy), following)
+
+
+def time_in_state(*, is_over: bool) -> Finding:
+    """Check that a job or job schedule has been in its state for the minimum time (TIME-19)."""
+    return check(Condition.MINIMUM_TIME, is_over, "over" if is_over else "not over yet", "TIME-19")
 
 
 def _ending_job(world: World, job: Job) -> Explanation:
     """Explain which release tasks hold the job, and until when (REL-6, REL-10, REL-13)."""
     assert job.state is not None
     agenda, instances = Agenda(world), world.instances
-    running: list[tuple[int, int]] = []
-    waiting: _Waiting = {}
+    owed: dict[tuple[str, str], list[tuple[int | None, int]]] = {}  # nodes and until when, by words and rule
     changes: list[Next | None] = []
     for row in instances.rows_of_job(job.row):
         node = instances.node[row]
+        state, where = world.nodes.state_of(node), name_of(world, node)
+        change: Next | None
         if instances.release_state[row] == InstanceState.RUNNING:
-            running.append((instances.release_end[row], node))
-            changes.append(Next(f"release ends on {name_of(world, node)}", instances.release_end[row], "REL-6"))
+            why, change = _RUNNING, Next(f"release ends on {where}", instances.release_end[row], "REL-6")
         elif instances.flags[row] & PrepFlag.RELEASE_OWED:
-            state, where = world.nodes.state_of(node), name_of(world, node)
-            why = "gone" if state is None else state.wire, "REL-10" if instances.release_runs[row] else "REL-13"
-            passes = due(f"{where} is no longer {why[0]}", state_passes_ms(world, agenda, node), why[1])
-            given_up = due(f"the wait for {where} ends", agenda.release_timeouts.get(row), why[1])
-            change = earliest((passes, given_up))
-            waiting.setdefault(why, []).append((change and change.when_ms, node))
-            changes.append(change)
+            word, rule = "gone" if state is None else state.wire, "REL-10" if instances.release_runs[row] else "REL-13"
+            why = f"waiting for a node that is {word}", rule
+            passes = due(f"{where} is no longer {word}", state_passes_ms(world, agenda, node), rule)
+            change = earliest((passes, due(f"the wait for {where} ends", agenda.release_timeouts.get(row), rule)))
+        else:
+            continue
+        owed.setdefault(why, []).append((change and change.when_ms, node))
+        changes.append(change)
     holds = bool(job.releases_open) and not job.forced
     value = f"{job.releases_open:,} open" + (", not waited for: forced" if job.forced and job.releases_open else "")
     step_ms = agenda.job_steps.get(job.row)
-    checks = (
-        Check("running tasks", not job.busy, "ended" if not job.busy else f"{job.busy:,}", "JOB-15"),
+    held_by = [name_of(world, node) for node in sorted(node for found in owed.values() for _, node in found)]
+    last_ms, last = max(((ms, node) for ms, node in owed.get(_RUNNING, ()) if ms is not None), default=(0, -1))
+    findings = (
+        check("running tasks", not job.busy, f"{job.busy:,}" if job.busy else "ended", "JOB-15"),
         time_in_state(is_over=step_ms is None),
-        Check("release tasks", not holds, value, "JOB-18" if job.forced else "REL-6"),
+        check(Condition.RELEASE, not holds, value, "JOB-18" if job.forced else "REL-6"),
+        *(reason(world, Condition.RELEASE, found, "release task", *why) for why, found in sorted(owed.items())),
+        note(f"Terminate reason: {job.terminate_reason}.", "JOB-10") if job.terminate_reason else None,
+        note(f"It waits for {listed(held_by, _MOST_NAMED)}.", "REL-6") if held_by and holds else None,
+        note(f"The last running release task ends on {name_of(world, last)} at {moment(world, last_ms)}.", "REL-6")
+        if last >= 0
+        else None,
     )
-    notes = [Note(f"Terminate reason: {job.terminate_reason}.", "JOB-10")] if job.terminate_reason else []
-    held_by = sorted([node for _, node in running] + [node for owed in waiting.values() for _, node in owed])
-    if held_by and holds:
-        named = ", ".join(name_of(world, node) for node in held_by[:_MOST_NAMED])
-        more = f" and {len(held_by) - _MOST_NAMED:,} more" if len(held_by) > _MOST_NAMED else ""
-        notes.append(Note(f"It waits for {named}{more}.", "REL-6"))
-    if running:
-        last_ms, last = max(running)
-        text = f"The last running release task ends on {name_of(world, last)} at {moment(world, last_ms)}."
-        notes.append(Note(text, "REL-6"))
-    reasons = [_reason(world, running, "running", "REL-6")] if running else []
-    reasons += [
-        _reason(world, owed, f"waiting for a node that is {state}", rule)
-        for (state, rule), owed in sorted(waiting.items())
-    ]
     target = "completed" if job.state is _J.TERMINATING else "deleted"
-    following = due(f"the job can be {target}", step_ms, "TIME-19")
-    if holds:
-        following = earliest(changes)
-    return answer(world, f"Why is job {job.id} still {job.state.wire}?", checks, reasons, following, notes)
-
-
-def _reason(world: World, found: Sequence[tuple[int | None, int]], text: str, rule: str) -> Reason:
-    return reason(world, found, f"{plural(len(found), 'release task')} {text}", rule)
+    following = earliest(changes) if holds else due(f"the job can be {target}", step_ms, "TIME-19")
+    return answer(world, f"Why is job {job.id} still {job.state.wire}?", findings, following)
 
 
 def _completed_job(world: World, job: Job) -> Explanation:
     assert job.end_ms is not None
-    notes = [Note("Tasks that are active stay active.", "JOB-15")] if job.counts[ACTIVE] else []
     when, error = moment(world, job.end_ms), job.scheduling_error
-    if error is None:
-        ended = Check("ended", True, f"{job.terminate_reason} at {when}", "JOB-10")
-    else:
-        ended = Check("ended", False, f"at {when}: {error.code}", "JOB-20")
-        notes.append(Note(error.cause, "AUTO-4"))
-    return answer(world, f"Why has job {job.id} ended?", (ended,), notes=notes)
+    ended = check("ended", True, f"{job.terminate_reason} at {when}", "JOB-10")
+    if error is not None:
+        ended = check("ended", False, f"at {when}: {error.code}", "JOB-20")
+    findings = (
+        ended,
+        note("Tasks that are active stay active.", "JOB-15") if job.counts[ACTIVE] else None,
+        note(error.cause, "AUTO-4") if error is not None else None,
+    )
+    return answer(world, f"Why has job {job.id} ended?", findings)
 
 
 def why_counts(world: World, job: Job, following: Next | None) -> Explanation | None:
@@ -254,12 +236,12 @@ def why_counts(world: World, job: Job, following: Next | None) -> Explanation | 
     if not preparing:
         return None
     question = f"Why do the approximate task counts of job {job.id} differ from the exact ones?"
-    checks = (
-        Check("running, approximate", False, f"{running + preparing:,}", "TASK-16"),
-        Check("running, exact", True, f"{running:,}, and {preparing:,} preparing", "TASK-16"),
+    findings = (
+        check("running, approximate", False, f"{running + preparing:,}", "TASK-16"),
+        check("running, exact", True, f"{running:,}, and {preparing:,} preparing", "TASK-16"),
+        note(f"The service counts {some(preparing, 'preparing task')} as running.", "TASK-16"),
     )
-    note = Note(f"The service counts {some(preparing, 'preparing task')} as running.", "TASK-16")
-    return answer(world, question, checks, (), following, (note,))
+    return answer(world, question, findings, following)
 
 
 _S = JobScheduleState
@@ -277,8 +259,8 @@ def why_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explanatio
         case _S.COMPLETED:
             return _completed_schedule(world, schedule)
         case None:
-            note = Note("It has been deleted, with all its jobs.", "JS-8")
-            return answer(world, f"Where is job schedule {schedule.id}?", notes=(note,))
+            deleted = note("It has been deleted, with all its jobs.", "JS-8")
+            return answer(world, f"Where is job schedule {schedule.id}?", (deleted,))
 
 
 def _active_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
@@ -290,86 +272,82 @@ def _active_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explan
     held_up = None if is_free and has_room else occurrence
     is_short = is_free and held_up is not None
     next_run = _next_run(world, schedule, now_ms)
-    changes = [
-        None if held_up is None else due("this occurrence is lost", timing.lost_ms(held_up), "JS-15"),
-        None if is_short else next_run,
-        None if job is None else why_job(world, job).next_change,
-    ]
+    following = earliest(
+        (
+            None if held_up is None else due("this occurrence is lost", timing.lost_ms(held_up), "JS-15"),
+            None if is_short else next_run,
+            None if job is None else why_job(world, job).next_change,
+        )
+    )
     if job is None or job.state is None:
         before = "the one before has ended" if schedule.jobs_made else "it has created none yet"
     else:
         before = f"{job.id} has been {job.state.wire} since {moment(world, job.since_ms)}"
     # A schedule short of the quota tries each minute once there may be room (ACC-9).
     used, limit = capacity.active_jobs_and_schedules(world), world.account.quotas.active_jobs_and_schedules
-    checks = (
-        _due(world, schedule, now_ms),
-        Check("no active job", is_free, before, "JS-3"),
-        Check("quota", has_room, f"{used:,} of {limit:,} active jobs and schedules", "ACC-9"),
+    room = "It is created soon after a job or schedule has ended, or the quota is raised."
+    findings = (
+        _due(world, timing, schedule, now_ms),
+        check("no active job", is_free, before, "JS-3"),
+        check(Condition.QUOTA, has_room, f"{used:,} of {limit:,} active jobs and schedules", "ACC-9"),
+        note(room, "ACC-9") if is_short else None,
+        note(f"If this occurrence is lost, the next job is due at {moment(world, next_run.when_ms)}.", "JS-13")
+        if held_up is not None and next_run is not None
+        else None,
+        _missed(world, schedule, now_ms),
+        _unattended(schedule),
+        None if timing.last_ms is None else note(f"No job is created after {moment(world, timing.last_ms)}.", "JS-5"),
     )
-    last = None if timing.last_ms is None else Note(f"No job is created after {moment(world, timing.last_ms)}.", "JS-5")
-    room = Note("It is created soon after a job or schedule has ended, or the quota is raised.", "ACC-9")
-    after = None if held_up is None else _after_loss(world, next_run)
-    notes = (room if is_short else None, after, _missed(world, schedule, now_ms), _unattended(schedule), last)
-    question = f"Why does job schedule {schedule.id} create no job now?"
-    return answer(world, question, checks, (), earliest(changes), notes)
+    return answer(world, f"Why does job schedule {schedule.id} create no job now?", findings, following)
 
 
-def _due(world: World, schedule: JobSchedule, now_ms: int) -> Check:
+def _due(world: World, timing: Timing, schedule: JobSchedule, now_ms: int) -> Finding:
     """Check that an occurrence waits for its job, since when and until when."""
-    timing = job_schedules.timing_of(world, schedule)
     occurrence = job_schedules.due_occurrence(timing, schedule.turn, now_ms)
     label = "an occurrence is due"
     if occurrence is None:
         when_ms = job_schedules.next_due_ms(timing, schedule.turn, now_ms)
         value = "none left" if when_ms is None else f"the next one at {moment(world, when_ms)}"
-        return Check(label, False, value, "JS-4" if timing.interval_ms is None else "JS-13")
+        return check(label, False, value, "JS-4" if timing.interval_ms is None else "JS-13")
     closes_ms = timing.closes_ms(occurrence)
     until = "" if closes_ms is None else f", until {moment(world, closes_ms)}"
-    return Check(label, True, f"since {moment(world, timing.due_ms(occurrence))}{until}", "JS-3")
-
-
-def _after_loss(world: World, next_run: Next | None) -> Note | None:
-    """Note when the next job is due if the occurrence that waits is lost."""
-    return next_run and Note(
-        f"If this occurrence is lost, the next job is due at {moment(world, next_run.when_ms)}.", "JS-13"
-    )
+    return check(label, True, f"since {moment(world, timing.due_ms(occurrence))}{until}", "JS-3")
 
 
 def _next_run(world: World, schedule: JobSchedule, now_ms: int) -> Next | None:
     return due("the next job is due", job_schedules.next_run_ms(world, schedule, now_ms), "JS-13")
 
 
-def _missed(world: World, schedule: JobSchedule, now_ms: int) -> Note | None:
+def _missed(world: World, schedule: JobSchedule, now_ms: int) -> Finding | None:
     """Note how many occurrences made no job, and why the last one did not (JS-15)."""
     count = job_schedules.missed(world, schedule, now_ms)
     text = f"{some(count, 'occurrence')} created no job before {'its' if count == 1 else 'their'} start window ended."
     last = "" if schedule.missed_ms is None else f" The last was lost at {moment(world, schedule.missed_ms)}."
-    return Note(text + last, "JS-15") if count else None
+    return note(text + last, "JS-15") if count else None
 
 
-def _unattended(schedule: JobSchedule) -> Note | None:
+def _unattended(schedule: JobSchedule) -> Finding | None:
     """Warn of jobs that nothing ends; the service accepts such a schedule (JS-12)."""
     job = schedule.spec.job_specification
     manager = job.job_manager_task
     ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
     if manager is None and ends_itself:
-        return Note("Its jobs have no job manager task: without tasks each ends at once.", "JM-3")
+        return note("Its jobs have no job manager task: without tasks each ends at once.", "JM-3")
     if ends_itself or (manager is not None and manager.kill_job_on_completion):
         return None
-    return Note("Nothing ends its jobs. Until one ends, no other is created.", "JS-12")
+    return note("Nothing ends its jobs. Until one ends, no other is created.", "JS-12")
 
 
 def _disabled(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
-    notes = [Note("No job is created until it is enabled. Occurrences until then are skipped.", "JS-13")]
-    run = _next_run(world, schedule, now_ms)
-    if run is not None:
-        notes.append(Note(f"If enabled by then, it creates the next job at {moment(world, run.when_ms)}.", "JS-7"))
-    job = active_job(world, schedule)
-    if job is not None:
-        notes.append(Note(f"Job {job.id} continues.", "JS-6"))
-    question = f"Why is job schedule {schedule.id} disabled?"
-    since = Check("disabled", True, f"since {moment(world, schedule.since_ms)}", "JS-6")
-    return answer(world, question, (since,), notes=(*notes, _missed(world, schedule, now_ms)))
+    run, job = _next_run(world, schedule, now_ms), active_job(world, schedule)
+    findings = (
+        check("disabled", True, f"since {moment(world, schedule.since_ms)}", "JS-6"),
+        note("No job is created until it is enabled. Occurrences until then are skipped.", "JS-13"),
+        run and note(f"If enabled by then, it creates the next job at {moment(world, run.when_ms)}.", "JS-7"),
+        None if job is None else note(f"Job {job.id} continues.", "JS-6"),
+        _missed(world, schedule, now_ms),
+    )
+    return answer(world, f"Why is job schedule {schedule.id} disabled?", findings)
 
 
 def _ending_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
@@ -379,16 +357,15 @@ def _ending_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explan
     active = active_job(world, schedule)
     left = list(world.jobs_under(schedule)) if is_deleting else [active] if active is not None else []
     value = f"{some(len(left), 'job')} left" + (f", {left[0].id} first" if left else "")
-    checks = (
+    findings = (
         time_in_state(is_over=waited),
-        Check("jobs are deleted" if is_deleting else "its job has ended", not left, value, "JS-8"),
+        check("jobs are deleted" if is_deleting else "its job has ended", not left, value, "JS-8"),
     )
-    changes = [why_job(world, job).next_change for job in left[:1]]
-    if not left and not waited:
-        target = "deleted" if is_deleting else "completed"
-        changes.append(due(f"the job schedule can be {target}", schedule.waits_until_ms, "TIME-19"))
-    question = f"Why is job schedule {schedule.id} still {schedule.state.wire}?"
-    return answer(world, question, checks, next_change=earliest(changes))
+    target = "deleted" if is_deleting else "completed"
+    following = due(f"the job schedule can be {target}", None if waited else schedule.waits_until_ms, "TIME-19")
+    if left:
+        following = why_job(world, left[0]).next_change
+    return answer(world, f"Why is job schedule {schedule.id} still {schedule.state.wire}?", findings, following)
 
 
 def _completed_schedule(world: World, schedule: JobSchedule) -> Explanation:
@@ -396,14 +373,13 @@ def _completed_schedule(world: World, schedule: JobSchedule) -> Explanation:
     assert schedule.previous is not None
     timing = job_schedules.timing_of(world, schedule)
     if schedule.previous[0] is _S.TERMINATING:
-        note = Note("It was terminated.", "JS-8")
+        why = note("It was terminated.", "JS-8")
     elif timing.interval_ms is None:
         single = "It was for one job, and that has ended." if schedule.jobs_made else "Its only occurrence was missed."
-        note = Note(single, "JS-4")
+        why = note(single, "JS-4")
     else:
         assert timing.last_ms is not None
-        note = Note(f"No job is created after {moment(world, timing.last_ms)}, and none is left.", "JS-5")
+        why = note(f"No job is created after {moment(world, timing.last_ms)}, and none is left.", "JS-5")
     ended = f"at {moment(world, schedule.end_ms)}, with {some(schedule.jobs_made, 'job')} created"
-    notes = (note, _missed(world, schedule, schedule.end_ms))
-    question = f"Why has job schedule {schedule.id} ended?"
-    return answer(world, question, (Check("ended", True, ended, "JS-7"),), notes=notes)
+    findings = check("ended", True, ended, "JS-7"), why, _missed(world, schedule, schedule.end_ms)
+    return answer(world, f"Why has job schedule {schedule.id} ended?", findings)

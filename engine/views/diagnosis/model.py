@@ -1,14 +1,15 @@
-"""The vocabulary of diagnosis: an explanation as data and as plain text, and a concern with the items that it affects.
+"""The vocabulary of diagnosis: findings, of which the answers to "why?" and the list of what needs attention are made.
 
-A concern is one cause of trouble. Notes on the cause of a failure name the blob or container that could not be read
-and why, or add what the service says.
+A finding is a condition on which work depends, how it stands, the rules that this rests on, its effect and its remedy.
+Findings on the cause of a failure name the blob or container that could not be read and why, or add what the service
+says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import Enum, IntEnum
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
@@ -28,54 +29,188 @@ if TYPE_CHECKING:
     from engine.world import World
 
 
-# The words for an answer that nothing due can change.
-NOTHING = "nothing by itself, a user has to act"
+ConcernKind = Literal[
+    "preparation", "release", "node", "task", "pool", "job", "job schedule", "command", "certificate", "expectation"
+]
 
 
-class Condition(StrEnum):
-    """The conditions on which it depends what a task waits for, with their labels."""
+class Severity(IntEnum):
+    """The order of what needs attention, the worst first."""
 
-    JOB_STATE = "job state"
+    STANDSTILL = 0  # a job goes nowhere unless a user acts
+    FAILURE = 1  # work has failed for good, or nodes are out of order
+    SHORTAGE = 2  # the run goes on with less than was asked for
+    NOTICE = 3  # the consequence of a setting or command that is perhaps not meant
+
+
+class Condition(Enum):
+    """A condition on which it depends whether something goes on.
+
+    Its name is a stable code. Its values are a label, the kind of item that it is about, and how bad it is in the list
+    of what needs attention.
+    """
+
+    # Whether the tasks of a job run.
+    JOB_STATE = "job state", "job", Severity.NOTICE
     JOB_POOL = "job pool"
     KNOWN = "known to the scheduler"
     DEPENDENCIES = "dependencies"
     PARALLEL_LIMIT = "job parallel limit"
     SIZE = "size"
     MULTI_INSTANCE = "multi-instance"
+    TURN = "turn in the job"
+    ROOM = "free slots"
+    PRIORITY = "priority"
+    NODES = "nodes that take tasks"
+    NO_NODES = "nodes"
+    INELIGIBLE = "ineligible nodes"
+    NETWORK = "network"
+    # Whether a job ends, or a job schedule makes one.
+    MINIMUM_TIME = "minimum time in this state"
+    TASKS = "tasks"
+    RELEASE = "release tasks"
+    QUOTA = "quota"
+    JOB_ENDED_EARLY = "job ended early", "job", Severity.FAILURE
+    JOB_RAN_NOTHING = "job ran nothing", "job", Severity.SHORTAGE
+    JOB_NEVER_ENDS = "job never ends", "job", Severity.NOTICE
+    RELEASE_NEVER_RUNS = "release never runs", "job", Severity.SHORTAGE
+    NO_JOB_MANAGER = "job manager task", "job schedule", Severity.NOTICE
+    OCCURRENCE_MISSED = "occurrence missed", "job schedule", Severity.SHORTAGE
+    # Whether processes run and succeed.
+    SUPPLIES = "what it needs"
+    PREPARATION = "preparation on the node", "preparation", Severity.SHORTAGE
+    PREPARATION_FAILED = "preparation failed", "preparation", Severity.FAILURE
+    PREPARATION_UNHEEDED = "preparation failed without effect", "preparation", Severity.SHORTAGE
+    PREPARATION_RETRIED = "preparation retried", "preparation", Severity.SHORTAGE
+    RELEASE_FAILED = "release failed", "release", Severity.SHORTAGE
+    TASK_FAILED = "task failed", "task", Severity.FAILURE
+    TASK_STOPPED = "task stopped", "task", Severity.NOTICE
+    TASK_RETRIED = "task retried", "task", Severity.NOTICE
+    # Whether a pool has nodes that are in order.
+    NODE_STATE = "state", "node", Severity.FAILURE
+    NODE_ERROR = "error"
+    SCHEDULING = "scheduling"
+    START_TASK = "start task"
+    EVICTION = "eviction", "node", Severity.SHORTAGE
+    PREEMPTED = "preempted", "node", Severity.SHORTAGE
+    ALLOCATION = "allocation state", "pool", Severity.SHORTAGE
+    RESIZE_FAILED = "resize error", "pool", Severity.SHORTAGE
+    RESIZE_STOPPED = "resize stopped", "pool", Severity.NOTICE
+    NODES_KEPT = "nodes kept", "pool", Severity.NOTICE
+    SPOT_MISSING = "Spot nodes missing", "pool", Severity.SHORTAGE
+    FORMULA_FAILED = "formula failed", "pool", Severity.SHORTAGE
+    IDLE_POOL = "idle pool", "pool", Severity.NOTICE
+    # Of the scenario.
+    COMMAND_REFUSED = "command refused", "command", Severity.SHORTAGE
+    CERTIFICATE_USED = "certificate used", "certificate", Severity.SHORTAGE
+    EXPECTATION_BROKEN = "expectation broken", "expectation", Severity.FAILURE
+    EXPECTATION_FAILING = "expectation failing", "expectation", Severity.SHORTAGE
+    # Statements on which nothing depends, and what a user can do.
+    FACT = "fact"
+    REMEDY = "remedy"
 
-
-class Check(NamedTuple):
-    """A condition in the order in which the rules check them, and the value that decided."""
-
-    label: str
-    ok: bool | None  # None: not met, and yet no trouble
-    value: str
-    rule: str
-
-
-class Reason(NamedTuple):
-    """The number of nodes, or release tasks, with one reason; which of them changes first, and when, where known."""
-
-    size: int
-    text: str
-    soonest_ms: int | None
-    rule: str
-    soonest_on: str = ""
+    def __init__(self, label: str, kind: ConcernKind = "job", severity: Severity = Severity.STANDSTILL) -> None:
+        """Store the values as attributes."""
+        self.label, self.kind, self.severity = label, kind, severity
 
 
 class Next(NamedTuple):
-    """The next event that can change the answer."""
+    """An event that can change something; ``rule`` is empty where nothing changes.
+
+    ``basis`` are the commands and faults of the timeline that come before it.
+    """
 
     text: str
     when_ms: int
-    rule: str
+    rule: str = ""
+    basis: Sequence[PlannedInput] = ()
 
 
-class Note(NamedTuple):
-    """A sentence that is no condition."""
+class Clause(NamedTuple):
+    """A part of an effect, with the rule that it rests on, if any."""
 
     text: str
-    rule: str
+    rule: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.rule})" if self.rule else self.text
+
+
+class Items(NamedTuple):
+    """The items that a finding is about: rows of nodes and tasks, ids of the others."""
+
+    nodes: Sequence[int] = ()
+    tasks: Sequence[int] = ()
+    jobs: tuple[str, ...] = ()
+    pools: tuple[str, ...] = ()
+    schedules: tuple[str, ...] = ()
+
+    @classmethod
+    def of_kind(cls, kind: str, *ids: str) -> Items:
+        """Return jobs, pools or job schedules; no items of any other kind."""
+        jobs, pools, schedules = (ids if kind == each else () for each in ("job", "pool", "job schedule"))
+        return cls(jobs=jobs, pools=pools, schedules=schedules)
+
+
+_NOTHING = Items()
+
+
+class Finding(NamedTuple):
+    """A condition and how it stands. Times are ms since the start; texts of concerns are phrases without a full stop.
+
+    A concern is a finding that needs attention. In an answer, checks have a label and reasons a size.
+    """
+
+    condition: Condition
+    text: str
+    rule: str = ""
+    ok: bool | None = False  # None: not met, and yet no trouble
+    label: str = ""
+    size: int = 0  # of the nodes, or release tasks, for which it is the reason
+    soonest: Next | None = None  # which of them changes first, and when
+    since_ms: int = 0  # the newest occurrence
+    effects: tuple[Clause, ...] = ()
+    remedy: str = ""  # what a user can do
+    items: Items = _NOTHING
+    names: tuple[str, ...] = ()  # the first of the nodes or tasks, where ``text`` gives only their number
+    state: NodeState | None = None  # of the nodes, where it is the trouble
+    cause: str = ""  # of a failed process: its exit code or failure code
+    is_coming: bool = False  # it has not happened yet, but playing ahead has shown it; ``since_ms`` lies in the future
+
+    @property
+    def kind(self) -> ConcernKind:
+        """The kind of the item that it is about."""
+        return self.condition.kind
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is; what has not happened yet is no failure."""
+        return Severity.SHORTAGE if self.is_coming else self.condition.severity
+
+    @property
+    def effect(self) -> str:
+        """Its consequence, with the rules behind it."""
+        return "; ".join(map(str, self.effects))
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules that it rests on."""
+        return tuple(dict.fromkeys(rule for rule in (self.rule, *(each.rule for each in self.effects)) if rule))
+
+    @property
+    def order(self) -> tuple[int, bool, int]:
+        """The sort key: the worst first, then the newest; then what is coming, the next first."""
+        return self.severity, self.is_coming, self.since_ms if self.is_coming else -self.since_ms
+
+    @property
+    def is_failure(self) -> bool:
+        """True if something has failed for good. A job that merely waits, as for a pool, has not failed."""
+        return self.severity is Severity.FAILURE or self.condition is Condition.INELIGIBLE
+
+    def said(self, clock: Callable[[int], str]) -> str:
+        """Return the text, and of many items which one changes first, and when."""
+        soonest = self.soonest
+        return self.text if soonest is None else f"{self.text}; soonest {soonest.text} at {clock(soonest.when_ms)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,59 +219,83 @@ class Explanation:
 
     start: datetime
     question: str
-    checks: tuple[Check, ...] = ()
-    candidates: tuple[Reason, ...] = ()
+    findings: tuple[Finding, ...] = ()  # checks, reasons, then others
     next_change: Next | None = None
-    notes: tuple[Note, ...] = ()
     nothing: str = ""  # the rule by which nothing due changes the answer; empty where something can
     planned: Sequence[PlannedInput] = ()  # what the timeline has for the subject, where nothing else is due
 
+    @property
+    def checks(self) -> list[Finding]:
+        """The conditions, in the order in which the rules check them."""
+        return [one for one in self.findings if one.label]
+
     def lines(self) -> list[str]:
         """Return the answer as plain text, each sentence with its rule."""
-        lines = [self.question]
+        clock = partial(format_time, self.start)
         wide = max((len(check.label) for check in self.checks), default=0)
-        signs = {True: "✓", False: "✗", None: "·"}
-        lines += [f"{signs[ok]} {label:<{wide}}  {value} [{rule}]" for label, ok, value, rule in self.checks]
-        lines += [self._candidate(reason) for reason in self.candidates]
-        lines += [f"{note.text} [{note.rule}]" for note in self.notes]
+        lines = [self.question]
+        for one in self.findings:
+            head = f"{_SIGNS[one.ok]} {one.label:<{wide}}  " if one.label else f"{one.size:>6,} " if one.size else ""
+            lines.append(f"{head}{one.said(clock)} [{one.rule}]")
+        following = self.following(clock)
+        return [*lines, f"Next: {following.text} [{following.rule}]"] if following is not None else lines
+
+    def following(self, clock: Callable[[int], str]) -> Clause | None:
+        """Return what can change the answer, and when; or that a user has to act, and what the timeline has planned."""
         if self.next_change is not None:
-            text, when_ms, rule = self.next_change
-            lines.append(f"Next: {text} at {format_time(self.start, when_ms)} [{rule}]")
-        elif self.nothing:
-            lines.append(f"Next: {self.nothing_words(partial(format_time, self.start))} [{self.nothing}]")
-        return lines
+            return Clause(f"{self.next_change.text} at {clock(self.next_change.when_ms)}", self.next_change.rule)
+        words = (NOTHING, next_words(self.planned, clock))
+        return Clause("; ".join(filter(None, words)), self.nothing) if self.nothing else None
 
-    def nothing_words(self, clock: Callable[[int], str]) -> str:
-        """Return that a user has to act, and what the timeline has planned."""
-        return "; ".join(filter(None, (NOTHING, next_words(self.planned, clock))))
 
-    def _candidate(self, reason: Reason) -> str:
-        soonest = ""
-        if reason.soonest_ms is not None:
-            soonest = f"; soonest {reason.soonest_on} at {format_time(self.start, reason.soonest_ms)}"
-        return f"{reason.size:>6,} {reason.text}{soonest} [{reason.rule}]"
+# The words for an answer that nothing due can change.
+NOTHING = "nothing by itself, a user has to act"
+_SIGNS = {True: "✓", False: "✗", None: "·"}
+
+
+def check(what: Condition | str, ok: bool | None, text: str, rule: str, label: str = "") -> Finding:
+    """Return a check. ``what`` is its condition, or only a label if nothing depends on it."""
+    if isinstance(what, str):
+        return Finding(Condition.FACT, text, rule, ok, what)
+    return Finding(what, text, rule, ok, label or what.label)
+
+
+def note(text: str, rule: str) -> Finding:
+    """Return a sentence that is no condition."""
+    return Finding(Condition.FACT, text, rule, None)
+
+
+def helps(text: str, rule: str) -> Finding:
+    """Return a sentence that says what a user can do."""
+    return Finding(Condition.REMEDY, text, rule, None, remedy=text)
+
+
+def concern(
+    condition: Condition,
+    text: str,
+    since_ms: int,
+    *effects: Clause | str,
+    remedy: str = "",
+    items: Items = _NOTHING,
+    names: tuple[str, ...] = (),
+) -> Finding:
+    """Return a finding that needs attention. Effects that are empty are left out."""
+    found = tuple(each for part in effects if (each := Clause(part) if isinstance(part, str) else part).text)
+    return Finding(condition, text, since_ms=since_ms, effects=found, remedy=remedy, items=items, names=names)
 
 
 def answer(
-    world: World,
-    question: str,
-    checks: Iterable[Check | None] = (),
-    candidates: Iterable[Reason] = (),
-    next_change: Next | None = None,
-    notes: Iterable[Note | None] = (),
-    nothing: str = "",
+    world: World, question: str, findings: Iterable[Finding | None], following: Next | None = None, nothing: str = ""
 ) -> Explanation:
-    """Return the answer to a question. Checks and notes that are None are left out."""
-    given = tuple(check for check in checks if check is not None)
-    said = tuple(note for note in notes if note is not None)
-    if next_change is not None and not world.is_known(next_change.when_ms):
-        said = (*said, Note(f"When {next_change.text} is not known yet.", next_change.rule))
-        next_change = None
-    return Explanation(world.scenario.start, question, given, tuple(candidates), next_change, said, nothing)
+    """Return the answer to a question. Findings that are None are left out."""
+    found = tuple(one for one in findings if one is not None)
+    if following is not None and not world.is_known(following.when_ms):
+        found, following = (*found, note(f"When {following.text} is not known yet.", following.rule)), None
+    return Explanation(world.scenario.start, question, found, following, nothing)
 
 
 def due(text: str, when_ms: int | None, rule: str) -> Next | None:
-    """Return an event of the future; None while its moment is not known."""
+    """Return a future event; None while its moment is not known."""
     return None if when_ms is None else Next(text, when_ms, rule)
 
 
@@ -145,10 +304,14 @@ def until_cut(world: World, job: Job, node: int, planned: Next) -> Next:
     cut = cut_short(world, job, node)
     if cut is None or cut.when_ms > planned.when_ms:
         return planned
-    stops = (
-        f"{name_of(world, node)} is preempted" if cut.rule == "SPOT-3" else f"the time limit of job {job.id} is over"
-    )
+    is_spot = cut.rule == "SPOT-3"
+    stops = f"{name_of(world, node)} is preempted" if is_spot else f"the time limit of job {job.id} is over"
     return Next(stops, cut.when_ms, cut.rule)
+
+
+def earliest(events: Iterable[Next | None]) -> Next | None:
+    """Return the first of these events; None if there is none."""
+    return min((event for event in events if event is not None), key=lambda event: event.when_ms, default=None)
 
 
 def first_of(found: Iterable[tuple[int | None, int]]) -> tuple[int, int] | None:
@@ -156,22 +319,14 @@ def first_of(found: Iterable[tuple[int | None, int]]) -> tuple[int, int] | None:
     return min(((when_ms, node) for when_ms, node in found if when_ms is not None), default=None)
 
 
-def reason(world: World, found: Sequence[tuple[int | None, int]], text: str, rule: str) -> Reason:
+def reason(
+    world: World, condition: Condition, found: Sequence[tuple[int | None, int]], noun: str, text: str, rule: str
+) -> Finding:
     """Return the reason that nodes share; each of them comes with the moment when it changes, where that is known."""
     first = first_of(found)
-    if first is None or not world.is_known(first[0]):
-        return Reason(len(found), text, None, rule)
-    return Reason(len(found), text, first[0], rule, name_of(world, first[1]))
-
-
-def time_in_state(*, is_over: bool) -> Check:
-    """Check that a job or job schedule has been in its state for the minimum time (TIME-19)."""
-    return Check("minimum time in this state", is_over, "over" if is_over else "not over yet", "TIME-19")
-
-
-def earliest(events: Iterable[Next | None]) -> Next | None:
-    """Return what happens first; None where nothing is to happen."""
-    return min((event for event in events if event is not None), key=lambda event: event.when_ms, default=None)
+    is_known = first is not None and world.is_known(first[0])
+    soonest = Next(name_of(world, first[1]), first[0]) if first is not None and is_known else None
+    return Finding(condition, f"{plural(len(found), noun)} {text}", rule, size=len(found), soonest=soonest)
 
 
 def name_of(world: World, node: int) -> str:
@@ -200,60 +355,16 @@ def plural(count: int, noun: str) -> str:
     return noun if count == 1 else f"{noun}s"
 
 
+# -- words of concerns -----------------------------------------------------------------------------------------------
+
 MOST_NAMED = 3  # of the items of a concern
 MOST_APART = 3  # jobs with the same trouble that have a concern each; more of them share one
 
 ItemT = TypeVar("ItemT")
 
-ConcernKind = Literal[
-    "preparation", "release", "node", "task", "pool", "job", "job schedule", "command", "certificate", "expectation"
-]
-
-
-class Severity(IntEnum):
-    """The order of concerns, the worst first."""
-
-    STANDSTILL = 0  # a job goes nowhere unless a user acts
-    FAILURE = 1  # work has failed for good, or nodes are out of order
-    SHORTAGE = 2  # the run goes on with less than was asked for
-    NOTICE = 3  # the consequence of a setting or command that is perhaps not meant
-
-
-class Concern(NamedTuple):
-    """One cause of trouble. Texts are phrases without a full stop; times are ms since the start."""
-
-    kind: ConcernKind
-    severity: Severity
-    text: str
-    since_ms: int  # the newest occurrence
-    effect: str = ""  # its consequence
-    remedy: str = ""  # what a user can do
-    names: tuple[str, ...] = ()  # the first of the nodes or tasks, where ``text`` gives only their number
-    nodes: Sequence[int] = ()
-    tasks: Sequence[int] = ()
-    jobs: tuple[str, ...] = ()
-    pools: tuple[str, ...] = ()
-    schedules: tuple[str, ...] = ()
-    state: NodeState | None = None  # of the nodes, where it is the trouble
-    cause: str = ""  # of a failed process: its exit code or failure code
-    is_coming: bool = False  # it has not happened yet, but playing ahead has shown it; ``since_ms`` lies in the future
-
-    @property
-    def order(self) -> tuple[int, bool, int]:
-        """The sort key: the worst first, then the newest; then what is coming, the next first."""
-        return self.severity, self.is_coming, self.since_ms if self.is_coming else -self.since_ms
-
-    @property
-    def is_failure(self) -> bool:
-        """True if something has failed for good. A job that merely waits, as for a pool, has not failed.
-
-        Of the jobs at a standstill only those have nodes whose preparation has failed on all of them.
-        """
-        return self.severity is Severity.FAILURE or (self.severity is Severity.STANDSTILL and bool(self.nodes))
-
 
 def apart(items: Sequence[ItemT]) -> list[Sequence[ItemT]]:
-    """Return each of a few jobs with the same trouble, or groups of such, by itself; many of them together."""
+    """Return a few jobs with the same trouble one by one, and many of them as one group."""
     return [[item] for item in items] if len(items) <= MOST_APART else [items]
 
 
@@ -262,26 +373,25 @@ def whose(ids: Sequence[str], noun: str = "job") -> str:
     return ids[0] if len(ids) == 1 else some(len(ids), noun)
 
 
-def joined(*phrases: str) -> str:
-    """Return the phrases that are not empty as one."""
-    return "; ".join(filter(None, phrases))
+def named(noun: str, names: Sequence[str], count: int) -> tuple[str, tuple[str, ...]]:
+    """Return the only item by its name, after ``noun``; or the number of items, and the first of their names."""
+    return (f"{noun} {names[0]}", ()) if count == 1 else (some(count, noun), tuple(names[:MOST_NAMED]))
 
 
-def shared(ids: Sequence[str], *effects: str) -> str:
-    """Return the effects on these jobs, or other owners, after their ids if there are several."""
-    return joined(listed(ids) if len(ids) > 1 else "", *effects)
+def ids_of(owners: Sequence[str]) -> str:
+    """Return the ids of several jobs, or other owners, as a part of an effect; nothing for a single one."""
+    return listed(owners) if len(owners) > 1 else ""
 
 
 def first_names(world: World, nodes: Sequence[int]) -> tuple[str, ...]:
-    """Return the first of some nodes as scenarios name them."""
+    """Return the names of the first few nodes."""
     return tuple(name_of(world, node) for node in nodes[:MOST_NAMED])
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """Return the first names, and how many follow: ``a, b, c and 4 more``."""
-    every = list(names)
-    more = len(every) - MOST_NAMED
-    return ", ".join(every[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def cause_of(failure: FailureInfo | None, exit_code: int | None) -> str:
@@ -297,7 +407,7 @@ _NOT_FOUND = ("BlobNotFound", "ResourceContainerNotFound", "FileUploadContainerN
 _LONGEST = 160
 
 
-def cause_notes(world: World, failure: FailureInfo, spec: CommandLine) -> list[Note]:
+def cause_notes(world: World, failure: FailureInfo, spec: CommandLine) -> list[Finding]:
     """Return the cause of a failure; nothing if the service gives no details.
 
     Details are the service's: of a resource file they name the path on the node. The URL follows from ``spec``.
@@ -306,17 +416,18 @@ def cause_notes(world: World, failure: FailureInfo, spec: CommandLine) -> list[N
     if not details:
         return []
     url = _url(world, details, spec)
-    if url is not None and failure.code in _DENIED:
-        until_ms = world.storage.until_ms(url)
-        if until_ms is not None:
-            return [Note(f"Cause: access to {_short(url)} expired at {moment(world, until_ms)}.", "TASK-20")]
-    if url is not None and failure.code in _NOT_FOUND:
-        if world.storage.is_missing(url):
-            return [Note(f"Cause: {_short(url)} is missing, as the scenario says.", "TASK-6")]
-        is_blob = failure.code == "BlobNotFound"
-        why = "was neither named by the scenario nor uploaded" if is_blob else "is no container that the scenario names"
-        return [Note(f"Cause: {_short(url)} {why} (strictStorage).", "TASK-19")]
-    return [Note(f"Cause: {details.get('Message') or ', '.join(details.values())}.", "RETRY-1")]
+    said, rule = details.get("Message") or ", ".join(details.values()), "RETRY-1"
+    if url is not None:
+        name, until_ms = shortened(without_query(url), _LONGEST), world.storage.until_ms(url)
+        if failure.code in _DENIED and until_ms is not None:
+            said, rule = f"access to {name} expired at {moment(world, until_ms)}", "TASK-20"
+        elif failure.code in _NOT_FOUND and world.storage.is_missing(url):
+            said, rule = f"{name} is missing, as the scenario says", "TASK-6"
+        elif failure.code == "BlobNotFound":
+            said, rule = f"{name} was neither named by the scenario nor uploaded (strictStorage)", "TASK-19"
+        elif failure.code in _NOT_FOUND:
+            said, rule = f"{name} is no container that the scenario names (strictStorage)", "TASK-19"
+    return [note(f"Cause: {said}.", rule)]
 
 
 def _url(world: World, details: dict[str, str], spec: CommandLine) -> str | None:
@@ -332,7 +443,3 @@ def _url(world: World, details: dict[str, str], spec: CommandLine) -> str | None
         if details.get("FilePath") in known:
             return url
     return None
-
-
-def _short(url: str) -> str:
-    return shortened(without_query(url), _LONGEST)

@@ -18,32 +18,34 @@ from engine.state.instances import PrepFlag
 from engine.state.jobs import UNBOUND
 from engine.views.diagnosis.candidates import first_end, is_cut_off, occupancy, room_ms, state_passes_ms
 from engine.views.diagnosis.model import (
-    Check,
+    Condition,
     Next,
-    Note,
     answer,
     cause_notes,
+    check,
     due,
     earliest,
+    helps,
     moment,
     name_of,
+    note,
     some,
     until_cut,
 )
 from engine.views.diagnosis.pools import network_checks, network_notes, next_evaluation
-from engine.views.hook_status import eligible_again
+from engine.views.hook_status import OVER, eligible_again
 from engine.views.log.reader import is_event, matching
 from engine.views.resources.instances import given_up_ms
 from engine.views.resources.nodes import BY_CHANCE
 from engine.views.resources.processes import is_behind, packages_and_images, ready_ms
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engine.specs.bodies import JobPreparationTask
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
-    from engine.state.nodes import Node, NodeError
-    from engine.views.diagnosis.model import Explanation
-    from engine.views.resources.processes import InstalledItem
+    from engine.views.diagnosis.model import Explanation, Finding
     from engine.world import World
 
 
@@ -52,150 +54,143 @@ _MOST_JOBS = 8  # jobs of the pool that are explained at most
 
 _TRY_AGAIN = "Reboot the node when it is available again."
 _REMEDIES_BY_CODE = {
-    "ApplicationPackageError": Note(_TRY_AGAIN, "APP-4"),
-    "ContainerInvalidImage": Note(_TRY_AGAIN, "CONT-2"),
-    "ContainerInvalidRegistry": Note(_TRY_AGAIN, "CONT-2"),
-    "MountConfigurationError": Note(_TRY_AGAIN, "FILE-13"),
-    "DiskFull": Note("Delete jobs or tasks with files on it, then reboot it; or reimage it.", "NODE-15"),
+    "ApplicationPackageError": helps(_TRY_AGAIN, "APP-4"),
+    "ContainerInvalidImage": helps(_TRY_AGAIN, "CONT-2"),
+    "ContainerInvalidRegistry": helps(_TRY_AGAIN, "CONT-2"),
+    "MountConfigurationError": helps(_TRY_AGAIN, "FILE-13"),
+    "DiskFull": helps("Delete jobs or tasks with files on it, then reboot it; or reimage it.", "NODE-15"),
 }
-
-
-_EVICTED_BY_CHANCE = ", by chance (evictionRate)"
 
 
 def why_node(world: World, node: int) -> Explanation:
     """Explain the node's state, and which jobs' tasks may come."""
     state = world.nodes.state_of(node)
-    where, pool = name_of(world, node), world.pool_of(node)
+    where, pool, since = name_of(world, node), world.pool_of(node), moment(world, world.nodes.since[node])
     if state is None:
-        gone = Note(f"It left pool {pool.id} at {moment(world, world.nodes.since[node])}.", "RSZ-7")
-        return answer(world, f"Where is {where}?", notes=(gone,))
-    meaning = NODE_STATES[state]
-    checks = [Check("state", state in READY, f"{state.wire} since {moment(world, world.nodes.since[node])}", "NODE-8")]
-    checks += _node_checks(world, node, state)
-    notes = _owed(world, node)
-    if state in READY:
-        jobs = list(world.jobs_of(pool))
-        checks += [_job_check(world, job, node) for job in jobs[:_MOST_JOBS]]
-        if not jobs:
-            notes.append(Note("No job uses the pool.", "NODE-9"))
-        if len(jobs) > _MOST_JOBS:
-            notes.append(Note(f"{some(len(jobs) - _MOST_JOBS, 'more job')} in the pool.", "SCHED-4"))
-    elif is_cut_off(world, node):
-        notes += network_notes(world, pool)
-    elif meaning.remedy is not None:
-        notes.append(Note(*meaning.remedy))
-    elif state is _N.UNUSABLE:
-        notes.append(_remedy_of_unusable(world.nodes[node]))
-    if is_behind(world, node):
-        notes.append(Note("The pool's packages or certificates have changed: a reboot applies them.", "APP-5"))
-    following = _next(world, node, state)
+        return answer(world, f"Where is {where}?", (note(f"It left pool {pool.id} at {since}.", "RSZ-7"),))
+    jobs = list(world.jobs_of(pool)) if state in READY else []
+    findings = (
+        check(Condition.NODE_STATE, state in READY, f"{state.wire} since {since}", "NODE-8"),
+        *_node_checks(world, node, state),
+        *(_job_check(world, job, node) for job in jobs[:_MOST_JOBS]),
+        *_owed(world, node),
+        *_state_remedies(world, node, state, len(jobs)),
+        helps("The pool's packages or certificates have changed: a reboot applies them.", "APP-5")
+        if is_behind(world, node)
+        else None,
+    )
+    following, meaning = _next(world, node, state), NODE_STATES[state]
     nothing = meaning.rule if following is None and meaning.lasts else ""
-    return answer(world, f"Why is {where} of pool {pool.id} {state.wire}?", checks, (), following, notes, nothing)
+    return answer(world, f"Why is {where} of pool {pool.id} {state.wire}?", findings, following, nothing)
 
 
-def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
-    record = world.nodes[node]
-    enabled = record.scheduling is SchedulingState.ENABLED
-    checks = [Check("scheduling", enabled, record.scheduling.wire, "NODE-7")]
+def _node_checks(world: World, node: int, state: NodeState) -> Iterator[Finding]:
+    record, pool = world.nodes[node], world.pool_of(node)
+    yield check(Condition.SCHEDULING, record.scheduling is SchedulingState.ENABLED, record.scheduling.wire, "NODE-7")
     if record.evicted_ms is not None:
-        rate = _EVICTED_BY_CHANCE if record.evicted_by_chance else ""
+        rate = ", by chance (evictionRate)" if record.evicted_by_chance else ""
         text = f"its VM is reclaimed at {moment(world, record.evicted_ms)}{rate}"
-        checks.append(Check("eviction", False, text, "SPOT-7"))
+        yield check(Condition.EVICTION, False, text, "SPOT-7")
     if record.down_by_chance and state in BY_CHANCE:
-        checks.append(Check("cause", False, BY_CHANCE[state], "SPOT-10" if state is _N.PREEMPTED else "NODE-18"))
+        yield check("cause", False, BY_CHANCE[state], "SPOT-10" if state is _N.PREEMPTED else "NODE-18")
     if record.operation is not None:
         until = "it is up" if record.awaits_upgrade else "its tasks have ended"
-        value = f"{record.operation.name} when {until}"
-        checks.append(Check("operation", False, value, record.operation.rule))
-    checks += [Check("error", False, _error(error), "NODE-12") for error in record.errors]
-    if state is _N.STARTING and record.is_set_up:
-        checks += [
-            _arriving(world, supply) for supply in packages_and_images(world, node) if supply.ready_ms > world.now_ms
-        ]
-    checks += network_checks(world, world.pool_of(node))
+        yield check("operation", False, f"{record.operation.name} when {until}", record.operation.rule)
+    for error in record.errors:
+        details = ", ".join(value for _, value in error.details)
+        value = f"{error.code}: {error.message}" + (f" ({details})" if details else "")
+        yield check(Condition.NODE_ERROR, False, value, "NODE-12")
+    supplies = packages_and_images(world, node) if state is _N.STARTING and record.is_set_up else ()
+    for supply in supplies:  # for which the node waits before its start task (START-3)
+        if supply.ready_ms > world.now_ms:
+            label, rule = ("container image", "CONT-2") if supply.is_image else ("application package", "APP-2")
+            yield check(
+                Condition.SUPPLIES, False, f"{supply.name}, there at {moment(world, supply.ready_ms)}", rule, label
+            )
+    yield from network_checks(world, pool)
     task = record.start_task
     if task is not None and (task.failure is not None or state is _N.WAITING_FOR_START_TASK):
         cause = "" if task.failure in (None, FAILURE_EXIT_CODE) else f", {task.failure.code}"
         code = "" if task.exit_code is None else f" with exit code {task.exit_code}"
         running = f"running since {moment(world, task.start_ms)}"
         value = running if task.running else f"failed{code}{cause}"
-        checks.append(Check("start task", False, f"{value}, retry count {task.retry_count:,}", "START-4"))
+        yield check(Condition.START_TASK, False, f"{value}, retry count {task.retry_count:,}", "START-4")
     if state in READY:
         free = world.nodes.free[node]
-        value = f"{free} of {world.pool_of(node).slots} free; {occupancy(world, node)}"
-        checks.append(Check("slots", free > 0, value, "SCHED-10"))
-    return checks
+        value = f"{free} of {pool.slots} free; {occupancy(world, node)}"
+        yield check(Condition.ROOM, free > 0, value, "SCHED-10", "slots")
 
 
-def _error(error: NodeError) -> str:
-    details = ", ".join(value for _, value in error.details)
-    return f"{error.code}: {error.message}" + (f" ({details})" if details else "")
-
-
-def _arriving(world: World, supply: InstalledItem) -> Check:
-    """Check a package or an image that the node waits for before its start task (START-3)."""
-    label, rule = ("container image", "CONT-2") if supply.is_image else ("application package", "APP-2")
-    return Check(label, False, f"{supply.name}, there at {moment(world, supply.ready_ms)}", rule)
-
-
-def _job_check(world: World, job: Job, node: int) -> Check:
+def _job_check(world: World, job: Job, node: int) -> Finding:
     """Check why no more tasks of the job are on the node."""
     label = f"job {job.id}"
     row = world.instances.row(job.row, node)
     counts = f"{job.counts[0]:,} active, {job.busy:,} preparing or running"
     if row >= 0 and world.instances.flags[row] & PrepFlag.INELIGIBLE:
         until = eligible_again(world.options).until
-        return Check(label, False, f"ineligible until {until}: preparation failed here", "PREP-9")
+        return check(Condition.INELIGIBLE, False, f"ineligible until {until}: preparation failed here", "PREP-9", label)
     if job.state is not JobState.ACTIVE:
-        return Check(label, False, "deleted" if job.state is None else job.state.wire, "SCHED-7")
+        state = "deleted" if job.state is None else job.state.wire
+        return check(Condition.JOB_STATE, False, state, "SCHED-7", label)
     if not job.counts[0]:
-        return Check(label, None, f"no task waits: {counts}", "SCHED-7")
+        return check(Condition.TASKS, None, f"no task waits: {counts}", "SCHED-7", label)
     if not job.ready_count:
         return _not_ready(world, job, label)
     if 0 <= job.max_parallel <= job.busy:
-        return Check(label, False, f"at its limit of {some(job.max_parallel, 'parallel task')}", "JOB-2")
+        value = f"at its limit of {some(job.max_parallel, 'parallel task')}"
+        return check(Condition.PARALLEL_LIMIT, False, value, "JOB-2", label)
     smallest = min(slots for slots, queue in job.ready.items() if queue.size)
     if smallest > world.nodes.free[node]:
-        return Check(
-            label, False, f"{some(job.ready_count, 'task')} waiting, each needs {smallest} or more slots", "SCHED-10"
-        )
-    return Check(label, True, f"{some(job.ready_count, 'task')} waiting", "SCHED-7")
+        value = f"{some(job.ready_count, 'task')} waiting, each needs {smallest} or more slots"
+        return check(Condition.ROOM, False, value, "SCHED-10", label)
+    return check(Condition.TASKS, True, f"{some(job.ready_count, 'task')} waiting", "SCHED-7", label)
 
 
-def _not_ready(world: World, job: Job, label: str) -> Check:
+def _not_ready(world: World, job: Job, label: str) -> Finding:
     """Check why the scheduler considers none of the job's active tasks: each waits for others, or has just come."""
     book = world.dependencies.get(job.row)
     blocked = 0 if book is None else book.waiting_count
     new = job.counts[0] - blocked
     parts = [f"{some(blocked, 'task')} waiting for others"] if blocked else []
     parts += [f"{some(new, 'task')} not known to the scheduler yet"] if new > 0 else []
-    return Check(label, False, ", ".join(parts), "DEP-4" if blocked else "TIME-9")
+    condition, rule = (Condition.DEPENDENCIES, "DEP-4") if blocked else (Condition.KNOWN, "TIME-9")
+    return check(condition, False, ", ".join(parts), rule, label)
 
 
-def _owed(world: World, node: int) -> list[Note]:
-    """Return notes on preparation and release on the node."""
-    notes = []
-    for row in world.instances.rows_on(node):
-        job = world.jobs[world.instances.job[row]]
-        if world.instances.prep_state[row] == InstanceState.RUNNING:
-            notes.append(Note(f"Preparation of job {job.id} is running here; it uses no slot.", "PREP-21"))
-        if world.instances.release_state[row] == InstanceState.RUNNING:
-            notes.append(Note(f"Release of job {job.id} is running here; it uses no slot.", "REL-11"))
-        elif world.instances.flags[row] & PrepFlag.RELEASE_OWED:
+def _owed(world: World, node: int) -> Iterator[Finding]:
+    """Yield notes on preparation and release on the node."""
+    instances = world.instances
+    for row in instances.rows_on(node):
+        job = world.jobs[instances.job[row]]
+        if instances.prep_state[row] == InstanceState.RUNNING:
+            yield note(f"Preparation of job {job.id} is running here; it uses no slot.", "PREP-21")
+        if instances.release_state[row] == InstanceState.RUNNING:
+            yield note(f"Release of job {job.id} is running here; it uses no slot.", "REL-11")
+        elif instances.flags[row] & PrepFlag.RELEASE_OWED:
             until_ms = given_up_ms(world, [row])
             limit = "" if until_ms is None else f", unless that is after {moment(world, until_ms)}"
-            notes.append(Note(f"Release of job {job.id} runs when the node is ready{limit}.", "REL-13"))
-    return notes
+            yield note(f"Release of job {job.id} runs when the node is ready{limit}.", "REL-13")
 
 
-def _remedy_of_unusable(record: Node) -> Note:
-    if record.recover_ms is not None:
-        return Note("Batch recovers it by itself.", "NODE-14")
-    if not record.errors:
-        return Note("Batch could not recover it: reboot, reimage or remove it.", "NODE-14")
-    known = Note("Batch does not recover it: reboot, reimage or remove it.", "NODE-11")
-    return _REMEDIES_BY_CODE.get(record.errors[0].code, known)
+def _state_remedies(world: World, node: int, state: NodeState, jobs: int) -> Iterator[Finding]:
+    """Yield what brings a node back into use; of one in use, how many jobs of its pool are not shown."""
+    record, meaning = world.nodes[node], NODE_STATES[state]
+    if state in READY:
+        if not jobs:
+            yield note("No job uses the pool.", "NODE-9")
+        if jobs > _MOST_JOBS:
+            yield note(f"{some(jobs - _MOST_JOBS, 'more job')} in the pool.", "SCHED-4")
+    elif is_cut_off(world, node):
+        yield from network_notes(world, world.pool_of(node))
+    elif meaning.remedy is not None:
+        yield helps(*meaning.remedy)
+    elif state is _N.UNUSABLE and record.recover_ms is not None:
+        yield note("Batch recovers it by itself.", "NODE-14")
+    elif state is _N.UNUSABLE and not record.errors:
+        yield helps("Batch could not recover it: reboot, reimage or remove it.", "NODE-14")
+    elif state is _N.UNUSABLE:
+        known = helps("Batch does not recover it: reboot, reimage or remove it.", "NODE-11")
+        yield _REMEDIES_BY_CODE.get(record.errors[0].code, known)
 
 
 def _next(world: World, node: int, state: NodeState) -> Next | None:
@@ -221,7 +216,7 @@ def _next(world: World, node: int, state: NodeState) -> Next | None:
 
 
 def _passing(world: World, node: int, state: NodeState) -> tuple[str, str]:
-    """Return what happens at the end of a state, as said of the node, and its rule."""
+    """Return what happens to the node when its state ends, and the rule."""
     if is_cut_off(world, node) and state in (_N.STARTING, _N.UNUSABLE):
         return ("becomes unusable", "NET-4") if state is _N.STARTING else ("boots again in vain", "NODE-14")
     if state is _N.LEAVING_POOL:
@@ -253,14 +248,14 @@ _STARTS = {
 }
 # How a node becomes eligible again, by options.rebootRetriesFailedPreparation; None for a job that has ended.
 _INELIGIBLE = {
-    None: (Note("The job has ended: none of its tasks starts any more.", "SCHED-7"),),
+    None: (note("The job has ended: none of its tasks starts any more.", "SCHED-7"),),
     False: (
-        Note("The job gets no task here until the node has a new disk.", "PREP-9"),
-        Note("A reboot does not help; a reimage does.", "PREP-17"),
+        note("The job gets no task here until the node has a new disk.", "PREP-9"),
+        helps("A reboot does not help; a reimage does.", "PREP-17"),
     ),
     True: (
-        Note("The job gets no task here until the node reboots.", "PREP-9"),
-        Note("A reboot lets it run again (rebootRetriesFailedPreparation).", "PREP-17"),
+        note("The job gets no task here until the node reboots.", "PREP-9"),
+        helps("A reboot lets it run again (rebootRetriesFailedPreparation).", "PREP-17"),
     ),
 }
 _VERDICTS = {
@@ -270,8 +265,6 @@ _VERDICTS = {
     PrepVerdict.WAIT: "waits for the preparation",
     PrepVerdict.REFUSE: "is not assigned here",
 }
-# States of a job whose tasks no longer start.
-_OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
 
 
 def why_preparation(world: World, job: Job, node: int) -> Explanation:
@@ -280,42 +273,39 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
     prep = job.spec.job_preparation_task
     if prep is None:
         question = f"Why has preparation of job {job.id} not run on {where}?"
-        note = Note("The job has no job preparation task.", "PREP-1")
-        return answer(world, question, notes=(note,))
+        return answer(world, question, (note("The job has no job preparation task.", "PREP-1"),))
     row = world.instances.row(job.row, node)
     view = world.instances.prep(row) if row >= 0 else None
     if view is None:
         return _never_ran(world, job, node)
-    flags = world.instances.flags[row]
-    is_running = view.state is InstanceState.RUNNING
+    flags, is_running = world.instances.flags[row], view.state is InstanceState.RUNNING
     verdict = prep_verdict(flags, view.state, prep)
-    checks = [_outcome(world, view)]
-    if job.state not in _OVER:
-        comes, rule = verdict is not PrepVerdict.REFUSE, _rule_of(world, verdict, flags, view)
-        checks.append(Check("next task of the job", comes, _VERDICTS[verdict], rule))
-    planned = Next(f"preparation ends on {where}", world.instances.prep_end[row], "PREP-5")
-    ending = until_cut(world, job, node, planned) if is_running else None
+    comes, rule = verdict is not PrepVerdict.REFUSE, _rule_of(world, verdict, flags, view)
     began_by = _rule_of_start(world, job, node, view.start_ms)
-    notes = (
-        Note(_STARTS[began_by], began_by) if began_by in _STARTS else None,
+    findings = (
+        _outcome(world, view),
+        check("next task of the job", comes, _VERDICTS[verdict], rule) if job.state not in OVER else None,
+        note(_STARTS[began_by], began_by) if began_by in _STARTS else None,
         _delivery_note(world, node, task_directory(job.id, prep.id), view) if is_running else None,
         *_state_notes(world, job, node, prep, flags, view),
     )
-    nothing = "PREP-9" if flags & PrepFlag.INELIGIBLE and job.state not in _OVER else ""
-    return answer(world, _question(job, where, view, flags), checks, (), ending, notes, nothing)
+    planned = Next(f"preparation ends on {where}", world.instances.prep_end[row], "PREP-5")
+    ending = until_cut(world, job, node, planned) if is_running else None
+    nothing = "PREP-9" if flags & PrepFlag.INELIGIBLE and job.state not in OVER else ""
+    return answer(world, _question(job, where, view, flags), findings, ending, nothing)
 
 
-def _delivery_note(world: World, node: int, directory: str, view: InstanceView) -> Note | None:
+def _delivery_note(world: World, node: int, directory: str, view: InstanceView) -> Finding | None:
     """Note when all that the running instance needs is on the node, if it has to wait for that."""
     if setup_of(world, node, directory).failure is not None:
-        return Note("Something that it needs is not available.", "PREP-12")
+        return note("Something that it needs is not available.", "PREP-12")
     when_ms = ready_ms(world, node, directory, view.start_ms)
-    return None if when_ms == view.start_ms else Note(f"It downloads first, until {moment(world, when_ms)}.", "TASK-6")
+    return None if when_ms == view.start_ms else note(f"It downloads first, until {moment(world, when_ms)}.", "TASK-6")
 
 
 def _question(job: Job, where: str, view: InstanceView, flags: int) -> str:
     if flags & PrepFlag.INELIGIBLE:
-        return f"Why {'was' if job.state in _OVER else 'is'} {where} ineligible for job {job.id}?"
+        return f"Why {'was' if job.state in OVER else 'is'} {where} ineligible for job {job.id}?"
     again = " again" if view.runs - view.retry_count > 1 else ""
     is_running = view.state is InstanceState.RUNNING
     has_failed = not is_running and view.result is TaskResult.FAILURE
@@ -323,16 +313,15 @@ def _question(job: Job, where: str, view: InstanceView, flags: int) -> str:
     return f"Why {auxiliary} preparation of job {job.id} {verb}{again} on {where}?"
 
 
-def _outcome(world: World, view: InstanceView) -> Check:
-    since = moment(world, view.start_ms)
+def _outcome(world: World, view: InstanceView) -> Finding:
     if view.state is InstanceState.RUNNING:
-        return Check("preparation", False, f"running since {since}, run {view.runs}", "PREP-5")
+        return check("preparation", False, f"running since {moment(world, view.start_ms)}, run {view.runs}", "PREP-5")
     assert view.end_ms is not None
     code = "" if view.exit_code is None else f" with exit code {view.exit_code}"
     cause = f", {view.failure.code}" if view.failure is not None else ""
     succeeded = view.result is TaskResult.SUCCESS
     value = f"{'succeeded' if succeeded else 'failed'}{code} at {moment(world, view.end_ms)}{cause}"
-    return Check("preparation", succeeded, value, "PREP-5")
+    return check("preparation", succeeded, value, "PREP-5")
 
 
 def _rule_of(world: World, verdict: PrepVerdict, flags: int, view: InstanceView) -> str:
@@ -354,25 +343,23 @@ def _rule_of_start(world: World, job: Job, node: int, start_ms: int) -> str:
 
 def _state_notes(
     world: World, job: Job, node: int, prep: JobPreparationTask, flags: int, view: InstanceView
-) -> list[Note]:
+) -> Iterator[Finding]:
     if flags & PrepFlag.INELIGIBLE:
-        return [
-            *([] if view.failure is None else cause_notes(world, view.failure, prep)),
-            Note(_why_final(prep, view), "PREP-12"),
-            *_INELIGIBLE[world.options.reboot_retries_failed_preparation if job.state not in _OVER else None],
-        ]
-    if view.state is InstanceState.RUNNING:
+        if view.failure is not None:
+            yield from cause_notes(world, view.failure, prep)
+        yield note(_why_final(prep, view), "PREP-12")
+        yield from _INELIGIBLE[world.options.reboot_retries_failed_preparation if job.state not in OVER else None]
+    elif view.state is InstanceState.RUNNING and not prep.wait_for_success:
+        yield note("Tasks do not wait for it.", "PREP-13")
+    elif view.state is InstanceState.RUNNING:
         waiting = len(world.preparing_tasks(job.row, node))
-        if not prep.wait_for_success:
-            return [Note("Tasks do not wait for it.", "PREP-13")]
-        return [Note(f"{some(waiting, 'task')} of the job {'wait' if waiting > 1 else 'waits'} for it here.", "PREP-6")]
-    if view.failure == STOPPED_BY_JOB and view.end_ms is not None:
-        return [Note(f"It was stopped: the job was ended at {moment(world, view.end_ms)}.", "PREP-23")]
-    if view.result is TaskResult.FAILURE and not prep.wait_for_success:
-        return [Note("The failure has no effect: the job does not wait for success.", "PREP-13")]
-    if flags & PrepFlag.VALID and not prep.rerun_on_node_reboot_after_success:
-        return [Note("By the job's settings it stays valid after a reboot.", "PREP-16")]
-    return []
+        yield note(f"{some(waiting, 'task')} of the job {'wait' if waiting > 1 else 'waits'} for it here.", "PREP-6")
+    elif view.failure == STOPPED_BY_JOB and view.end_ms is not None:
+        yield note(f"It was stopped: the job was ended at {moment(world, view.end_ms)}.", "PREP-23")
+    elif view.result is TaskResult.FAILURE and not prep.wait_for_success:
+        yield note("The failure has no effect: the job does not wait for success.", "PREP-13")
+    elif flags & PrepFlag.VALID and not prep.rerun_on_node_reboot_after_success:
+        yield note("By the job's settings it stays valid after a reboot.", "PREP-16")
 
 
 def _why_final(prep: JobPreparationTask, view: InstanceView) -> str:
@@ -385,36 +372,29 @@ def _why_final(prep: JobPreparationTask, view: InstanceView) -> str:
     return f"{view.retry_count} of {most} retries were used; then the failure is final."
 
 
-def _is_in_pool_of(world: World, job: Job, node: int) -> bool:
-    """Return whether the node belongs to the job's pool; a job that has ended keeps only the id of its pool."""
-    if job.pool != UNBOUND:
-        return world.nodes[node].pool == job.pool
-    return world.pool_of(node).id.lower() == job.pool_id.lower()
-
-
 def _never_ran(world: World, job: Job, node: int) -> Explanation:
     """Explain what is missing before preparation runs: a task of the job must be assigned to the node (PREP-3)."""
-    nodes, agenda = world.nodes, Agenda(world)
-    state = nodes.state_of(node)
-    is_member = _is_in_pool_of(world, job, node)
+    nodes, where = world.nodes, name_of(world, node)
+    state, free, slots = nodes.state_of(node), nodes.free[node], world.pool_of(node).slots
+    pool = world.pool_of(node)  # a job that has ended keeps only the id of its own
+    is_member = pool.row == job.pool if job.pool != UNBOUND else pool.id.lower() == job.pool_id.lower()
     can_take = bool(nodes.open[node]) and state is not None
     job_state = "deleted" if job.state is None else job.state.wire
     if state is None:
         at = f"gone since {moment(world, nodes.since[node])}"
     else:
         at = f"{state.wire}, scheduling {nodes[node].scheduling.wire}"
-    free, slots = nodes.free[node], world.pool_of(node).slots
-    checks = (
-        Check("job state", job.state is JobState.ACTIVE, job_state, "SCHED-7"),
-        Check("job pool", is_member, "the node's" if is_member else "not the node's", "PREP-3"),
-        Check("node takes tasks", can_take, at, "SCHED-8"),
-        None if state is None else Check("free slots", free > 0, f"{free} of {slots}", "SCHED-10"),
-        Check("waiting tasks of the job", job.ready_count > 0, f"{job.ready_count}", "PREP-3"),
+    findings = (
+        check(Condition.JOB_STATE, job.state is JobState.ACTIVE, job_state, "SCHED-7"),
+        check(Condition.JOB_POOL, is_member, "the node's" if is_member else "not the node's", "PREP-3"),
+        check(Condition.NODE_STATE, can_take, at, "SCHED-8", "node takes tasks"),
+        None if state is None else check(Condition.ROOM, free > 0, f"{free} of {slots}", "SCHED-10"),
+        check("waiting tasks of the job", job.ready_count > 0, f"{job.ready_count}", "PREP-3"),
+        note("It runs only where a task of the job is assigned.", "PREP-3"),
     )
-    when_ms = state_passes_ms(world, agenda, node) if not can_take else room_ms(world, node, 1) if not free else None
-    where = name_of(world, node)
-    what = f"{where} is no longer {state.wire}" if state is not None and not can_take else f"a task ends on {where}"
-    question = f"Why has preparation of job {job.id} not run on {where}?"
-    following = due(what, when_ms, "SCHED-15" if can_take else "NODE-9")
-    note = Note("It runs only where a task of the job is assigned.", "PREP-3")
-    return answer(world, question, checks, (), following, (note,))
+    if can_take:
+        following = due(f"a task ends on {where}", None if free else room_ms(world, node, 1), "SCHED-15")
+    else:
+        passes_ms = state_passes_ms(world, Agenda(world), node)
+        following = due(f"{where} is no longer {'here' if state is None else state.wire}", passes_ms, "NODE-9")
+    return answer(world, f"Why has preparation of job {job.id} not run on {where}?", findings, following)

@@ -24,20 +24,24 @@ from engine.state.nodes import GONE
 from engine.views.bulk import places, values
 from engine.views.diagnosis.candidates import room_ms
 from engine.views.diagnosis.model import (
-    Check,
-    Concern,
+    Clause,
+    Condition,
+    Finding,
+    Items,
     Next,
-    Note,
-    Reason,
-    Severity,
     answer,
+    check,
+    concern,
     due,
     earliest,
     first_names,
     first_of,
+    helps,
     listed,
     moment,
     name_of,
+    named,
+    note,
     plural,
     reason,
     some,
@@ -47,7 +51,7 @@ from engine.views.resources.instances import given_up_ms
 from engine.views.resources.processes import is_behind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from engine import Simulation
     from engine.state.pools import AutoScaleRun, Pool, ResizeError, Scaling
@@ -73,17 +77,17 @@ def why_targets(world: World, pool: Pool) -> Explanation | None:
         question, last_rule = f"Why did autoscale leave the targets of {pool.id} as they are?", "AS-65"
         at += f": {run.error.code}. {run.error.position}: {run.error.reason}"
     schedule = f"every {format_duration(scaling.interval_ms)}, next at {moment(world, scaling.next_ms)}"
-    checks = [
-        Check("pool state", is_active, pool.state.wire if pool.state is not None else "deleted", "AS-89"),
-        Check("evaluation", True, schedule, "AS-83"),
-        Check("last one", run.error is None, at, last_rule),
-        Check("samples", bool(pool.samples), _samples(world, pool, scaling), "AS-52"),
-        Check("targets", run.error is None, _targets(scaling), "AS-80" if len(scaling.runs) > 1 else "AS-84"),
-    ]
     waiting = 0 if run.error is not None or run.target_dedicated or run.target_spot else task_counts(world, pool)[0]
-    if waiting:
-        checks.append(Check("waiting tasks", False, f"{waiting:,}, but no nodes are wanted", "AS-41"))
-    return answer(world, question, checks, (), next_evaluation(pool), _autoscale_notes(scaling, run))
+    findings = (
+        check("pool state", is_active, pool.state.wire if pool.state is not None else "deleted", "AS-89"),
+        check("evaluation", True, schedule, "AS-83"),
+        check("last one", run.error is None, at, last_rule),
+        check("samples", bool(pool.samples), _samples(world, pool, scaling), "AS-52"),
+        check("targets", run.error is None, _targets(scaling), "AS-80" if len(scaling.runs) > 1 else "AS-84"),
+        check("waiting tasks", False, f"{waiting:,}, but no nodes are wanted", "AS-41") if waiting else None,
+        *_autoscale_notes(scaling, run),
+    )
+    return answer(world, question, findings, next_evaluation(pool))
 
 
 def next_evaluation(pool: Pool | None) -> Next | None:
@@ -116,20 +120,21 @@ def _targets(scaling: Scaling) -> str:
     return f"{_wanted(run)}, previously {_wanted(before)}"
 
 
-def _autoscale_notes(scaling: Scaling, run: AutoScaleRun) -> list[Note]:
-    """Return the formula's own variables, and what would help where it failed."""
+def _autoscale_notes(scaling: Scaling, run: AutoScaleRun) -> Iterator[Finding]:
+    """Yield the formula's own variables, and what would help where it failed."""
     own = run.items[_SERVICE_ITEMS:]
-    notes = [Note(f"Its variables: {', '.join(f'{name} = {text}' for name, text in own)}.", "AS-68")] if own else []
+    if own:
+        yield note(f"Its variables: {', '.join(f'{name} = {text}' for name, text in own)}.", "AS-68")
     if run.error is None:
         if any(_FRACTION.fullmatch(text) for _, text in own):
-            notes.append(Note("A fraction of a node that is wanted is cut off.", "AS-77"))
-        option = run.items[_SERVICE_ITEMS - 1][1]
-        return [*notes, Note(f"Nodes leave with deallocation option {option}.", "AS-40")]
+            yield note("A fraction of a node that is wanted is cut off.", "AS-77")
+        yield note(f"Nodes leave with deallocation option {run.items[_SERVICE_ITEMS - 1][1]}.", "AS-40")
+        return
     if run.error.code == NO_SAMPLES:
-        notes.append(Note("By default GetSample over a time needs 70 % of its samples.", "AS-51"))
+        yield note("By default GetSample over a time needs 70 % of its samples.", "AS-51")
     failed, count = sum(each.error is not None for each in scaling.runs), len(scaling.runs)
     said = f"{failed} of the last {count} evaluations failed." if count > 1 else "It was the first evaluation."
-    return [*notes, Note(said, "AS-65")]
+    yield note(said, "AS-65")
 
 
 _KINDS = ((True, "dedicated"), (False, "Spot"))
@@ -138,9 +143,9 @@ _KINDS = ((True, "dedicated"), (False, "Spot"))
 def why_pool(world: World, pool: Pool) -> Explanation:
     """Explain the pool's nodes, what it waits for, and what it lacks."""
     if pool.state is None:
-        when = Note(f"It was deleted at {moment(world, pool.since_ms)}, with all its nodes.", "RSZ-10")
-        after = Note("Nothing can be done with it any more. A new pool can have its id.", "RSZ-10")
-        return answer(world, f"Where is pool {pool.id}?", notes=(when, after))
+        when = note(f"It was deleted at {moment(world, pool.since_ms)}, with all its nodes.", "RSZ-10")
+        after = note("Nothing can be done with it any more. A new pool can have its id.", "RSZ-10")
+        return answer(world, f"Where is pool {pool.id}?", (when, after))
     assert pool.allocation is not None
     agenda = Agenda(world)
     is_steady = pool.allocation is AllocationState.STEADY
@@ -152,26 +157,28 @@ def why_pool(world: World, pool: Pool) -> Explanation:
     current[False] -= len(preempted)  # they count as current, but have no VM (SPOT-3)
     short = {dedicated: target[dedicated] - current[dedicated] for dedicated, _ in _KINDS}
     allocation = f"{pool.allocation.wire} since {moment(world, pool.allocation_since_ms)}"
-    checks = (
-        Check("pool state", pool.state is PoolState.ACTIVE, pool.state.wire, "POOL-7"),
-        Check("allocation state", is_steady, allocation, "RSZ-2"),
+    reasons, changes = _reasons(world, agenda, pool, preempted)
+    if pool.allocation is AllocationState.RESIZING:
+        changes.append(due("the resize times out", agenda.resize_timeouts.get(pool.row), "RSZ-3"))
+    following = earliest((*changes, next_evaluation(pool)))
+    is_short = is_steady and any(missing > 0 for missing in short.values())
+    findings = (
+        check("pool state", pool.state is PoolState.ACTIVE, pool.state.wire, "POOL-7"),
+        check(Condition.ALLOCATION, is_steady, allocation, "RSZ-2"),
         *(
-            Check(f"{kind} nodes", not short[dedicated], f"{current[dedicated]:,} of {target[dedicated]:,}", "RSZ-2")
+            check(f"{kind} nodes", not short[dedicated], f"{current[dedicated]:,} of {target[dedicated]:,}", "RSZ-2")
             for dedicated, kind in _KINDS
             if current[dedicated] or target[dedicated]
         ),
         *network_checks(world, pool),
         _upgrade_check(world, pool),
         *(
-            Check("resize error", False, _error_text(error), "RSZ-12")
+            check(Condition.RESIZE_FAILED, False, _error_text(error), "RSZ-12")
             for error in pool.resize_errors or pool.gathered_errors
         ),
+        *reasons,
+        *_pool_notes(world, pool, short),
     )
-    reasons, changes = _reasons(world, agenda, pool, preempted)
-    if pool.allocation is AllocationState.RESIZING:
-        changes.append(due("the resize times out", agenda.resize_timeouts.get(pool.row), "RSZ-3"))
-    following = earliest((*changes, next_evaluation(pool)))
-    is_short = is_steady and any(missing > 0 for missing in short.values())
     if pool.state is PoolState.DELETING:
         question = f"Why is pool {pool.id} still being deleted?"
     elif not is_steady:
@@ -180,69 +187,63 @@ def why_pool(world: World, pool: Pool) -> Explanation:
         question = f"Why is pool {pool.id} below its target?"
     else:
         question = f"Why does pool {pool.id} have the nodes that it has?"
-    nothing = "RSZ-14" if following is None and is_short else ""
-    return answer(world, question, checks, reasons, following, _pool_notes(world, pool, short), nothing)
+    return answer(world, question, findings, following, "RSZ-14" if following is None and is_short else "")
 
 
-def network_checks(world: World, pool: Pool) -> list[Check]:
-    """Check the ports that the pool's subnet closes to its nodes (NET-4, NET-5, NET-7)."""
+def network_checks(world: World, pool: Pool) -> Iterator[Finding]:
+    """Yield the check of the ports that the pool's subnet closes to its nodes (NET-4, NET-5, NET-7)."""
     closed = capacity.blocked_ports(world, pool)
-    if not closed:
-        return []
-    ports = " and ".join(map(str, closed))
-    mode = capacity.communication_mode(pool.spec).value
-    value = f"{mode} communication needs {plural(len(closed), 'port')} {ports}, closed in its subnet"
-    return [Check("network", False, value, "NET-4")]
+    if closed:
+        ports, mode = " and ".join(map(str, closed)), capacity.communication_mode(pool.spec).value
+        value = f"{mode} communication needs {plural(len(closed), 'port')} {ports}, closed in its subnet"
+        yield check(Condition.NETWORK, False, value, "NET-4")
 
 
 def network_remedy(world: World, pool: Pool) -> str:
-    """Return what connects the nodes of a pool to Batch whose subnet closes ports; booting them again does not."""
+    """Return what connects nodes to Batch whose subnet closes ports. A reboot does not."""
     if capacity.is_open_if_simplified(world, pool):
         return "empty the pool, then give it simplified communication"
     return "open the ports, or use another subnet"
 
 
-def network_notes(world: World, pool: Pool) -> list[Note]:
-    """Note what connects the pool's nodes to Batch, if its subnet closes ports (NET-7)."""
-    if not capacity.blocked_ports(world, pool):
-        return []
-    way_out = Note(f"{network_remedy(world, pool).capitalize()}.", "NET-7")
-    return [Note("Booting its nodes again does not help.", "NODE-14"), way_out]
+def network_notes(world: World, pool: Pool) -> Iterator[Finding]:
+    """Yield what connects the pool's nodes to Batch, if its subnet closes ports (NET-7)."""
+    if capacity.blocked_ports(world, pool):
+        yield note("Booting its nodes again does not help.", "NODE-14")
+        yield helps(f"{network_remedy(world, pool).capitalize()}.", "NET-7")
 
 
-def _upgrade_check(world: World, pool: Pool) -> Check | None:
+def _upgrade_check(world: World, pool: Pool) -> Finding | None:
     """Check the progress of an operating system upgrade (POOL-22)."""
     if not pool.upgrade:
         return None
     count = sum(pools.is_being_upgraded(world, node) for node in pool.upgrade[0])
     left = sum(map(len, pool.upgrade[1:]))
-    return Check("OS upgrade", False, f"{some(count, 'node')} under way, {left} to follow", "POOL-22")
+    return check("OS upgrade", False, f"{some(count, 'node')} under way, {left} to follow", "POOL-22")
 
 
 def _error_text(error: ResizeError) -> str:
     return f"{error.code}: {dict(error.values).get('Reason') or error.message}"
 
 
-def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> tuple[list[Reason], list[Next | None]]:
-    """Return the nodes that come and the nodes that leave."""
-    reasons: list[Reason] = []
+def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> tuple[list[Finding], list[Next | None]]:
+    """Return how many nodes are to come or to leave, and the events at which they do."""
+    reasons: list[Finding] = []
     changes: list[Next | None] = []
     arrivals = agenda.allocations.get(pool.row, {})
     for dedicated, kind in _KINDS:
         times = sorted(when_ms for number, when_ms in arrivals.items() if pool.pending[number] is dedicated)
         if times:
-            text = f"{kind} {plural(len(times), 'node')} requested, not allocated yet"
-            reasons.append(Reason(len(times), text, times[0], "RSZ-2", "one"))
+            reasons.append(_requested(len(times), kind, times[0], "not allocated yet", "RSZ-2"))
             changes.append(Next(f"a {kind} node is allocated", times[0], "RSZ-2"))
     for number, when_ms in agenda.answers.get(pool.row, {}).items():
         request = pool.failing_requests[number]
         kind = dict(_KINDS)[request.dedicated]
-        text = f"{kind} {plural(request.nodes, 'node')} requested, without an answer yet"
-        reasons.append(Reason(request.nodes, text, when_ms, "RSZ-16", "one"))
+        reasons.append(_requested(request.nodes, kind, when_ms, "without an answer yet", "RSZ-16"))
         changes.append(Next("Azure answers the request", when_ms, "RSZ-16"))
-    if preempted:
+    if preempted:  # the next try may get none of them
         text = f"Spot {plural(len(preempted), 'node')} preempted"
-        reasons.append(Reason(len(preempted), text, None, "SPOT-3"))  # the next try may get none of them
+        reasons.append(Finding(Condition.PREEMPTED, text, "SPOT-3", size=len(preempted)))
     changes.append(due("Batch tries to allocate Spot nodes", pool.refill_at_ms, "SPOT-5"))
     leaving: list[tuple[int | None, int]] = []
     draining: list[tuple[int | None, int]] = []
@@ -251,94 +252,95 @@ def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> 
             leaving.append((agenda.node_steps[node], node))
         else:
             draining.append((room_ms(world, node, pool.slots), node))
+    drained = f"leaving once all tasks there have ended ({pool.drain_option})"
     for found, text, change, rule in (
         (leaving, "leaving the pool", "{} leaves the pool", "RSZ-7"),
-        (
-            draining,
-            f"leaving once all tasks there have ended ({pool.drain_option})",
-            "the last task on {} ends",
-            "RSZ-5",
-        ),
+        (draining, drained, "the last task on {} ends", "RSZ-5"),
     ):
         if found:
-            reasons.append(reason(world, found, f"{plural(len(found), 'node')} {text}", rule))
+            reasons.append(reason(world, Condition.ALLOCATION, found, "node", text, rule))
         first = first_of(found)
         if first is not None:
             changes.append(Next(change.format(name_of(world, first[1])), first[0], rule))
     return reasons, changes
 
 
-def _pool_notes(world: World, pool: Pool, short: dict[bool, int]) -> list[Note]:
-    """Return notes on what prevents more nodes, and who has to act."""
+def _requested(count: int, kind: str, when_ms: int, lacks: str, rule: str) -> Finding:
+    text = f"{kind} {plural(count, 'node')} requested, {lacks}"
+    return Finding(Condition.ALLOCATION, text, rule, size=count, soonest=Next("one", when_ms))
+
+
+def _pool_notes(world: World, pool: Pool, short: dict[bool, int]) -> Iterator[Finding]:
+    """Yield notes on what prevents more nodes, and who has to act."""
     if pool.state is PoolState.DELETING:
-        return [Note("Its deletion ends with its last node.", "RSZ-10")]
-    notes = []
+        yield note("Its deletion ends with its last node.", "RSZ-10")
+        return
     behind = sum(is_behind(world, node) for node in capacity.present_nodes(world, pool))
     if behind:
-        text = f"{some(behind, 'node')} must reboot to get changed packages or certificates."
-        notes.append(Note(text, "POOL-15"))
+        yield note(f"{some(behind, 'node')} must reboot to get changed packages or certificates.", "POOL-15")
     if pool.allocation is not AllocationState.STEADY:
-        return [*notes, Note("No other resize is accepted until it is steady.", "RSZ-1")]
+        yield note("No other resize is accepted until it is steady.", "RSZ-1")
+        return
     for dedicated, kind in _KINDS:
-        if short[dedicated] <= 0:
-            continue
-        grant = capacity.granted(world, pool, short[dedicated], dedicated=dedicated)
-        why = "".join(f": {_error_text(error)}" for error in (*grant.errors, *grant.late_errors))
-        notes.append(Note(f"{grant.nodes:,} of {some(short[dedicated], f'{kind} node')} available now{why}.", "ACC-8"))
+        if short[dedicated] > 0:
+            grant = capacity.granted(world, pool, short[dedicated], dedicated=dedicated)
+            why = "".join(f": {_error_text(error)}" for error in (*grant.errors, *grant.late_errors))
+            lacking = some(short[dedicated], f"{kind} node")
+            yield note(f"{grant.nodes:,} of {lacking} available now{why}.", "ACC-8")
     if short[True] > 0 and pool.scaling is None:
-        notes.append(Note("A steady pool does not refill itself: resize it again.", "RSZ-14"))
+        yield helps("A steady pool does not refill itself: resize it again.", "RSZ-14")
     elif short[True] > 0:
-        notes.append(Note("A steady pool is refilled when its formula sets another target.", "AS-80"))
+        yield note("A steady pool is refilled when its formula sets another target.", "AS-80")
     if pool.scaling is not None:
-        notes.append(Note("Its targets come from its autoscale formula.", "RSZ-1"))
-    return notes
+        yield note("Its targets come from its autoscale formula.", "RSZ-1")
 
 
 _TIMED_OUT = "AllocationTimedout"
 
 
-def node_concerns(simulation: Simulation, *, names_pools: bool) -> list[Concern]:
+def node_concerns(simulation: Simulation, *, names_pools: bool) -> list[Finding]:
     """Return the nodes that are out of order, by pool, state and error."""
     world = simulation.world
     states = world.nodes.state
     troubles = [state for state in PROBLEMS if states.find(state) >= 0]
     return [
-        concern
+        found
         for pool in (world.pools.present() if troubles else ())
         for state in troubles
-        for concern in _in_state(world, pool, state, names_pools=names_pools)
+        for found in _in_state(world, pool, state, names_pools=names_pools)
     ]
 
 
-def _in_state(world: World, pool: Pool, state: NodeState, *, names_pools: bool) -> Iterator[Concern]:
+def _in_state(world: World, pool: Pool, state: NodeState, *, names_pools: bool) -> Iterator[Finding]:
     problem, table = PROBLEMS[state], world.nodes
     by_error: dict[str, list[int]] = {}
-    for at in places(bytes(values(table.state, pool.nodes)), state):
-        errors = table[pool.nodes[at]].errors
-        by_error.setdefault(errors[0].code if errors else "", []).append(pool.nodes[at])
+    for node in _nodes_in(world, pool, state):
+        errors = table[node].errors
+        by_error.setdefault(errors[0].code if errors else "", []).append(node)
     where = f" of pool {pool.id}" if names_pools else ""
     is_cut_off = state is NodeState.UNUSABLE and capacity.blocked_ports(world, pool)
-    cut_off = "closed ports in their subnet cut them off from Batch (NET-4)" if is_cut_off else ""
+    cut_off = Clause("closed ports in their subnet cut them off from Batch", "NET-4") if is_cut_off else problem.effect
     for code, nodes in by_error.items():
-        named = first_names(world, nodes)
-        who = f"node {named[0]}" if len(nodes) == 1 else some(len(nodes), "node")
+        who, names = named("node", first_names(world, nodes), len(nodes))
         present = len(pool.nodes) - bytes(values(table.state, pool.nodes)).count(GONE)
         every = f"all {present:,} nodes" if present == len(nodes) > 1 else who
-        yield Concern(
-            "node",
-            Severity.FAILURE,
+        yield concern(
+            Condition.NODE_STATE,
             f"{every}{where}: {problem.name}{f' ({code})' if code else ''}",
             max(map(table.since.__getitem__, nodes)),
-            effect="; ".join([cut_off or problem.effect, *_releases_owed(world, nodes)]),
+            cut_off,
+            _releases_owed(world, nodes),
             remedy=network_remedy(world, pool) if is_cut_off else problem.remedy,
-            names=named if len(nodes) > 1 else (),
-            nodes=nodes,
-            pools=(pool.id,),
-            state=state,
-        )
+            items=Items(nodes=nodes, pools=(pool.id,)),
+            names=names,
+        )._replace(state=state)
 
 
-def _releases_owed(world: World, nodes: list[int]) -> list[str]:
+def _nodes_in(world: World, pool: Pool, state: NodeState) -> list[int]:
+    return [pool.nodes[at] for at in places(bytes(values(world.nodes.state, pool.nodes)), state)]
+
+
+def _releases_owed(world: World, nodes: list[int]) -> str:
     """Return the jobs that wait for their release tasks to run on these nodes, and until when (REL-13)."""
     instances = world.instances
     rows = [
@@ -348,36 +350,35 @@ def _releases_owed(world: World, nodes: list[int]) -> list[str]:
         if instances.flags[row] & PrepFlag.RELEASE_OWED and not world.jobs[instances.job[row]].forced
     ]
     if not rows:
-        return []
+        return ""
     jobs = sorted({world.jobs[instances.job[row]].id for row in rows})
     until_ms = given_up_ms(world, rows)
     limit = "" if until_ms is None else f", at most until {moment(world, until_ms)}"
-    return [f"{listed(jobs)} {'waits' if len(jobs) == 1 else 'wait'} for release there{limit}"]
+    return f"{listed(jobs)} {'waits' if len(jobs) == 1 else 'wait'} for release there{limit}"
 
 
-def pool_concerns(simulation: Simulation) -> list[Concern]:
+def pool_concerns(simulation: Simulation) -> list[Finding]:
     """Return the pools that have fewer nodes than they should, and those whose formula fails."""
-    return [concern for pool in simulation.world.pools.present() for concern in _of_pool(simulation, pool)]
+    return [found for pool in simulation.world.pools.present() for found in _of_pool(simulation, pool)]
 
 
-def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Concern]:
-    world = simulation.world
+def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
+    world, since_ms = simulation.world, pool.allocation_since_ms
     kept = _nodes_kept(world, pool) if pool.resize_errors else 0
     if kept:
         text = f"pool {pool.id} keeps {some(kept, 'node')} more than its target"
-        effect = "tasks on them did not end within the resize timeout (RSZ-5)"
-        remedy = "" if pool.auto_scale else "resize it again"
-        yield Concern("pool", Severity.NOTICE, text, pool.allocation_since_ms, effect, remedy, pools=(pool.id,))
+        effect = Clause("tasks on them did not end within the resize timeout", "RSZ-5")
+        remedy, items = "" if pool.auto_scale else "resize it again", Items(pools=(pool.id,))
+        yield concern(Condition.NODES_KEPT, text, since_ms, effect, remedy=remedy, items=items)
     for error in () if kept else pool.resize_errors:
-        reason = dict(error.values).get("Reason") or error.message
-        concern = _concern(
-            pool, f"resize failed: {error.code}", pool.allocation_since_ms, reason, _remedy(world, pool, error.code)
-        )
-        yield concern._replace(severity=Severity.NOTICE) if error.code == "ResizeStopped" else concern
+        condition = Condition.RESIZE_STOPPED if error.code == "ResizeStopped" else Condition.RESIZE_FAILED
+        reason, remedy = dict(error.values).get("Reason") or error.message, _remedy(world, pool, error.code)
+        yield _concern(world, pool, condition, f"resize failed: {error.code}", since_ms, reason, remedy=remedy)
     run = pool.scaling.run if pool.scaling is not None else None
     if run is not None and run.error is not None:
-        effect = f"{run.error.reason}; the pool keeps its size"
-        yield _concern(pool, f"formula failed: {run.error.code}", run.when_ms, effect, "change its formula")
+        text, effects = f"formula failed: {run.error.code}", (run.error.reason, "the pool keeps its size")
+        remedy = "change its formula"
+        yield _concern(world, pool, Condition.FORMULA_FAILED, text, run.when_ms, *effects, remedy=remedy)
     if pool.target_spot:
         yield from _spot(simulation, pool)
 
@@ -402,65 +403,75 @@ def _remedy(world: World, pool: Pool, code: str) -> str:
     return "raise the quota, or resize it to fewer nodes" if "Quota" in code and any(lacking) else "resize it again"
 
 
-def _spot(simulation: Simulation, pool: Pool) -> Iterator[Concern]:
+def _spot(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
     """Yield the Spot nodes that were taken back, or that could not be had at the first attempt (SPOT-3, SPOT-5)."""
-    world, since_ms, table = simulation.world, pool.short_since_ms, simulation.world.nodes
-    preempted = [pool.nodes[at] for at in places(bytes(values(table.state, pool.nodes)), NodeState.PREEMPTED)]
+    world, since_ms = simulation.world, pool.short_since_ms
+    preempted = _nodes_in(world, pool, NodeState.PREEMPTED)
     missing = 0 if since_ms is None else missing_nodes(world, pool)
     has_failed = since_ms is not None and missing > 0 and world.now_ms - since_ms > SPOT_REFILL_INTERVAL_MS
+    effect, again = Clause("tasks there went back to the queue", "SPOT-3"), "tries to replace them"
     if has_failed:
         target = pool.target_dedicated + pool.target_spot
-        effect, again = f"{target - missing:,} of {some(target, 'node')} left, no capacity for more", "tries again"
-    else:
-        effect, again = "tasks there went back to the queue (SPOT-3)", "tries to replace them"
+        effect = Clause(f"{target - missing:,} of {some(target, 'node')} left, no capacity for more")
+        again = "tries again"
+    refill = ""
     if pool.refill_at_ms is not None:
         is_in_run = not simulation.finished and pool.refill_at_ms <= simulation.end_ms
         when = f"Batch {again} at {moment(world, pool.refill_at_ms)}"
-        effect += f"; {when if is_in_run else f'the run ends before Batch {again}'} (SPOT-5)"
+        refill = when if is_in_run else f"the run ends before Batch {again}"
+    effects = effect, Clause(refill, "SPOT-5")
     remedy = "resize the pool with dedicated nodes" if has_failed else ""
     if preempted:
-        moments = sorted(map(table.since.__getitem__, preempted))
-        at = "at" if moments[0] == moments[-1] else "since"
-        text = f"{some(len(preempted), 'Spot node')} preempted {at} {moment(world, moments[0])}"
-        yield _concern(pool, text, moments[-1], effect, remedy)._replace(
-            kind="node",
-            names=first_names(world, preempted),
-            nodes=preempted,
-            state=NodeState.PREEMPTED,
-        )
+        moments = [world.nodes.since[node] for node in preempted]
+        text = f"{some(len(preempted), 'Spot node')} preempted {_at(world, moments, 'since')}"
+        condition = Condition.PREEMPTED
+        yield _concern(world, pool, condition, text, max(moments), *effects, remedy=remedy, nodes=preempted)
     elif has_failed and since_ms is not None and not pool.resize_errors:
         text = f"{some(missing, 'Spot node')} missing since {moment(world, since_ms)}"
-        yield _concern(pool, text, since_ms, effect, remedy)
+        yield _concern(world, pool, Condition.SPOT_MISSING, text, since_ms, *effects, remedy=remedy)
+
+
+def _at(world: World, moments: Sequence[int], since: str) -> str:
+    """Return these moments in words: the only one, or the first of several."""
+    first_ms = min(moments)
+    return f"{'at' if first_ms == max(moments) else since} {moment(world, first_ms)}"
 
 
 class Evictions:
     """Concerns about Spot nodes whose VM will be taken back, as long as the notice lasts (SPOT-7)."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read."""
+        """Create an empty reader."""
         self._simulation = simulation
         self._notices = LogReader(simulation, of_kind(is_event("FaultInjected", command=EvictNode.NAME)))
 
-    def concerns(self) -> Iterator[Concern]:
+    def concerns(self) -> Iterator[Finding]:
         """Yield the nodes of each pool that are about to be preempted; nodes are looked at only after a notice."""
         simulation, notices = self._simulation, self._notices.entries()
         world, log = simulation.world, simulation.log
         if not notices or log.when[notices[-1]] + world.eviction_notice_ms < simulation.now_ms:
             return
+        effect = Clause("tasks there will go back to the queue", "SPOT-3")
         for pool in world.pools.present():
             nodes = [node for node in pool.nodes if world.nodes[node].evicted_ms is not None]
-            moments = sorted(ms for node in nodes if (ms := world.nodes[node].evicted_ms) is not None)
+            moments = [ms for node in nodes if (ms := world.nodes[node].evicted_ms) is not None]
             if moments:
-                at = "at" if moments[0] == moments[-1] else "from"
-                text = f"{some(len(nodes), 'Spot node')} will be preempted {at} {moment(world, moments[0])}"
-                since_ms = moments[-1] - world.eviction_notice_ms
-                yield _concern(pool, text, since_ms, "tasks there will go back to the queue (SPOT-3)", "")._replace(
-                    kind="node",
-                    names=first_names(world, nodes),
-                    nodes=nodes,
-                )
+                text = f"{some(len(nodes), 'Spot node')} will be preempted {_at(world, moments, 'from')}"
+                since_ms = max(moments) - world.eviction_notice_ms
+                yield _concern(world, pool, Condition.EVICTION, text, since_ms, effect, nodes=nodes)
 
 
-def _concern(pool: Pool, text: str, since_ms: int, effect: str, remedy: str) -> Concern:
-    text = f"pool {pool.id}: {text}"
-    return Concern("pool", Severity.SHORTAGE, text, since_ms, effect, remedy, pools=(pool.id,))
+def _concern(
+    world: World,
+    pool: Pool,
+    condition: Condition,
+    text: str,
+    since_ms: int,
+    *effects: Clause | str,
+    remedy: str = "",
+    nodes: Sequence[int] = (),
+) -> Finding:
+    text, items = f"pool {pool.id}: {text}", Items(nodes=nodes, pools=(pool.id,))
+    state = NodeState.PREEMPTED if condition is Condition.PREEMPTED else None
+    names = first_names(world, nodes)
+    return concern(condition, text, since_ms, *effects, remedy=remedy, items=items, names=names)._replace(state=state)

@@ -8,18 +8,29 @@ taking that back.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from engine.base.lifecycles import READY
 from engine.base.log import plain
-from engine.base.terms import AllocationState, JobState, TaskState
+from engine.base.terms import AllocationState, JobState, OnAllTasksComplete, TaskState
 from engine.run.agenda import PlannedInputs, subjects_of
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED
 from engine.views.diagnosis.candidates import Outlook, why_again, why_there
 from engine.views.diagnosis.jobs import why_counts, why_job, why_schedule
-from engine.views.diagnosis.model import Check, Note, Reason, answer, moment, name_of, plural, some, task_name
+from engine.views.diagnosis.model import (
+    Condition,
+    Finding,
+    Next,
+    answer,
+    check,
+    moment,
+    name_of,
+    note,
+    plural,
+    some,
+    task_name,
+)
 from engine.views.diagnosis.nodes import why_node, why_preparation
 from engine.views.diagnosis.pools import why_pool, why_targets
 from engine.views.diagnosis.tasks import why_task
@@ -30,11 +41,10 @@ from engine.views.resources.instances import oldest_waiting
 from engine.views.resources.statistics import critical_path, deciding_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator
 
     from engine import Simulation
     from engine.base.log import Shape
-    from engine.run.agenda import PlannedInput
     from engine.state.jobs import Job
     from engine.views.diagnosis.model import Explanation
     from engine.views.log.histories import Attempt
@@ -44,32 +54,29 @@ if TYPE_CHECKING:
 
 def job_waits_for(job: JobRow, pool: PoolRow | None) -> str:
     """Return what has to come before the job's next state; empty where it waits for nothing."""
-    tasks = job.phases.tasks
-    busy = tasks.running + tasks.preparing
+    tasks, release = job.phases.tasks, job.phases.release
+    busy, releasing = tasks.running + tasks.preparing, release[HookStatus.RUNNING] + release[HookStatus.WILL_RUN]
+    said = ""
     match job.state:
-        case JobState.ACTIVE:
-            return _active(job, pool, busy)
-        case JobState.DISABLING:
-            return f"{some(busy, 'task')} to stop"
-        case JobState.DISABLED:
-            return "a user to enable it"
+        case JobState.ACTIVE if busy:
+            said = f"{some(busy, 'task')} to end"
+        case JobState.ACTIVE if tasks.active and (pool is None or pool.state is None):
+            said = f"pool {job.record.pool_id}"
+        case JobState.ACTIVE if tasks.active:
+            said = "free slots for its tasks" if pool is not None and pool.nodes else "nodes"
+        case JobState.ACTIVE if not tasks.total:
+            said = "its first task"
+        case JobState.ACTIVE if job.record.on_all_tasks_complete is not OnAllTasksComplete.TERMINATE_JOB:
+            said = "more tasks, or its termination"
+        case JobState.TERMINATING | JobState.DELETING if releasing:
+            said = f"release on {some(releasing, 'node')}"
         case JobState.TERMINATING | JobState.DELETING:
-            release = job.phases.release
-            nodes = release[HookStatus.RUNNING] + release[HookStatus.WILL_RUN]
-            return f"release on {some(nodes, 'node')}" if nodes else f"{some(busy, 'task')} to stop" if busy else ""
-    return ""
-
-
-def _active(job: JobRow, pool: PoolRow | None, busy: int) -> str:
-    tasks = job.phases.tasks
-    if busy:
-        return f"{some(busy, 'task')} to end"
-    if tasks.active:
-        if pool is None or pool.state is None:
-            return f"pool {job.record.pool_id}"
-        return "free slots for its tasks" if pool.nodes else "nodes"
-    ends_itself = job.record.on_all_tasks_complete.value == "terminatejob"
-    return "its first task" if not tasks.total else "" if ends_itself else "more tasks, or its termination"
+            said = f"{some(busy, 'task')} to stop" if busy else ""
+        case JobState.DISABLING:
+            said = f"{some(busy, 'task')} to stop"
+        case JobState.DISABLED:
+            said = "a user to enable it"
+    return said
 
 
 def task_waits_for(simulation: Simulation, task: int) -> str:
@@ -130,28 +137,29 @@ def why_waited(simulation: Simulation, task: int, which: str = "") -> Explanatio
     if not attempts or link.ready_ms is None:
         return None
     ready_ms, placed_ms = link.ready_ms, attempts[0].placed_ms
-    created = moment(world, world.tasks.block_of(task).created_ms)
-    checks: list[Check | None] = [Check("added", True, f"at {created}", "TASK-7")]
-    if before:
-        parent = world.tasks.task_id(before[-1].task)
-        checks.append(Check("dependencies", False, f"met at {moment(world, ready_ms)}, by {parent}", "DEP-4"))
-    checks += [
+    created, last = (moment(world, ms) for ms in (world.tasks.block_of(task).created_ms, attempts[-1].placed_ms))
+    parent = world.tasks.task_id(before[-1].task) if before else ""
+    findings = (
+        check("added", True, f"at {created}", "TASK-7"),
+        check(Condition.DEPENDENCIES, False, f"met at {moment(world, ready_ms)}, by {parent}", "DEP-4")
+        if before
+        else None,
         _disabled(simulation, job, ready_ms, placed_ms),
         _without_nodes(simulation, job, ready_ms, placed_ms),
-        _limit(job),
-        *_start(simulation, attempts),
-    ]
-    notes = []
-    if placed_ms <= ready_ms:
-        notes.append(Note("It went to a node at once.", "SCHED-15"))
-    if len(attempts) > 1:
-        last = moment(world, attempts[-1].placed_ms)
-        notes.append(Note(f"It had {some(len(attempts), 'attempt')}, the last one from {last}.", "RETRY-1"))
-    slots = _users_of_slots(simulation, job, ready_ms, placed_ms) if placed_ms > ready_ms else ()
-    return answer(world, f"What did {task_name(world, task)}{which} wait for?", checks, slots, notes=notes)
+        check(Condition.PARALLEL_LIMIT, None, f"{some(job.max_parallel, 'task')} at once", "JOB-2")
+        if job.max_parallel >= 0
+        else None,
+        *_start(world, attempts[0]),
+        *(_users_of_slots(simulation, job, ready_ms, placed_ms) if placed_ms > ready_ms else ()),
+        note("It went to a node at once.", "SCHED-15") if placed_ms <= ready_ms else None,
+        note(f"It had {some(len(attempts), 'attempt')}, the last one from {last}.", "RETRY-1")
+        if len(attempts) > 1
+        else None,
+    )
+    return answer(world, f"What did {task_name(world, task)}{which} wait for?", findings)
 
 
-def _disabled(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> Check | None:
+def _disabled(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> Finding | None:
     """Check that the job was active while the task waited."""
     spans = [
         span
@@ -163,10 +171,10 @@ def _disabled(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> 
     if not spans:
         return None
     first, last = (moment(simulation.world, ms) for ms in (spans[0].begin_ms, spans[-1].end_ms))
-    return Check("job state", False, f"not active between {first} and {last}", "JOB-12")
+    return check(Condition.JOB_STATE, False, f"not active between {first} and {last}", "JOB-12")
 
 
-def _without_nodes(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> Check | None:
+def _without_nodes(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> Finding | None:
     """Check that the pool had a ready node while the task waited."""
     world, log = simulation.world, simulation.log
     pools = {pool.row for pool in world.pools.rows if _is_pool_of(job, pool.id)}
@@ -187,25 +195,20 @@ def _without_nodes(simulation: Simulation, job: Job, from_ms: int, until_ms: int
             ready += changes[log.shape_of[at]]
     if not ready:
         last_ms = until_ms
-    return Check("nodes", False, f"none ready until {moment(world, last_ms)}", "SCHED-8") if last_ms > from_ms else None
-
-
-def _limit(job: Job) -> Check | None:
-    if job.max_parallel < 0:
+    if last_ms <= from_ms:
         return None
-    return Check("job parallel limit", None, f"{some(job.max_parallel, 'task')} at once", "JOB-2")
+    return check(Condition.NO_NODES, False, f"none ready until {moment(world, last_ms)}", "SCHED-8")
 
 
-def _start(simulation: Simulation, attempts: list[Attempt]) -> Iterator[Check]:
+def _start(world: World, first: Attempt) -> Iterator[Finding]:
     """Yield the checks of its way to a node: when it went there, and the end of the preparation that it waited for."""
-    world, first = simulation.world, attempts[0]
-    node = name_of(world, first.node)
-    yield Check("a node with free slots", True, f"{node} at {moment(world, first.placed_ms)}", "SCHED-9")
+    value = f"{name_of(world, first.node)} at {moment(world, first.placed_ms)}"
+    yield check(Condition.ROOM, True, value, "SCHED-9", "a node with free slots")
     if first.start_ms is not None and first.start_ms > first.placed_ms:
-        yield Check("preparation on the node", False, f"ended at {moment(world, first.start_ms)}", "PREP-6")
+        yield check(Condition.PREPARATION, False, f"ended at {moment(world, first.start_ms)}", "PREP-6")
 
 
-def _users_of_slots(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> list[Reason]:
+def _users_of_slots(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> list[Finding]:
     """Return how often tasks of each job of the pool had slots while the task waited, the most first.
 
     Attempts are counted: a task that is retried takes slots each time.
@@ -220,18 +223,18 @@ def _users_of_slots(simulation: Simulation, job: Job, from_ms: int, until_ms: in
         if count > 0 and _is_pool_of(job, jobs[row].pool_id)
     ]
     more = sum(each.size for each in found[_MOST_JOBS:])
-    left_out = [Reason(more, f"{plural(more, 'start')} of tasks of other jobs took slots", None, "SCHED-10")]
-    return found[:_MOST_JOBS] + (left_out if more else [])
+    text = f"{plural(more, 'start')} of tasks of other jobs took slots"
+    return found[:_MOST_JOBS] + ([Finding(Condition.ROOM, text, "SCHED-10", size=more)] if more else [])
 
 
-def _reason(own: Job, job: Job, count: int) -> Reason:
+def _reason(own: Job, job: Job, count: int) -> Finding:
     whose, rule = f"job {job.id}", "SCHED-10"
     if job.row == own.row:
         whose, rule = "its own job", "SCHED-6"
     elif job.priority >= own.priority:
         rule = "SCHED-2" if job.priority > own.priority else "SCHED-4"
     text = f"{plural(count, 'start')} of tasks of {whose} (priority {job.priority}) took slots"
-    return Reason(count, text, None, rule)
+    return Finding(Condition.ROOM, text, rule, size=count)
 
 
 def _is_pool_of(job: Job, pool_id: str) -> bool:
@@ -252,7 +255,7 @@ def _change_of_ready(shape: Shape) -> int:
 
 
 def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "") -> list[Explanation]:
-    """Answer the questions about one thing at this moment; return nothing while there is none of this id.
+    """Answer the questions about one item at this moment; return nothing if there is none of this id.
 
     Args:
         simulation: The run.
@@ -275,9 +278,7 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
         case "job" if (job := world.jobs.find(str(key))) is not None:
             outlook = Outlook(world)  # the task mostly waits for the nodes that the job does
             state = why_job(world, job, outlook)
-            waiting = oldest_waiting(world, job)
-            wait = None if waiting is None else why_task(world, waiting, now_ms, outlook)
-            found = state, wait, why_counts(world, job, state.next_change), why_last_waited(simulation, job)
+            found = state, _why_job_waits(simulation, job, outlook), why_counts(world, job, state.next_change)
         case "job schedule" if (schedule := world.job_schedules.find(str(key))) is not None:
             found = (why_schedule(world, schedule, now_ms),)
         case "pool" if (pool := world.pools.latest(str(key))) is not None:
@@ -293,53 +294,47 @@ def _with_plans(simulation: Simulation, kind: str, key: int | str, explanation: 
 
 
 def explain_oldest_wait(simulation: Simulation, job_id: str) -> list[Explanation]:
-    """Explain the task of a job that has been waiting longest, or for what the last one of a completed job waited.
+    """Explain the oldest wait of a job, or what the last task of a completed job waited for.
 
-    Return nothing if none waits, or has.
+    Return nothing if no task waits, or has waited.
     """
-    world = simulation.world
-    job = world.jobs.find(job_id)
-    if job is None:
-        return []
-    waiting = oldest_waiting(world, job)
-    found = why_last_waited(simulation, job) if waiting is None else why_task(world, waiting, simulation.now_ms)
+    job = simulation.world.jobs.find(job_id)
+    found = None if job is None else _why_job_waits(simulation, job)
     return [] if found is None else [_with_plans(simulation, "job", job_id, found)]
+
+
+def _why_job_waits(simulation: Simulation, job: Job, outlook: Outlook | None = None) -> Explanation | None:
+    waiting = oldest_waiting(simulation.world, job)
+    if waiting is None:
+        return why_last_waited(simulation, job)
+    return why_task(simulation.world, waiting, simulation.now_ms, outlook)
 
 
 # The most entries of the log that are played.
 MOST_ENTRIES = 5_000
 _SLICE = 256
+_TASK_WORDS: dict[Hashable, str] = {
+    TaskState.RUNNING: "it starts on {}",
+    TaskState.COMPLETED: "it is completed without running",
+    None: "it is deleted",
+}
+# The event that a thing of each kind waits for, and words for the new states that end the waiting.
+_WAITS: dict[str, tuple[str, dict[Hashable, str]]] = {
+    "task": ("TaskStateChanged", _TASK_WORDS),
+    "node": ("NodeStateChanged", {None: "it has left the pool", **{each: f"it is {plain(each)}" for each in READY}}),
+    "job": ("JobStateChanged", {None: "it is deleted", **{each: f"it is {plain(each)}" for each in JobState}}),
+    "pool": ("PoolAllocationStateChanged", {AllocationState.STEADY: "it is steady"}),
+}
 
 
-class Expected(NamedTuple):
-    """A change, when it happens (ms since the start), and by which rule; ``rule`` is empty where nothing happened.
-
-    ``basis`` are the commands and faults of the timeline that come before it.
-    """
-
-    text: str
-    when_ms: int
-    rule: str = ""
-    basis: Sequence[PlannedInput] = ()
-
-
-class _Wait(NamedTuple):
-    """An event to wait for: its name, the rows that it must have, and what its new state means; empty if nothing."""
-
-    event: str
-    row_a: int | None
-    row_b: int | None
-    meaning: Callable[[Hashable, int], str]  # its arguments are the new state and row_b
-
-
-def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | None:
+def expected(simulation: Simulation, kind: str, key: int | str) -> Next | None:
     """Find out what a task, node, pool or job waits for.
 
     Return None where it waits for nothing, or while the past is shown. Tasks and nodes are named by row number, the
     others by id.
     """
-    wait = _wait(simulation.world, kind, key)
-    if wait is None or simulation.is_past:
+    row = _row_waiting(simulation.world, kind, key)
+    if row is None or simulation.is_past:
         return None
     now_ms, subjects = simulation.now_ms, subjects_of(simulation.world, kind, key)
     with simulation.trial():
@@ -347,57 +342,37 @@ def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | No
         at, last, has_more = len(log), len(log) + MOST_ENTRIES, True
         while has_more and at < last:
             has_more = simulation.advance(simulation.end_ms, _SLICE)
-            found = _first(simulation, wait, at)
+            found = _first(simulation, kind, row, at)
             if found is not None:
                 basis = PlannedInputs(simulation).between(subjects, now_ms, found.when_ms)
                 return found._replace(basis=basis)
             at = len(log)
         until = f"in the next {MOST_ENTRIES:,} events" if has_more else "until the end of the run"
-        return Expected(f"no change {until}", log.last_ms)
+        return Next(f"no change {until}", log.last_ms)
 
 
-def _first(simulation: Simulation, wait: _Wait, start: int) -> Expected | None:
-    """Return the first entry from this number on that is waited for."""
-    log = simulation.log
-    for at in matching(log, is_event(wait.event), start):
-        if wait.row_a in (None, log.row_a[at]) and wait.row_b in (None, log.row_b[at]):
-            fields = dict(log.shapes[log.shape_of[at]].fields)
-            text = wait.meaning(fields.get("to"), log.row_b[at])
-            if text:
-                return Expected(text, log.when[at], str(fields.get("rule", "SCHED-15")))
+def _first(simulation: Simulation, kind: str, row: int, start: int) -> Next | None:
+    """Return the first entry, from this number on, that ends the wait."""
+    log, (event, words) = simulation.log, _WAITS[kind]
+    rows = log.row_b if kind == "node" else log.row_a
+    for at in matching(log, is_event(event), start):
+        fields = dict(log.shapes[log.shape_of[at]].fields)
+        text = words.get(fields.get("to")) if rows[at] == row else None
+        if text is not None:
+            said = text.format(name_of(simulation.world, log.row_b[at])) if "{" in text else text
+            return Next(said, log.when[at], str(fields.get("rule", "SCHED-15")))
     return None
 
 
-def _wait(world: World, kind: str, key: int | str) -> _Wait | None:
+def _row_waiting(world: World, kind: str, key: int | str) -> int | None:
+    """Return the row of an item that waits for another state; None if it waits for none."""
     match kind:
         case "task" if world.tasks.state_of(int(key)) in (TaskState.ACTIVE, TaskState.PREPARING):
-            return _Wait("TaskStateChanged", int(key), None, partial(_of_task, world))
+            return int(key)
         case "node" if world.nodes.state_of(int(key)) not in (None, *READY):
-            return _Wait("NodeStateChanged", None, int(key), _of_node)
+            return int(key)
         case "job" if (job := world.jobs.find(str(key))) is not None and job.end_ms is None:
-            return _Wait("JobStateChanged", job.row, None, _of_job)
-        case "pool" if (
-            pool := world.pools.find(str(key))
-        ) is not None and pool.allocation is not AllocationState.STEADY:
-            return _Wait("PoolAllocationStateChanged", pool.row, None, _of_pool)
+            return job.row
+        case "pool" if (pool := world.pools.find(str(key))) is not None:
+            return None if pool.allocation is AllocationState.STEADY else pool.row
     return None
-
-
-def _of_task(world: World, new: Hashable, node: int) -> str:
-    if new is TaskState.RUNNING:
-        return f"it starts on {name_of(world, node)}"
-    if new is TaskState.COMPLETED:
-        return "it is completed without running"
-    return "it is deleted" if new is None else ""
-
-
-def _of_node(new: Hashable, _: int) -> str:
-    return "it has left the pool" if new is None else f"it is {plain(new)}" if new in READY else ""
-
-
-def _of_job(new: Hashable, _: int) -> str:
-    return "it is deleted" if new is None else f"it is {plain(new)}"
-
-
-def _of_pool(new: Hashable, _: int) -> str:
-    return "it is steady" if new is AllocationState.STEADY else ""

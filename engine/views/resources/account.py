@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.base.log import Shape
-    from engine.base.terms import CertificateState, JobScheduleState, JobState
-    from engine.specs.account import Application, PoolAllocationMode
+    from engine.base.terms import JobScheduleState, JobState
+    from engine.specs.account import Account
+    from engine.state.account import CertificateRecord
     from engine.state.jobs import JobSchedule
     from engine.world import World
 
@@ -50,10 +51,7 @@ class QuotaUse(NamedTuple):
 class CertificateRow(NamedTuple):
     """A certificate that has not been deleted, and the ids of the pools that refer to it and of the nodes with it."""
 
-    thumbprint: str
-    form: str  # the extension of its file
-    state: CertificateState
-    since_ms: int
+    record: CertificateRecord
     pools: tuple[str, ...]
     nodes: tuple[str, ...]
 
@@ -61,14 +59,9 @@ class CertificateRow(NamedTuple):
 class AccountPage(NamedTuple):
     """The account. ``package_users`` has the ids of the pools that refer to an application, by its id in lower case."""
 
-    name: str
+    account: Account
     url: str
-    location: str
-    subscription_id: str | None
-    mode: PoolAllocationMode
-    storage_account: str | None
     quotas: tuple[QuotaUse, ...]
-    applications: tuple[Application, ...]
     package_users: Mapping[str, tuple[str, ...]]
     certificates: tuple[CertificateRow, ...]
 
@@ -88,18 +81,12 @@ def core_quotas(simulation: Simulation) -> CoreQuotas:
 def account_page(simulation: Simulation) -> AccountPage:
     """Return the account at the moment that is shown."""
     world = simulation.world
-    account = world.account
+    certificates = (
+        CertificateRow(record, *(use_of_certificate(world, record.spec.thumbprint) or ((), ())))
+        for record in world.certificates.present()
+    )
     return AccountPage(
-        account.name,
-        account_url(world),
-        account.location,
-        account.subscription_id,
-        account.pool_allocation_mode,
-        account.storage_account,
-        tuple(_quotas(world)),
-        account.applications,
-        _package_users(world),
-        tuple(_certificates(world)),
+        world.account, account_url(world), tuple(_quotas(world)), _package_users(world), tuple(certificates)
     )
 
 
@@ -110,14 +97,6 @@ def _package_users(world: World) -> dict[str, tuple[str, ...]]:
             key = reference.application_id.lower()
             users[key] = (*users.get(key, ()), pool.id)
     return users
-
-
-def _certificates(world: World) -> Iterator[CertificateRow]:
-    for one in world.certificates.present():
-        use = use_of_certificate(world, one.spec.thumbprint)
-        pools, nodes = ((), ()) if use is None else use
-        assert one.state is not None
-        yield CertificateRow(one.spec.thumbprint, one.spec.form, one.state, one.since_ms, pools, nodes)
 
 
 def account_in_force(simulation: Simulation) -> AccountInForce:
@@ -174,7 +153,10 @@ def stored_blobs(sim: Simulation) -> list[StoredBlob]:
     world = sim.world
     found: dict[UrlParts, StoredBlob] = {}
     for place, content in world.storage.contents():
-        whole = UrlParts(place.container if "://" in place.container else _linked(world, place.container), place.name)
+        container = place.container  # one that the scenario names by its name alone is in the linked account
+        if "://" not in container:
+            container = parts_of(world.scenario.account.container_url(container)).container
+        whole = UrlParts(container, place.name)
         found[whole] = StoredBlob(whole.url, whole, *content)
     found.update((blob.place, blob) for blob in (_upload(world, row) for row in world.blobs.latest()))
     return [found[place] for place in sorted(found)]
@@ -218,18 +200,11 @@ def _upload(world: World, row: int) -> StoredBlob:
     return blob._replace(task=task, task_id=world.tasks.task_id(task), job_id=job.id)
 
 
-def _linked(world: World, container: str) -> str:
-    """Return the URL of a container that the scenario names by its name alone: it is in the linked account."""
-    account = world.scenario.account
-    return parts_of(account.container_url(container)).container
-
-
 class JobScheduleRow(NamedTuple):
     """A job schedule as the service shows it: its record, and what follows from others."""
 
     schedule_id: str
     state: JobScheduleState | None
-    previous: JobScheduleState | None
     record: JobSchedule
     next_run_ms: int | None  # since the start
     recent_job: str  # empty before the first
@@ -298,7 +273,6 @@ def schedule_row(simulation: Simulation, schedule_id: str) -> JobScheduleRow | N
     return JobScheduleRow(
         schedule_id=schedule.id,
         state=schedule.state,
-        previous=schedule.previous[0] if schedule.previous else None,
         record=schedule,
         next_run_ms=next_run_ms(world, schedule, now_ms),
         recent_job="" if recent is None else recent.id,

@@ -105,7 +105,10 @@ class _Verdicts:
     def __init__(
         self, world: World, source: _Source, templates: Sequence[str], without: Sequence[str], judge: Judge
     ) -> None:
-        """Judge texts with marks; a row passes if one of them does. Where there is no row, others stand ``without``."""
+        """Judge texts with marks: a row passes if one of its texts does.
+
+        ``without`` has the texts of entries that have no row.
+        """
         self._world = world
         self._source = source
         self._templates = templates
@@ -163,7 +166,7 @@ class EventMatcher:
     """Finds the entries of which a text passes a test. It holds until time goes back."""
 
     def __init__(self, simulation: Simulation, page: EventPage, texts: Texts, judge: Judge) -> None:
-        """Judge nothing yet.
+        """Create a matcher that has judged nothing yet.
 
         Args:
             simulation: The run.

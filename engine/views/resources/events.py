@@ -74,11 +74,11 @@ class EventPage:
         return log.seq_of(len(log)) - 1
 
     def failures(self) -> Sequence[int]:
-        """Return the entries that tell of a failure, in order."""
+        """Return the entries that report a failure, in order."""
         return self._failures.entries()
 
     def is_failure(self, index: int) -> bool:
-        """Return whether an entry tells of a failure."""
+        """Return whether an entry reports a failure."""
         log = self._simulation.log
         return is_failure(log.shapes[log.shape_of[index]])
 
@@ -209,7 +209,7 @@ class EventPage:
 
 
 def is_failure(shape: Shape) -> bool:
-    """Return whether an event tells that something went wrong."""
+    """Return whether an event reports that something went wrong."""
     if shape.event in _FAILURES:
         return True
     fields = dict(shape.fields)
@@ -262,7 +262,7 @@ class EventFolds:
     """The folds of the log up to now; each entry is read once."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read."""
+        """Create an empty reader."""
         self._simulation = simulation
         self._kinds: list[int] = []  # of each shape: the event with which it is folded, or _ALONE
         self._starts = array("q")

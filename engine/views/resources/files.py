@@ -79,7 +79,7 @@ class FilePage:
         self.update()
 
     def update(self) -> bool:
-        """Read on. Return whether anything may have changed."""
+        """Read new entries of the log. Return whether anything may have changed."""
         has_news, jumps = self._directories.update(), self._simulation.jumps
         if not has_news and jumps == self._jumps and self._simulation.now_ms < self._good_until_ms:
             return False

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import task_directory
-from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState
+from engine.base.terms import InstanceState, JobState, NodeState
 from engine.base.values import SECOND_MS, percentile
 from engine.run.agenda import Agenda
 from engine.specs.bodies import JobPreparationTask
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from engine.specs.bodies import JobReleaseTask
     from engine.state.instances import InstanceView as InstanceView  # noqa: PLC0414  # for the screen
     from engine.state.jobs import Job
+    from engine.state.nodes import Node
     from engine.world import World
 
 
@@ -106,7 +107,10 @@ def task_counts(job: Job) -> TaskCounts:
 
 def phases_of(simulation: Simulation, job: Job, preparation: InstancePage, release: InstancePage) -> Phases:
     """Return the phases of a job, whose pages these are."""
-    tasks = task_counts(job)._replace(oldest_wait_ms=_oldest_wait_ms(simulation, job))
+    task, tasks = oldest_waiting(simulation.world, job), task_counts(job)
+    if task is not None:
+        wait_ms = simulation.now_ms - simulation.world.tasks.block_of(task).created_ms
+        tasks = tasks._replace(oldest_wait_ms=wait_ms)
     return Phases(_counts(preparation), tasks, _counts(release))
 
 
@@ -145,11 +149,6 @@ def last_task_ms(world: World, job: Job) -> int | None:
     return last_ms
 
 
-def _oldest_wait_ms(simulation: Simulation, job: Job) -> int | None:
-    task = oldest_waiting(simulation.world, job)
-    return None if task is None else simulation.now_ms - simulation.world.tasks.block_of(task).created_ms
-
-
 _DUE = tuple(status for status in HookStatus if status is not HookStatus.NOT_NEEDED)
 _SAMPLED = 400  # nodes whose durations are read
 
@@ -163,15 +162,12 @@ class InstanceBrief(NamedTuple):
 
 
 class InstanceRow(NamedTuple):
-    """A preparation or release task on one node (PREP-25). Times are ms since the start."""
+    """A preparation or release task on one node (PREP-25)."""
 
     node: int
-    node_id: str
-    position: int  # the node's index in its pool, over all nodes the pool ever had
+    node_record: Node
     pool_id: str
     node_state: NodeState | None  # None: it has left the pool
-    scheduling: SchedulingState
-    gone_ms: int | None
     status: HookStatus
     view: InstanceView | None  # None where it has never run
     max_retries: int | None  # -1 is no limit; None: a release task is not retried (REL-8)
@@ -208,19 +204,12 @@ class InstancePage(InstanceStatuses):
     def __init__(self, simulation: Simulation, job_id: str, hook: Hook) -> None:
         """List a job's nodes; the page is empty while there is no job of this id."""
         super().__init__(simulation, job_id, hook)
-        # Of this version, once they are asked for.
-        self._long_ms: int | None = None
-        self._counts: dict[HookStatus, int] | None = None
-        self._listed: int | None = None
-        self._unrecorded: int | None = None
-        self._last_end_ms: int | None = None
+        self._counts: Kept[dict[HookStatus, int]] = Kept()
+        self._long_ms: Kept[int] = Kept()
+        self._listed: Kept[int] = Kept()
+        self._unrecorded: Kept[int] = Kept()
+        self._last_end_ms: Kept[int] = Kept()
         self._ordered: Kept[Sequence[int]] = Kept()
-
-    def _update(self) -> bool:
-        is_other = super()._update()
-        if is_other:
-            self._long_ms = self._counts = self._listed = self._unrecorded = self._last_end_ms = None
-        return is_other
 
     @property
     def has_ended(self) -> bool:
@@ -243,9 +232,9 @@ class InstancePage(InstanceStatuses):
     def counts(self) -> dict[HookStatus, int]:
         """Return the number of nodes with each status, without those where nothing is due."""
         codes = self.codes()
-        if self._counts is None:
-            self._counts = {status: count for status in _DUE if (count := codes.count(status.value))}
-        return self._counts
+        return self._counts.get(
+            self._version, lambda: {status: count for status in _DUE if (count := codes.count(status.value))}
+        )
 
     def failures(self) -> list[HookFailure]:
         """Return the nodes on which it has failed, in the order in which the job came to them."""
@@ -274,11 +263,11 @@ class InstancePage(InstanceStatuses):
     def count(self) -> int:
         """Return how many nodes ``order`` lists, without ordering them."""
         self._update()
-        if self._listed is None:
-            known = self._codes, values(self.columns()[1], self._rows)
-            listed = (start >= 0 and code != HookStatus.NOT_NEEDED.value for code, start in zip(*known, strict=True))
-            self._listed = sum(listed)
-        return self._listed
+        return self._listed.get(self._version, self._count_listed)
+
+    def _count_listed(self) -> int:
+        known = zip(self._codes, values(self.columns()[1], self._rows), strict=True)
+        return sum(start >= 0 and code != HookStatus.NOT_NEEDED.value for code, start in known)
 
     def _new_order(self, starts: array[int], present: Sequence[int], *, with_all: bool) -> Sequence[int]:
         of_row = self._simulation.world.instances.node.__getitem__
@@ -311,9 +300,7 @@ class InstancePage(InstanceStatuses):
     def nodes_without_record(self) -> int:
         """Return the number of nodes in the job's pool on which it has never been, without those that are leaving."""
         counts = self.counts()
-        if self._unrecorded is None:
-            self._unrecorded = self._count_unrecorded(counts)
-        return self._unrecorded
+        return self._unrecorded.get(self._version, lambda: self._count_unrecorded(counts))
 
     def _count_unrecorded(self, counts: dict[HookStatus, int]) -> int:
         world = self._simulation.world
@@ -336,19 +323,20 @@ class InstancePage(InstanceStatuses):
     def long_ms(self) -> int:
         """Return the 95th percentile of the durations, estimated from a few hundred nodes; 0 before any is done."""
         self._update()
-        if self._long_ms is None:  # each row of a list asks for it
-            states, starts, ends = self.columns()
-            some = self._rows[:: len(self._rows) // _SAMPLED + 1]
-            took_ms = sorted(ends[row] - starts[row] for row in some if states[row] == InstanceState.COMPLETED)
-            self._long_ms = round(percentile(took_ms, 0.95) or 0)
-        return self._long_ms
+        return self._long_ms.get(self._version, self._new_long_ms)
+
+    def _new_long_ms(self) -> int:
+        states, starts, ends = self.columns()
+        some = self._rows[:: len(self._rows) // _SAMPLED + 1]
+        took_ms = sorted(ends[row] - starts[row] for row in some if states[row] == InstanceState.COMPLETED)
+        return round(percentile(took_ms, 0.95) or 0)
 
     def last_end_ms(self) -> int:
         """Return the latest of all ends, planned ones included, in ms since the start; -1 before any is known."""
         self._update()
-        if self._last_end_ms is None:
-            self._last_end_ms = max(values(self.columns()[2], self._rows), default=NEVER_MS)
-        return self._last_end_ms
+        return self._last_end_ms.get(
+            self._version, lambda: max(values(self.columns()[2], self._rows), default=NEVER_MS)
+        )
 
     def planned_end_ms(self, node: int) -> int | None:
         """Return the planned end of the present attempt on a node, in ms since the start; None while it does not run.
@@ -395,25 +383,23 @@ class InstancePage(InstanceStatuses):
     def row(self, node: int) -> InstanceRow:
         """Return one node's row."""
         world = self._simulation.world
-        record = world.nodes[node]
-        view, job, task = self.view_of(node), self._job, self.definition()
+        job, task = self._job, self.definition()
         return InstanceRow(
             node=node,
-            node_id=record.id,
-            position=record.position,
+            node_record=world.nodes[node],
             pool_id=world.pool_of(node).id,
-            scheduling=record.scheduling,
             node_state=world.nodes.state_of(node),
-            gone_ms=world.nodes.since[node] if world.nodes.state_of(node) is None else None,
             status=self.status_of(node),
-            view=view,
+            view=self.view_of(node),
             max_retries=task.constraints.max_task_retry_count if isinstance(task, JobPreparationTask) else None,
             is_ineligible=self.is_ineligible(node),
             root_directory="" if job is None or task is None else task_directory(job.id, task.id),
         )
 
 
-_NEVER = -1
+def second_of(when_ms: int | None, from_ms: int) -> int:
+    """Return the second of a moment, as texts count it from another one; -1 of no moment."""
+    return -1 if when_ms is None else abs(when_ms - from_ms) // SECOND_MS
 
 
 # Values of a preparation or release by which many are grouped.
@@ -436,39 +422,25 @@ def instance_groups(
     """
     nodes, view_of = simulation.world.nodes, page.view_of
 
-    def seconds(when_ms: int | None) -> int:
-        return _NEVER if when_ms is None else abs(when_ms - from_ms) // SECOND_MS
-
     def state(node: int) -> Hashable:
         view = view_of(node)
         return page.status_of(node) if view is None else view.state
 
-    def node_state(node: int) -> Hashable:
-        code = nodes.state[node]
-        return code, seconds(nodes.since[node] if code == GONE else None)
+    def of_view(value_of: Callable[[InstanceView], Hashable]) -> Callable[[int], Hashable]:
+        return lambda node: None if (view := view_of(node)) is None else (value_of(view),)
 
-    of_node: dict[InstanceKey, Callable[[int], Hashable]] = {
+    groups: dict[InstanceKey, Callable[[int], Hashable]] = {
         InstanceKey.STATE: state,
         InstanceKey.POOL: lambda node: nodes[node].pool,
-        InstanceKey.NODE_STATE: node_state,
+        InstanceKey.NODE_STATE: lambda node: (nodes.state[node], second_of(nodes[node].gone_ms, from_ms)),
         InstanceKey.INELIGIBLE: page.is_ineligible,
+        InstanceKey.RESULT: of_view(lambda view: view.result),
+        InstanceKey.START: of_view(lambda view: second_of(view.start_ms, from_ms)),
+        InstanceKey.END: of_view(lambda view: second_of(view.end_ms, from_ms)),
+        InstanceKey.EXIT_CODE: of_view(lambda view: view.exit_code),
+        InstanceKey.RETRIES: of_view(lambda view: view.retry_count),
+        InstanceKey.FAILURE: of_view(lambda view: view.failure),
+        InstanceKey.RUNS: of_view(lambda view: view.runs),
+        InstanceKey.LAST_RETRY: of_view(lambda view: second_of(view.start_ms if view.retry_count else None, from_ms)),
     }
-    of_view: dict[InstanceKey, Callable[[InstanceView], Hashable]] = {
-        InstanceKey.RESULT: lambda view: view.result,
-        InstanceKey.START: lambda view: seconds(view.start_ms),
-        InstanceKey.END: lambda view: seconds(view.end_ms),
-        InstanceKey.EXIT_CODE: lambda view: view.exit_code,
-        InstanceKey.RETRIES: lambda view: view.retry_count,
-        InstanceKey.FAILURE: lambda view: view.failure,
-        InstanceKey.RUNS: lambda view: view.runs,
-        InstanceKey.LAST_RETRY: lambda view: seconds(view.start_ms if view.retry_count else None),
-    }
-    if key in of_node:
-        return of_node[key]
-    value_of = of_view[key]
-
-    def group(node: int) -> Hashable:
-        view = view_of(node)
-        return None if view is None else (value_of(view),)
-
-    return group
+    return groups[key]

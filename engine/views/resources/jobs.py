@@ -26,10 +26,9 @@ from engine.views.hook_status import OVER, Hook, failed_places, version_of
 from engine.views.resources.instances import Phases, TaskCounts, phases_of, task_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from engine import Simulation
-    from engine.specs.bodies import PoolSpec, StartTask
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.views.resources.instances import InstancePage
@@ -47,7 +46,6 @@ class JobRow(NamedTuple):
 
     job_id: str
     state: JobState | None
-    previous: JobState | None
     record: Job
     phases: Phases
     bad_end: str  # why it ended before its work was done; empty if it did not
@@ -70,31 +68,21 @@ class NetworkRow(NamedTuple):
 
 
 class PoolRow(NamedTuple):
-    """A pool as the service shows it, or showed it last. Times are ms since the start."""
+    """A pool as the service shows it, or showed it last: its record, and what follows from others."""
 
     pool_id: str
     state: PoolState | None  # None: it has been deleted
+    record: Pool
     allocation: AllocationState | None
-    allocation_since_ms: int
-    vm_size: str
     current_dedicated: int
     target_dedicated: int
     current_spot: int
     target_spot: int
     node_counts: tuple[tuple[NodeState, int], ...]
-    slots: int
     used_slots: int
     usable_slots: int  # of ready nodes, and those that tasks still hold on other nodes
-    fill: str
-    auto_scale: bool
-    created_ms: int
-    gone_ms: int | None  # when it was deleted
-    resize_errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, values
     jobs: tuple[str, ...]
-    start_task: StartTask | None
-    is_upgrading: bool  # an OS upgrade is under way (POOL-22)
     network: NetworkRow | None  # None where the pool has no network settings
-    spec: PoolSpec
 
     @property
     def nodes(self) -> int:
@@ -187,8 +175,7 @@ def job_row(simulation: Simulation, preparation: InstancePage, release: Instance
     job = simulation.world.jobs.find(preparation.job_id)
     if job is None:
         return None
-    previous, phases = job.previous[0] if job.previous else None, phases_of(simulation, job, preparation, release)
-    return JobRow(job.id, job.state, previous, job, phases, bad_end(job))
+    return JobRow(job.id, job.state, job, phases_of(simulation, job, preparation, release), bad_end(job))
 
 
 def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
@@ -197,10 +184,11 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
     pool = world.pools.latest(pool_id)
     if pool is None:
         return None
-    is_there = pool.state is not None
+    is_there, lower = pool.state is not None, pool.id.lower()
     states = bytes(values(world.nodes.state, pool.nodes))
     counts = {NodeState(state): count for state, count in tally(states).items() if state != GONE}
     free_slots = values(world.nodes.free, pool.nodes)
+    jobs = world.jobs_of(pool) if is_there else [job for job in world.jobs.present() if job.pool_id.lower() == lower]
     present, ready = states.translate(_PRESENT), states.translate(_READY)
     free = sum_where(present, free_slots, pool.slots)
     used_slots = sum(counts.values()) * pool.slots - free
@@ -209,33 +197,18 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
     return PoolRow(
         pool_id=pool.id,
         state=pool.state,
+        record=pool,
         allocation=pool.allocation if is_there else None,
-        allocation_since_ms=pool.allocation_since_ms,
-        vm_size=pool.spec.vm_size,
         current_dedicated=dedicated,
         target_dedicated=pool.target_dedicated if is_there else 0,
         current_spot=there.count(1) - dedicated,
         target_spot=pool.target_spot if is_there else 0,
         node_counts=tuple(counts.items()),
-        slots=pool.slots,
         used_slots=used_slots,
         usable_slots=used_slots + (free if ready == present else sum_where(ready, free_slots, pool.slots)),
-        fill=pool.fill.value,
-        auto_scale=pool.auto_scale,
-        created_ms=pool.created_ms,
-        gone_ms=pool.gone_ms,
-        resize_errors=tuple((error.code, error.message, error.values) for error in pool.resize_errors),
-        jobs=tuple(job.id for job in (world.jobs_of(pool) if is_there else _jobs_that_ran(world, pool))),
-        start_task=pool.spec.start_task,
-        is_upgrading=bool(pool.upgrade),
+        jobs=tuple(job.id for job in jobs),
         network=_network(world, pool),
-        spec=pool.spec,
     )
-
-
-def _jobs_that_ran(world: World, pool: Pool) -> Iterator[Job]:
-    """Yield the jobs that had a pool which is gone."""
-    return (job for job in world.jobs.present() if job.pool_id.lower() == pool.id.lower())
 
 
 def _network(world: World, pool: Pool) -> NetworkRow | None:
@@ -325,7 +298,7 @@ class JobsProgress:
     """The progress of jobs. Nodes are counted again only when an instance or a node has changed."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing counted."""
+        """Create an empty cache."""
         self._simulation = simulation
         self._counted: dict[int, tuple[object, NodeCounts | None, NodeCounts | None]] = {}  # by job, with the version
 

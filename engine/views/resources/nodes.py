@@ -20,13 +20,15 @@ from engine.state.nodes import GONE
 from engine.views.bulk import places, side_by_side, values
 from engine.views.hook_status import Hook, HookStatus
 from engine.views.log.kept import Kept
-from engine.views.resources.instances import InstancePage
+from engine.views.resources.instances import InstancePage, pages_of, second_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from engine import Simulation
-    from engine.state.nodes import Node, PendingOperation, StartTaskRecord
+    from engine.state.instances import InstanceView
+    from engine.state.nodes import Node
+    from engine.state.pools import Pool
 
 
 # A byte holds the status of preparation above that of release.
@@ -91,34 +93,20 @@ class NodeBrief(NamedTuple):
 
 
 class NodeRow(NamedTuple):
-    """A node as the service shows it, with its status for the job in focus. Times are ms since the start."""
+    """A node as the service shows it: its record, its pool, and its status, also for the job in focus."""
 
     node: int
-    node_id: str
-    position: int
-    pool_id: str
-    vm_size: str
+    record: Node
+    pool: Pool
     state: NodeState | None
-    since_ms: int
-    scheduling: SchedulingState
-    slots: int
+    since_ms: int  # since the start
     used_slots: int
     running_tasks: int
     preparing_tasks: int
     total_run: int
     total_succeeded: int
     total_interrupted: int  # that went back to the queue before they ended
-    is_dedicated: bool
-    allocation_ms: int
-    boot_ms: int | None
-    boots: int
-    ip: str
-    start_task: StartTaskRecord | None
-    errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, details
     cause: str  # of a failure or an eviction by chance; else empty (NODE-18, SPOT-10)
-    evicted_ms: int | None  # when its VM is taken back, if that was announced (SPOT-7)
-    pending_operation: PendingOperation | None
-    users: tuple[str, ...]  # users for remote login (NOP-9)
     prep: HookStatus
     release: HookStatus
 
@@ -265,37 +253,22 @@ class NodePage:
     def row(self, node: int) -> NodeRow:
         """Return one node's row."""
         world = self._simulation.world
-        record: Node = world.nodes[node]
-        pool = world.pool_of(node)
+        record, pool = world.nodes[node], world.pool_of(node)
         state = world.nodes.state_of(node)
         prep, release = self.hooks(node)
         return NodeRow(
             node=node,
-            node_id=record.id,
-            position=record.position,
-            pool_id=pool.id,
-            vm_size=pool.spec.vm_size,
+            record=record,
+            pool=pool,
             state=state,
             since_ms=world.nodes.since[node],
-            scheduling=record.scheduling,
-            slots=pool.slots,
             used_slots=0 if state is None else pool.slots - world.nodes.free[node],
             running_tasks=len(world.nodes.running[node]),
             preparing_tasks=len(world.nodes.preparing.get(node, ())),
             total_run=world.nodes.ran[node],
             total_succeeded=world.nodes.succeeded(node),
             total_interrupted=world.nodes.interrupted[node],
-            is_dedicated=record.dedicated,
-            allocation_ms=record.allocation_ms,
-            boot_ms=record.boot_ms,
-            boots=record.boots,
-            ip=record.ip_address,
-            start_task=record.start_task,
-            errors=tuple((error.code, error.message, error.details) for error in record.errors),
             cause=BY_CHANCE.get(state, "") if record.down_by_chance and state is not None else "",
-            evicted_ms=record.evicted_ms,
-            pending_operation=record.operation,
-            users=tuple(record.users),
             prep=prep,
             release=release,
         )
@@ -324,13 +297,9 @@ class NodePage:
             if row < 0:
                 continue
             flags = world.instances.flags[row]
-            prep = InstancePage(self._simulation, job.id, Hook.PREPARATION).status_of(node)
-            release = InstancePage(self._simulation, job.id, Hook.RELEASE).status_of(node)
+            prep, release = (page.status_of(node) for page in pages_of(self._simulation, job.id))
             found.append(JobOnNode(job.id, prep, release, bool(flags & PrepFlag.INELIGIBLE)))
         return found
-
-
-_NEVER = -1
 
 
 # Values of a node by which many nodes are grouped.
@@ -351,9 +320,6 @@ def node_groups(simulation: Simulation, page: NodePage, key: NodeKey, from_ms: i
     """
     nodes, now_ms = simulation.world.nodes, simulation.now_ms
 
-    def seconds(when_ms: int | None) -> int:
-        return _NEVER if when_ms is None else abs(when_ms - from_ms) // SECOND_MS
-
     groups: dict[NodeKey, Callable[[int], Hashable]] = {
         NodeKey.STATE: lambda node: nodes.state[node],
         NodeKey.SCHEDULING: lambda node: (nodes.state[node] == GONE, nodes[node].scheduling),
@@ -362,9 +328,9 @@ def node_groups(simulation: Simulation, page: NodePage, key: NodeKey, from_ms: i
         NodeKey.RUN: lambda node: nodes.ran[node],
         NodeKey.AGE: lambda node: (now_ms - nodes.since[node]) // SECOND_MS,
         NodeKey.SUCCEEDED: nodes.succeeded,
-        NodeKey.SINCE: lambda node: seconds(nodes.since[node]),
-        NodeKey.BOOT: lambda node: seconds(nodes[node].boot_ms),
-        NodeKey.ALLOCATION: lambda node: seconds(nodes[node].allocation_ms),
+        NodeKey.SINCE: lambda node: second_of(nodes.since[node], from_ms),
+        NodeKey.BOOT: lambda node: second_of(nodes[node].boot_ms, from_ms),
+        NodeKey.ALLOCATION: lambda node: second_of(nodes[node].allocation_ms, from_ms),
         NodeKey.POOL: lambda node: nodes[node].pool,
         NodeKey.DEDICATED: lambda node: nodes[node].dedicated,
         NodeKey.START_TASK: lambda node: nodes[node].start_task,
@@ -388,14 +354,12 @@ class TaskOnNode(NamedTuple):
 
 
 class HookOnNode(NamedTuple):
-    """The preparation or release of a job on a node. Times are ms since the start; None where they are not known."""
+    """The preparation or release of a job on a node; its planned end in ms since the start, None if it is not known."""
 
     hook: Hook
     status: HookStatus
-    start_ms: int | None
-    end_ms: int | None
+    view: InstanceView
     planned_ms: int | None
-    exit_code: int | None
 
 
 class LastOutput(NamedTuple):
@@ -425,20 +389,13 @@ def count_tasks(simulation: Simulation, nodes: Iterable[int]) -> list[int]:
     return [len(simulation.world.nodes.tasks_on(node)) for node in nodes]
 
 
-def hooks_on(simulation: Simulation, pages: Sequence[InstancePage], node: int) -> list[HookOnNode]:
+def hooks_on(pages: Sequence[InstancePage], node: int) -> list[HookOnNode]:
     """Return the preparation and the release of these pages that have a record on a node."""
-    world, found = simulation.world, []
+    found = []
     for page in pages:
-        status = page.status_of(node)
-        if status in (HookStatus.NOT_NEEDED, HookStatus.WILL_RUN, HookStatus.SKIPPED):
-            continue
-        job = world.jobs.find(page.job_id)
-        assert job is not None
-        row = world.instances.row(job.row, node)
-        view = world.instances.prep(row) if page.hook is Hook.PREPARATION else world.instances.release(row)
-        if view is not None:
-            planned_ms = page.planned_end_ms(node)
-            found.append(HookOnNode(page.hook, status, view.start_ms, view.end_ms, planned_ms, view.exit_code))
+        status, view = page.status_of(node), page.view_of(node)
+        if view is not None and status not in (HookStatus.NOT_NEEDED, HookStatus.WILL_RUN, HookStatus.SKIPPED):
+            found.append(HookOnNode(page.hook, status, view, page.planned_end_ms(node)))
     return found
 
 

@@ -68,16 +68,12 @@ def critical_path(simulation: Simulation, task: int) -> list[Link]:
     for each in reversed(chain):
         started, state = tasks.started[each], tasks.state[each]
         has_run = state in (RUNNING, COMPLETED) and started != NEVER_MS
-        ready_ms = max(tasks.block_of(each).created_ms, tasks.ended[before]) if before is not None else None
-        is_over = before is None or tasks.state[before] == COMPLETED
-        links.append(
-            Link(
-                each,
-                (tasks.block_of(each).created_ms if before is None else ready_ms) if is_over else None,
-                started if has_run else None,
-                tasks.ended[each] if state == COMPLETED else None,
-            )
-        )
+        created_ms = tasks.block_of(each).created_ms
+        ready_ms: int | None = created_ms
+        if before is not None:
+            ready_ms = max(created_ms, tasks.ended[before]) if tasks.state[before] == COMPLETED else None
+        end_ms = tasks.ended[each] if state == COMPLETED else None
+        links.append(Link(each, ready_ms, started if has_run else None, end_ms))
         before = each
     return links
 
@@ -91,13 +87,9 @@ def deciding_task(simulation: Simulation, job_id: str) -> int | None:
     job = world.jobs.find(job_id)
     if job is None:
         return None
-    tasks, best = world.tasks, None
-    for number in job.blocks:
-        block = world.tasks.blocks[number]
-        rows = block.rows
-        found = _last_of(tasks, rows)
-        best = found if best is None else best if found is None else max(best, found)
-    return None if best is None else best[2]
+    ranks = (_last_of(world.tasks, world.tasks.blocks[number].rows) for number in job.blocks)
+    last = max(filter(None, ranks), default=None)
+    return None if last is None else last[2]
 
 
 _Rank = tuple[int, int, int]  # how far from its end, its end, the task
@@ -251,7 +243,7 @@ class JobStatistics:
     """The statistics of one job. Completed tasks are counted in bulk once, then one by one as the log grows."""
 
     def __init__(self, simulation: Simulation, job: int) -> None:
-        """Begin with nothing read; ``with_bins`` reads."""
+        """Create an empty reader; ``with_bins`` reads the log."""
         self._simulation = simulation
         self._job = job
         self._ends = LogReader(simulation, of_kind(_is_end))

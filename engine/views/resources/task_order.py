@@ -248,7 +248,7 @@ class TaskGroups:
             TaskKey.WAITS: lambda rows, _: self._waits(rows),
             TaskKey.WISHES: lambda rows, _: self._wishes(rows),
             TaskKey.ATTEMPTS: lambda rows, _: self._attempts(rows),
-            **{key: partial(self._by_extra, of_extra) for key, of_extra in _OF_EXTRA.items()},
+            **{key: partial(self._extras, of_extra) for key, of_extra in _OF_EXTRA.items()},
         }
 
     def of(self, key: TaskKey, rows: Sequence[int], from_ms: int) -> Groups | None:
@@ -262,7 +262,7 @@ class TaskGroups:
         values = self._values.get(key)
         return None if values is None else values(rows, from_ms)
 
-    def _extras(self, rows: Sequence[int], of_extra: Callable[[TaskExtra], Hashable]) -> Groups:
+    def _extras(self, of_extra: Callable[[TaskExtra], Hashable], rows: Sequence[int], _: int = 0) -> Groups:
         """Return the state of each task, with what its text shows of the few that have more than a plain attempt."""
         states = picked(self._tasks.state, rows)
         sparse = self._tasks.sparse
@@ -276,11 +276,8 @@ class TaskGroups:
     def _attempts(self, rows: Sequence[int]) -> Groups:
         """Return whether each task has started, with the attempts of those that count them."""
         has_begun = [ms != NEVER_MS for ms in picked(self._tasks.started, rows)]
-        extras = self._extras(rows, lambda extra: extra.attempts)
+        extras = self._extras(lambda extra: extra.attempts, rows)
         return list(zip(has_begun, extras, strict=True))
-
-    def _by_extra(self, of_extra: Callable[[TaskExtra], Hashable], rows: Sequence[int], _: int) -> Groups:
-        return self._extras(rows, of_extra)
 
     def _nodes(self, rows: Sequence[int]) -> Groups:
         """Return the node on which each task prepares, runs or has run."""

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.log import LogSubject
-from engine.base.terms import SubtaskState, TaskResult, TaskState, result_of
+from engine.base.terms import TaskResult, TaskState, result_of
 from engine.base.values import natural_key
 from engine.rules.processes import execution
 from engine.rules.processes.setup import Work
@@ -23,13 +23,13 @@ from engine.views.resources.instances import task_counts
 from engine.views.resources.task_order import AFTER_OTHERS, RunningTasks, TaskGroups, TaskKey, TasksInOrder, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from engine import Simulation
     from engine.base.log import Shape
-    from engine.base.terms import FailureInfo
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.state.task_records import TaskExtra, TaskProfile
+    from engine.state.task_tables import Subtask
 
 
 def job_of_task(simulation: Simulation, task: int) -> str:
@@ -49,11 +49,8 @@ class TaskBrief(NamedTuple):
     start_ms: int | None
     end_ms: int | None
     exit_code: int | None
-    retry_count: int
-    requeue_count: int
-    failure: FailureInfo | None
+    extra: TaskExtra
     is_blocked: bool  # a dependency is not satisfied yet (DEP-4)
-    awaits_retry: bool
 
     def runs_ms(self, now_ms: int) -> int | None:
         """Return how long its last attempt took, or has taken so far."""
@@ -70,35 +67,20 @@ class TaskRow(NamedTuple):
     job_id: str
     node: int | None  # its row number
     node_id: str | None
-    last_retry_ms: int | None
-    last_requeue_ms: int | None
-    attempts: int
-    required_slots: int
+    profile: TaskProfile
     command_line: str
-    instances: int  # 0 for a task on one node
 
 
 class SubtaskRow(NamedTuple):
-    """A subtask of a multi-instance task, beside the primary task (MI-7). Times are ms since the start."""
+    """A subtask of a multi-instance task, beside the primary task (MI-7), and its node's index in the pool."""
 
-    number: int
-    state: SubtaskState
-    result: TaskResult | None
-    node_id: str
-    position: int  # of the node in its pool
-    start_ms: int | None
-    end_ms: int | None
-    exit_code: int | None
+    record: Subtask
+    position: int
 
 
 def _tells_failure(shape: Shape) -> bool:
     """Return whether an event says that a task is completed and has failed."""
     return shape.subject is LogSubject.TASK and dict(shape.fields).get("result") is TaskResult.FAILURE
-
-
-def _gone_of(job: Job) -> int:
-    """Return the number of the job's tasks that have been deleted."""
-    return sum(job.deleted.values())
 
 
 class TaskPage:
@@ -126,12 +108,11 @@ class TaskPage:
         job = self._job
         if job is None:
             return ()
-        ranges = self.ranges()
+        ranges, failed = self.ranges(), self.failed()
         running = RunningTasks(self._simulation, ranges, job.counts[RUNNING])
-        preparing = self._in_state(ranges, PREPARING) if job.counts[PREPARING] else []
-        failed = self.failed()
-        first = failed, running, preparing
-        return TasksInOrder(self._states, ranges, _gone_of(job), first=first, follow=AFTER_OTHERS, apart=failed)
+        preparing = rows_in_state(self._states, ranges, PREPARING) if job.counts[PREPARING] else []
+        gone, first = sum(job.deleted.values()), (failed, running, preparing)
+        return TasksInOrder(self._states, ranges, gone, first=first, follow=AFTER_OTHERS, apart=failed)
 
     def counts(self) -> Sequence[int]:
         """Return the numbers of active, preparing, running, succeeded and failed tasks; empty while there is no job."""
@@ -153,7 +134,7 @@ class TaskPage:
     def as_added(self) -> Sequence[int]:
         """Return all tasks in the order in which they were added."""
         job = self._job
-        return () if job is None else TasksInOrder(self._states, self.ranges(), _gone_of(job))
+        return () if job is None else TasksInOrder(self._states, self.ranges(), sum(job.deleted.values()))
 
     def rise(self, key: TaskKey) -> bool:
         """Return whether ids or command lines rise as people count, in the order in which the tasks were added."""
@@ -181,15 +162,12 @@ class TaskPage:
 
     def among(self, tasks: Collection[int]) -> list[int]:
         """Return those of some tasks that the job has, in the order in which they were added."""
-        state = self._simulation.world.tasks.state
-        return [task for task in within(self.ranges(), sorted(tasks)) if state[task] != GONE]
+        states = self._states
+        return [task for task in within(self.ranges(), sorted(tasks)) if states[task] != GONE]
 
     def running(self) -> list[int]:
         """Return the job's running tasks, as they were added."""
-        return self._in_state(self.ranges(), RUNNING)
-
-    def _in_state(self, ranges: Sequence[range], state: int) -> list[int]:
-        return rows_in_state(self._simulation.world.tasks.state, ranges, state)
+        return rows_in_state(self._states, self.ranges(), RUNNING)
 
     def failed(self) -> Sequence[int]:
         """Return the completed tasks that have failed, as they were added; each call reads only what is new."""
@@ -310,11 +288,8 @@ class TaskPage:
                     begun_ms if has_started else None,
                     table.ended[task] if is_over else None,
                     0 if result is TaskResult.SUCCESS else extra.exit_code,
-                    extra.retry_count,
-                    extra.requeue_count,
-                    extra.failure,
+                    extra,
                     book is not None and book.is_waiting(task),
-                    extra.awaits_retry,
                 )
             )
         return found
@@ -323,7 +298,7 @@ class TaskPage:
         """Return one task's row."""
         world = self._simulation.world
         tasks, brief = world.tasks, self.brief(task)
-        block, profile, extra = tasks.block_of(task), tasks.profile_of(task), tasks.extra(task)
+        block = tasks.block_of(task)
         node = tasks.node[task] if brief.position is not None else None
         return TaskRow(
             task=task,
@@ -331,12 +306,8 @@ class TaskPage:
             job_id=world.jobs[block.job].id,
             node=node,
             node_id=None if node is None else world.nodes[node].id,
-            last_retry_ms=extra.last_retry_ms,
-            last_requeue_ms=extra.last_requeue_ms,
-            attempts=extra.attempts,
-            required_slots=profile.required_slots,
+            profile=tasks.profile_of(task),
             command_line=block.source.command_line(task - block.first),
-            instances=profile.instances,
         )
 
     def preferences(self, task: int) -> tuple[str, str]:
@@ -349,28 +320,10 @@ class TaskPage:
         return ", ".join(parts), spec.affinity_info.affinity_id if spec.affinity_info else ""
 
     def subtasks(self, task: int) -> list[SubtaskRow]:
-        """Return the subtasks of the latest attempt, by number; none for a task on one node."""
-        world = self._simulation.world
-        gang = world.gangs.find(task)
-        if gang is None:
-            return []
-        rows = []
-        for number, subtask in enumerate(gang.subtasks, start=1):
-            record = world.nodes[gang.nodes[number]]
-            ending = subtask.ending
-            rows.append(
-                SubtaskRow(
-                    number=number,
-                    state=subtask.state,
-                    result=subtask.result,
-                    node_id=record.id,
-                    position=record.position,
-                    start_ms=subtask.start_ms,
-                    end_ms=subtask.since_ms if ending is not None else None,
-                    exit_code=ending.exit_code if ending is not None else None,
-                )
-            )
-        return rows
+        """Return the subtasks of the latest attempt, from number 1 on; none for a task on one node."""
+        gang, nodes = self._simulation.world.gangs.find(task), self._simulation.world.nodes
+        found = () if gang is None else zip(gang.subtasks, gang.nodes[1:], strict=False)
+        return [SubtaskRow(subtask, nodes[node].position) for subtask, node in found]
 
 
 _FEW = 8  # tasks of a range that are named one by one
@@ -412,25 +365,20 @@ def dependencies_of(simulation: Simulation, task: int) -> Dependencies:
     wanted = tasks.spec(task).depends_on
     ids = () if wanted is None else wanted.task_ids
     spans = () if wanted is None else dict.fromkeys((part.start, part.end) for part in wanted.task_id_ranges)
-    return Dependencies(
-        is_used=True,
-        parents=[Parent(task_id, tasks.find(job.row, task_id)) for task_id in ids],
-        ranges=[
-            ParentRange(
-                low,
-                high,
-                book.missing_in(low, high),
-                [Parent(str(number), tasks.find(job.row, str(number))) for number in range(low, high + 1)]
-                if high - low < _FEW
-                else (),
-            )
-            for low, high in spans
-        ],
-        children=_present(world, book.dependents_of(tasks.task_id(task))),
-    )
+
+    def parents(names: Iterable[str]) -> list[Parent]:
+        return [Parent(name, tasks.find(job.row, name)) for name in names]
+
+    ranges = [
+        ParentRange(low, high, book.missing_in(low, high), parents(map(str, _few(low, high)))) for low, high in spans
+    ]
+    children = book.dependents_of(tasks.task_id(task))  # there may be many
+    states = bytes(values(tasks.state, children)) if len(children) > 1 else b""
+    if not states or GONE in states:
+        children = [each for each in children if tasks.state[each] != GONE]
+    return Dependencies(is_used=True, parents=parents(ids), ranges=ranges, children=children)
 
 
-def _present(world: World, tasks: list[int]) -> list[int]:
-    """Return the tasks that have not been deleted; there may be many of them."""
-    states = bytes(values(world.tasks.state, tasks)) if len(tasks) > 1 else b""
-    return tasks if states and GONE not in states else [each for each in tasks if world.tasks.state[each] != GONE]
+def _few(low: int, high: int) -> range:
+    """Return the numbers of a range that are named one by one: none if it is long."""
+    return range(low, high + 1 if high - low < _FEW else low)

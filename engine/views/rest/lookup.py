@@ -18,51 +18,49 @@ from engine.views.rest.nodes import node_body
 from engine.views.rest.tasks import prep_release_entry, subtask_bodies, task_body, task_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from engine import Simulation
-    from engine.specs.base import Spec
 
 
 Body = dict[str, Any]
 
 
-def account_wire(simulation: Simulation) -> Body:
-    """Return the account with its quotas, applications and certificates."""
-    return account_body(simulation.world)
+def wire(simulation: Simulation, kind: str, key: int | str) -> Body | None:
+    """Return an item as the service would return it; None if it does not exist now.
+
+    Args:
+        simulation: The run.
+        kind: account, pool, node, job, job schedule or task.
+        key: The row of a node or task, else the id.
+    """
+    world = simulation.world
+    match kind:
+        case "account":
+            return account_body(world)
+        case "pool":
+            pool = world.pools.find(str(key))
+            return None if pool is None else pool_body(world, pool)
+        case "node":
+            return _node_wire(simulation, int(key))
+        case "job":
+            job = world.jobs.find(str(key))
+            return None if job is None else job_body(world, job)
+        case "task":
+            return _task_wire(simulation, int(key))
+        case _:
+            schedule = world.job_schedules.find(str(key))
+            return None if schedule is None else schedule_body(world, schedule, simulation.now_ms)
 
 
-def pool_wire(simulation: Simulation, pool_id: str) -> Body | None:
-    """Return a pool; None while there is none of this id."""
-    pool = simulation.world.pools.find(pool_id)
-    return None if pool is None else pool_body(simulation.world, pool)
-
-
-def node_wire(simulation: Simulation, node: int) -> Body:
+def _node_wire(simulation: Simulation, node: int) -> Body:
     """Return a node with its recent tasks; one that has left its pool as it was last seen."""
     nodes = simulation.world.nodes
     has_run = nodes.ran[node] or nodes.busy(node)  # since it has its present disk (NODE-6)
     return node_body(simulation.world, node, NodeHistory(simulation, node).recent_tasks() if has_run else ())
 
 
-def node_settings(simulation: Simulation, node: int) -> Body:
-    """Return a node without its recent tasks, which take longer to find."""
-    return node_body(simulation.world, node)
-
-
-def job_wire(simulation: Simulation, job_id: str) -> Body | None:
-    """Return a job; None while there is none of this id."""
-    job = simulation.world.jobs.find(job_id)
-    return None if job is None else job_body(simulation.world, job)
-
-
-def schedule_wire(simulation: Simulation, schedule_id: str) -> Body | None:
-    """Return a job schedule; None while there is none of this id."""
-    schedule = simulation.world.job_schedules.find(schedule_id)
-    return None if schedule is None else schedule_body(simulation.world, schedule, simulation.now_ms)
-
-
-def task_wire(simulation: Simulation, task: int) -> Body | None:
+def _task_wire(simulation: Simulation, task: int) -> Body | None:
     """Return a task, a multi-instance one with its subtasks; None once it has been deleted."""
     world = simulation.world
     if world.tasks.state_of(task) is None:
@@ -96,57 +94,44 @@ def event_wire(simulation: Simulation, index: int) -> Body:
     return body
 
 
-_SCALING = (
-    "targetDedicatedNodes",
-    "targetLowPriorityNodes",
-    "enableAutoScale",
-    "autoScaleFormula",
-    "autoScaleEvaluationInterval",
-)
-_JOB = ("priority", "allowTaskPreemption", "maxParallelTasks", "constraints", "onAllTasksComplete", "metadata")
-
-CreationBody = dict[str, Any]
+_TARGETS = ("targetDedicatedNodes", "targetLowPriorityNodes")
+_FORMULA = ("enableAutoScale", "autoScaleFormula", "autoScaleEvaluationInterval")
+_CHANGES = ("priority", "allowTaskPreemption", "maxParallelTasks", "constraints", "onAllTasksComplete", "metadata")
 
 
-def pool_as_created(simulation: Simulation, pool_id: str) -> CreationBody | None:
+def pool_as_created(simulation: Simulation, pool_id: str) -> Body | None:
     """Return the body of a pool as it is now; None while there is none of this id."""
     pool = simulation.world.pools.find(pool_id)
-    answer = pool_wire(simulation, pool_id)
-    if pool is None or answer is None:
+    if pool is None:
         return None
-    body = pool.spec.written()
-    for name in ("targetDedicated", "maxTasksPerNode"):  # by the names of today (GEN-15)
-        body.pop(name, None)
-    body |= {name: answer[name] for name in _SCALING if name in answer}
-    without: tuple[str, ...]
-    if answer.get("enableAutoScale"):
-        without = ("targetDedicatedNodes", "targetLowPriorityNodes")
-    else:
-        without = ("enableAutoScale", "autoScaleFormula", "autoScaleEvaluationInterval")
+    answer = pool_body(simulation.world, pool)
+    body = pool.spec.written() | {name: answer[name] for name in (*_TARGETS, *_FORMULA) if name in answer}
+    without = _TARGETS if answer.get("enableAutoScale") else _FORMULA
+    without = (*without, "targetDedicated", "maxTasksPerNode")  # by the names of today (GEN-15)
     return {name: value for name, value in body.items() if name not in without}
 
 
-def job_as_created(simulation: Simulation, job_id: str) -> CreationBody | None:
+def job_as_created(simulation: Simulation, job_id: str) -> Body | None:
     """Return the body of a job as it is now, without its tasks; None while there is none of this id."""
     job = simulation.world.jobs.find(job_id)
-    answer = job_wire(simulation, job_id)
-    if job is None or answer is None:
+    if job is None:
         return None
-    body = _with_changes(job.spec, answer, _JOB)
+    answer, body, before = job_body(simulation.world, job), job.spec.written(), job.spec.wire()
+    body |= {name: answer[name] for name in _CHANGES if name in answer and answer[name] != before.get(name)}
     auto_pool = value_at(body, "poolInfo", "autoPoolSpecification")
     if auto_pool is None and "poolInfo" in answer:
         body["poolInfo"] = answer["poolInfo"]
     return body
 
 
-def tasks_as_created(simulation: Simulation, job_id: str) -> CreationBody:
+def tasks_as_created(simulation: Simulation, job_id: str) -> Body:
     """Return the tasks that a job was created with: ``tasks``, ``taskFactory`` or both; empty without any."""
     for entry in simulation.scenario.jobs:
         if entry.spec.id.lower() == job_id.lower():
             listed = [task.written() for task in entry.tasks]
             factory = {} if entry.factory is None else {"taskFactory": entry.factory.wire()}
             return {**({"tasks": listed} if listed else {}), **factory}
-    found: CreationBody = {}
+    found: Body = {}
     for given in simulation.journal.by_hand():
         command = given.command
         is_its = isinstance(command, CreateJob) and command.id.lower() == job_id.lower()
@@ -155,33 +140,26 @@ def tasks_as_created(simulation: Simulation, job_id: str) -> CreationBody:
     return found
 
 
-def task_as_created(simulation: Simulation, task: int) -> CreationBody | None:
+def task_as_created(simulation: Simulation, task: int) -> Body | None:
     """Return the body of a task as it is now; None once it has been deleted."""
     world = simulation.world
-    answer = task_wire(simulation, task)
-    if answer is None:
+    if world.tasks.state_of(task) is None:
         return None
     spec = world.tasks.spec(task)
-    body, before = spec.written(), spec.wire().get("constraints", {})
-    job = world.jobs[world.tasks.profile_of(task).job]
-    before = {"maxTaskRetryCount": job.max_retries, **before}  # the job's where the task has none (RETRY-3)
-    changed = {name: value for name, value in answer.get("constraints", {}).items() if value != before.get(name)}
+    body, job = spec.written(), world.jobs[world.tasks.profile_of(task).job]
+    # The job's retries where the task has none (RETRY-3).
+    before = {"maxTaskRetryCount": job.max_retries, **spec.wire().get("constraints", {})}
+    changed = {name: value for name, value in task_limits(world, task).items() if value != before.get(name)}
     return body | ({"constraints": {**body.get("constraints", {}), **changed}} if changed else {})
 
 
-def task_constraints(simulation: Simulation, task: int) -> CreationBody:
+def task_constraints(simulation: Simulation, task: int) -> Body:
     """Return the constraints of a task as the service answers them; empty once it has been deleted."""
-    answer = task_wire(simulation, task)
-    return {} if answer is None else dict(answer.get("constraints", {}))
+    world = simulation.world
+    return {} if world.tasks.state_of(task) is None else task_limits(world, task)
 
 
-def schedule_as_created(simulation: Simulation, schedule_id: str) -> CreationBody | None:
+def schedule_as_created(simulation: Simulation, schedule_id: str) -> Body | None:
     """Return the body of a job schedule as it is now; None while there is none of this id."""
     schedule = simulation.world.job_schedules.find(schedule_id)
     return None if schedule is None else schedule.spec.written()
-
-
-def _with_changes(spec: Spec, answer: Mapping[str, Any], names: tuple[str, ...]) -> CreationBody:
-    """Return a body as it was given, with the properties that have changed since."""
-    body, before = spec.written(), spec.wire()
-    return body | {name: answer[name] for name in names if name in answer and answer[name] != before.get(name)}

@@ -279,10 +279,7 @@ def _without_names(settings: Body) -> Body:
     return settings | {"id": "", "commandLine": ""}
 
 
-StatusBody = dict[str, object]
-
-
-def prep_release_status(world: World, job: Job) -> Iterator[StatusBody]:
+def prep_release_status(world: World, job: Job) -> Iterator[Body]:
     """Return an entry for each node that ran preparation or release, also where the node is gone (PREP-25).
 
     Entries are sorted by the first start of the preparation, then by node id.
@@ -298,7 +295,7 @@ def prep_release_status(world: World, job: Job) -> Iterator[StatusBody]:
     return (prep_release_entry(world, job, row) for row in in_order)
 
 
-def instance_on(world: World, job: Job, node: int, *, is_release: bool) -> StatusBody:
+def instance_on(world: World, job: Job, node: int, *, is_release: bool) -> Body:
     """Return the preparation or the release of a job on a node (PREP-24, REL-15).
 
     Raises:
@@ -316,7 +313,7 @@ def instance_on(world: World, job: Job, node: int, *, is_release: bool) -> Statu
     return info
 
 
-def prep_release_entry(world: World, job: Job, row: int) -> StatusBody:
+def prep_release_entry(world: World, job: Job, row: int) -> Body:
     """Return the entry of one row of the table of instances."""
     node = world.instances.node[row]
     preparation, release = world.instances.prep(row), world.instances.release(row)
@@ -331,7 +328,7 @@ def prep_release_entry(world: World, job: Job, row: int) -> StatusBody:
 
 def _info(
     world: World, job: Job, node: int, view: InstanceView | None, spec: JobPreparationTask | JobReleaseTask | None
-) -> StatusBody | None:
+) -> Body | None:
     """Return ``jobPreparationTaskExecutionInfo`` or that of release; None where it has not run."""
     if view is None or spec is None:
         return None
@@ -352,8 +349,6 @@ def _info(
     )
 
 
-WholeBody = dict[str, Any]
-
 encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 TOGETHER = 1000  # tasks of which the names are made together
@@ -363,7 +358,7 @@ _ID, _LINE, _STARTED, _ENDED, _NODE = (f"\0{name}\0" for name in ("id", "line", 
 _ID_IN_TEXT = _quoted(_ID)[1:-1]
 
 
-def whole_bodies(world: World, job: Job, transitions: TaskTransitions) -> Iterator[WholeBody]:
+def whole_bodies(world: World, job: Job, transitions: TaskTransitions) -> Iterator[Body]:
     """Yield the tasks of a job, multi-instance ones with ``subtasks`` as ``subtasksinfo`` lists them (MI-7).
 
     They come in the order in which they were added, without deleted ones, and share parts: copy a body before changing
@@ -391,7 +386,7 @@ class _Writer:
         self._bodies = TaskBodies(world, job)
         self._nodes: dict[int, str] = {}
 
-    def whole(self, block: BlockParts, task: int) -> WholeBody:
+    def whole(self, block: BlockParts, task: int) -> Body:
         """Return the body of a task, with its subtasks if it may have some."""
         body = self._bodies.body(task, block, self._transitions[task])
         return body | {"subtasks": subtask_bodies(self._world, task)} if "multiInstanceSettings" in body else body
@@ -418,7 +413,7 @@ class _Writer:
     def _form(self, block: BlockParts, task: int) -> str | None:
         """Return the line of an ordinary task with holes; None if others cannot be filled into it."""
         body = self.whole(block, task)
-        info: WholeBody = body["executionInfo"]
+        info: Body = body["executionInfo"]
         if "multiInstanceSettings" in body or "containerInfo" in info:  # these differ from task to task
             return None
         text = encode(

@@ -20,10 +20,11 @@ from engine.base.values import format_duration, quoted, value_at
 from engine.scenario.bodies import fields_of, model_of
 from engine.scenario.record import flow_text
 from engine.scenario.tree import parse_value
+from engine.specs.account import ApplicationPackageReference
 from engine.specs.base import Distribution, Spec, is_duration
 from engine.specs.bodies import TaskSpec
 from engine.specs.commands import COMMANDS
-from engine.specs.common import ApplicationPackageReference, CertificateReference
+from engine.specs.common import CertificateReference
 from engine.specs.pool_refusals import AccountInForce
 from engine.views.resources.jobs import users_pool_ids
 from tui.viewmodels.format import duration_ms
@@ -448,4 +449,4 @@ def _gets_nodes(session: Session, pool_id: str) -> bool:
     pool = session.pool(pool_id)
     if pool is None or pool.state is not PoolState.ACTIVE:
         return False
-    return bool(pool.nodes or pool.target_dedicated or pool.target_spot or pool.auto_scale)
+    return bool(pool.nodes or pool.target_dedicated or pool.target_spot or pool.record.auto_scale)

@@ -77,12 +77,12 @@ def target_of(session: Session, item: ItemRef) -> ActionTarget | str:
             return "" if pool is None else _pool_target(session, pool)
         case "account":
             page = session.account()
-            return ActionTarget(page.name, {}, AccountTarget(page, core_quotas(session.simulation)))
+            return ActionTarget(page.account.name, {}, AccountTarget(page, core_quotas(session.simulation)))
 
 
 def _pool_target(session: Session, pool: PoolRow) -> ActionTarget | str:
     if pool.state is None:
-        return f"Pool {pool.pool_id} was deleted at {session.clock(pool.gone_ms)}. {_AFTER}"
+        return f"Pool {pool.pool_id} was deleted at {session.clock(pool.record.gone_ms)}. {_AFTER}"
     scale = scale_page(session.simulation, pool.pool_id)
     row = PoolTarget(pool, None if scale is None else scale.interval_ms, core_quotas(session.simulation))
     return ActionTarget(pool.pool_id, {"poolId": pool.pool_id}, row)
@@ -96,7 +96,7 @@ def _node_target(session: Session, node: int) -> ActionTarget | str:
     page = session.nodes()
     row = page.row(node)
     if row.state is None:
-        return f"Node n{row.position} left its pool at {session.clock(row.since_ms)}. {_AFTER}"
+        return f"Node n{row.record.position} left its pool at {session.clock(row.since_ms)}. {_AFTER}"
     prepared, again, ineligible = [], [], []
     for on_node in page.jobs_on(node):
         job = session.job(on_node.job_id)
@@ -107,11 +107,11 @@ def _node_target(session: Session, node: int) -> ActionTarget | str:
             prepared.append(job.job_id)
             again += [job.job_id] if prep is not None and prep.rerun_on_node_reboot_after_success else []
         ineligible += [job.job_id] if on_node.is_ineligible else []
-    body = {"poolId": row.pool_id, "node": row.position}
+    body = {"poolId": row.pool.id, "node": row.record.position}
     ends = eligible_again(session.options)
     began = format_utc(session.simulation.scenario.start, 0)
     target = NodeTarget(row, prepared, again, ineligible, began, ends)
-    return ActionTarget(f"n{row.position}", body, target)
+    return ActionTarget(f"n{row.record.position}", body, target)
 
 
 _MOST_SHOWN = 3

@@ -51,27 +51,27 @@ _UNDELETED = (CertificateState.DELETE_FAILED,)
 
 def _thumbprints(account: AccountPage, states: Container[CertificateState] = tuple(CertificateState)) -> list[str]:
     """Return the thumbprints of the certificates, or of those in some states."""
-    return [each.thumbprint for each in account.certificates if each.state in states]
+    return [each.record.spec.thumbprint for each in account.certificates if each.record.state in states]
 
 
 def _applications(session: Session) -> Sequence[str]:
-    return [application.id for application in session.account().applications]
+    return [application.id for application in session.account().account.applications]
 
 
 def _first_application(account: AccountTarget) -> str:
-    return next((application.id for application in account.page.applications), "")
+    return next((application.id for application in account.page.account.applications), "")
 
 
 def _first_version(account: AccountTarget) -> str:
-    return next((version for each in account.page.applications for version in each.versions), "")
+    return next((version for each in account.page.account.applications for version in each.versions), "")
 
 
 def _versions(account: AccountTarget) -> Sequence[str]:
-    return [f"{each.id} has {', '.join(each.versions) or 'no version'}" for each in account.page.applications]
+    return [f"{each.id} has {', '.join(each.versions) or 'no version'}" for each in account.page.account.applications]
 
 
 def _without_applications(account: AccountTarget) -> str:
-    return "" if account.page.applications else "the account has no applications"
+    return "" if account.page.account.applications else "the account has no applications"
 
 
 def _creation(

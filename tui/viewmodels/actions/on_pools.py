@@ -68,18 +68,18 @@ def _scales_itself(pool: PoolTarget) -> bool:
 
 
 def _is_cloud_service(pool: PoolTarget) -> bool:
-    return pool.row.spec.cloud_service_configuration is not None
+    return pool.row.record.spec.cloud_service_configuration is not None
 
 
 def _upgraded(pool: PoolTarget) -> str:
-    machine = pool.row.spec.cloud_service_configuration
+    machine = pool.row.record.spec.cloud_service_configuration
     if machine is None or machine.os_version == "*":
         return "it already has the newest version"
-    return "another upgrade is under way" if pool.row.is_upgrading else ""
+    return "another upgrade is under way" if pool.row.record.upgrade else ""
 
 
 def _next_release(pool: PoolTarget) -> str:
-    machine = pool.row.spec.cloud_service_configuration
+    machine = pool.row.record.spec.cloud_service_configuration
     return "" if machine is None else f"{machine.os_family}.20"
 
 
@@ -211,7 +211,7 @@ POOL: tuple[ActionType[PoolTarget], ...] = (
         "capacity",
         NO_CAPACITY,
         fields=(AVAILABLE_NODES,),
-        adds=lambda pool: {"vmSize": pool.row.vm_size},
+        adds=lambda pool: {"vmSize": pool.row.record.spec.vm_size},
     ),
     ActionType(
         "Fault: the account of {} gets other quotas of cores",
@@ -256,7 +256,7 @@ def _reboot(node: NodeTarget) -> Sequence[str]:
     if _reboot_helps(node):
         eligible = f"eligible again for {jobs} (PREP-17)"
     return (
-        "the start task runs again (START-2)" if node.row.start_task is not None else "",
+        "the start task runs again (START-2)" if node.row.record.start_task is not None else "",
         f"preparation runs again for {', '.join(node.prepared_again)} (PREP-16)" if node.prepared_again else "",
         f"{', '.join(stays)} does not prepare again (PREP-16)" if stays else "",
         eligible if jobs else "",
@@ -271,7 +271,7 @@ def _reboot_helps(node: NodeTarget) -> bool:
 def _reimage(node: NodeTarget) -> Sequence[str]:
     return (
         "all files on the node are lost",
-        "the start task runs again" if node.row.start_task is not None else "",
+        "the start task runs again" if node.row.record.start_task is not None else "",
         f"preparation runs again for {', '.join(node.prepared)} (PREP-18)" if node.prepared else "",
         f"eligible again for {', '.join(node.ineligible)} (PREP-9)" if node.ineligible else "",
     )
@@ -283,7 +283,8 @@ def _tasks(node: NodeTarget) -> dict[str, int]:
 
 def _restarts(node: NodeTarget, prepare: Sequence[str], ineligible: str) -> dict[str, int]:
     """Return what a reboot or reimage affects: these jobs prepare again, and what it means to an ineligible node."""
-    starts = {"start task runs again": int(node.row.start_task is not None), "preparation runs again": len(prepare)}
+    starts_task = node.row.record.start_task is not None
+    starts = {"start task runs again": int(starts_task), "preparation runs again": len(prepare)}
     return {**_tasks(node), **starts, ineligible: int(bool(node.ineligible))}
 
 
@@ -292,7 +293,7 @@ def _reimage_instead(node: NodeTarget) -> Better | None:
         return Better(
             "reimageNode", f"preparation failed: the node is ineligible until {node.eligible_again.until} (PREP-9)"
         )
-    if any(code == "DiskFull" for code, _, _ in node.row.errors):
+    if any(code == "DiskFull" for code, _, _ in node.row.record.errors):
         return Better("reimageNode", "the disk is full; a reimage clears the files, a reboot keeps them (NODE-15)")
     return None
 
@@ -308,20 +309,22 @@ def _no_login(node: NodeTarget) -> str:
 
 
 def _takes_tasks(node: NodeTarget) -> bool:
-    return node.row.scheduling is SchedulingState.ENABLED
+    return node.row.record.scheduling is SchedulingState.ENABLED
 
 
 def _has_users(node: NodeTarget) -> bool:
-    return bool(node.row.users)
+    return bool(node.row.record.users)
 
 
 def _user_to(verb: str) -> Field[NodeTarget]:
     """Return the field for the user to change or delete, at first the oldest one."""
-    return Field("name", "Name", f"the user to {verb}", lambda node: node.row.users[0], is_required=True)
+    return Field(
+        "name", "Name", f"the user to {verb}", lambda node: next(iter(node.row.record.users)), is_required=True
+    )
 
 
 def _user_list(node: NodeTarget) -> str:
-    return f"users now: {', '.join(node.row.users)}"
+    return f"users now: {', '.join(node.row.record.users)}"
 
 
 _OF_USER = (
@@ -455,6 +458,6 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         "evictNode",
         ("the VM is evicted (SPOT-3); in the simulation only",),
         counts=_tasks,
-        offered=lambda node: not node.row.is_dedicated,
+        offered=lambda node: not node.row.record.dedicated,
     ),
 )

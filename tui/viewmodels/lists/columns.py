@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
+from engine.views.log.kept import Kept
 from tui.viewmodels.text import Role, Span, fit, heading, squeeze
 
 if TYPE_CHECKING:
@@ -15,6 +17,14 @@ if TYPE_CHECKING:
 
 RowT = TypeVar("RowT")
 OtherT = TypeVar("OtherT")
+
+
+_plain_span = lru_cache(maxsize=4096)(Span)  # many cells say the same
+
+
+def as_span(cell: Span | str) -> Span:
+    """Return the span of a cell."""
+    return cell if isinstance(cell, Span) else _plain_span(cell)
 
 
 def _no_cell(_: object) -> str:
@@ -57,8 +67,7 @@ class Column(NamedTuple, Generic[RowT]):
 
     def span(self, row: RowT) -> Span:
         """Return the cell of a row."""
-        cell = self.cell(row)
-        return cell if isinstance(cell, Span) else Span(cell)
+        return as_span(self.cell(row))
 
     def head(self, cells: int, sign: str = "") -> str:
         """Return the head with its ``sign`` in exactly ``cells``."""
@@ -93,6 +102,7 @@ DURATION: Column[Any] = Column(
 )
 FAILURE_CATEGORY: Column[Any] = Column("Failure category", 16, "user error or server error")
 FAILURE_CODE: Column[Any] = Column("Failure code", 20, "the service's code for the failure")
+NODE_SIZE: Column[Any] = Column("Node size", 16, "the size of the virtual machines")
 NODE_ID: Column[Any] = Column("Node ID", 24, "the service's id of the node", is_id=True)
 
 
@@ -129,7 +139,7 @@ class ColumnsModel:
         self.columns = (*self._usual_columns, *self._extra_columns)
         named = (column.name for at, column in enumerate(self._usual_columns) if at != self.identity)
         self._usual = frozenset(filter(None, named))
-        self._layout: tuple[object, list[tuple[int, int]]] = (None, [])  # the last one, and what it was made for
+        self._layout: Kept[list[tuple[int, int]]] = Kept()
 
     def usual_columns(self) -> Iterable[Column[Any]]:
         """Return the columns that are shown unless others were chosen."""
@@ -175,9 +185,7 @@ class ColumnsModel:
         """
         left_out = frozenset(at for at in range(len(self.columns)) if at in same)
         asked = width, None if needs is None else tuple(needs), left_out, self.chosen_columns
-        if self._layout[0] != asked:
-            self._layout = asked, self._laid_out(width, needs, left_out)
-        return self._layout[1]
+        return self._layout.get(asked, lambda: self._laid_out(width, needs, left_out))
 
     def _laid_out(self, width: int, needs: Sequence[int] | None, same: Container[int]) -> list[tuple[int, int]]:
         has_chosen = self.chosen_columns is not None

@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 from array import array
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
 from engine.base.values import shortened
+from engine.views.log.kept import Kept
 from engine.views.resources.events import EventFolds, EventPage, EventRow
 from engine.views.resources.jobs import has_had_several_pools
 from engine.views.rest.lookup import event_wire
 from tui.viewmodels import format as fmt
 from tui.viewmodels.events import described, refusal_values
-from tui.viewmodels.items import FileLocation, field_words, files_of_event
+from tui.viewmodels.items import KIND_IN, Destination, FileLocation, field_words, files_of_event
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.filters import EventFilter, SearchFromEnds, parse_filter
 from tui.viewmodels.lists.rows import AT_ONCE, RowsModel
-from tui.viewmodels.text import Block, ItemRef, Kind, Line, Role, Span, block_of, fit, line, row, squeeze
+from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block_of, fit, line, row, squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -31,48 +32,27 @@ _HOOKS = {"JobPreparationTaskStateChanged": "preparation", "JobReleaseTaskStateC
 _MADE = {"createPool": "poolId", "createJob": "jobId", "createJobSchedule": "jobScheduleId"}
 
 
-class EventDestination(NamedTuple):
-    """A view, its focus, and a row: a task or node by number, or the id of a job, pool or schedule."""
-
-    view: str
-    job_id: str | None
-    pool_id: str | None
-    row: int | str | None
+def _to_item(view: str, identity: str) -> Destination:
+    """Return the destination of an event about a job, pool or job schedule; a schedule is not put in focus."""
+    return Destination(view, identity, None if view == "schedules" else ItemRef(KIND_IN[view], identity))
 
 
-def destination_of(event: EventRow) -> EventDestination | None:
+def destination_of(event: EventRow) -> Destination | None:
     """Return the destination of an event, or None. That of a command is what its body names."""
     if event.task is not None:
-        return EventDestination("tasks", event.job_id, None, event.task)
+        return Destination("tasks", event.task, ItemRef("job", str(event.job_id)))
     if event.node is not None:
         if event.event in _HOOKS:
-            return EventDestination(_HOOKS[event.event], event.job_id, None, event.node)
-        return EventDestination("nodes", None, event.pool_id, event.node)
-    if event.job_id is not None:
-        return EventDestination("jobs", event.job_id, None, event.job_id)
-    if event.schedule_id is not None:
-        return EventDestination("schedules", None, None, event.schedule_id)
-    if event.pool_id is not None:
-        return EventDestination("pools", None, event.pool_id, event.pool_id)
-    body = event.fields.get("body")
-    return _named_in(str(event.fields.get("command")), body) if isinstance(body, dict) else None
-
-
-def _named_in(command: str, body: dict[str, object]) -> EventDestination | None:
-    """Return the job, schedule or pool that a command names or adds."""
-    if command in _MADE:
-        body = {_MADE[command]: body["id"]}
-    if "jobId" in body:
-        job_id = str(body["jobId"])
-        return EventDestination("jobs", job_id, None, job_id)
-    if "jobScheduleId" in body:
-        return EventDestination("schedules", None, None, str(body["jobScheduleId"]))
-    if "poolId" in body:
-        pool_id = str(body["poolId"])
-        return EventDestination(
-            "nodes" if "node" in body else "pools", None, pool_id, None if "node" in body else pool_id
-        )
-    return None
+            return Destination(_HOOKS[event.event], event.node, ItemRef("job", str(event.job_id)))
+        return Destination("nodes", event.node, ItemRef("pool", str(event.pool_id)))
+    named = {"jobs": event.job_id, "schedules": event.schedule_id, "pools": event.pool_id}
+    body, command = event.fields.get("body"), str(event.fields.get("command"))
+    if not any(named.values()) and isinstance(body, dict):
+        body = {_MADE[command]: body["id"]} if command in _MADE else body
+        named = {"jobs": body.get("jobId"), "schedules": body.get("jobScheduleId"), "pools": body.get("poolId")}
+        if "node" in body and "poolId" in body:
+            return Destination("nodes", None, ItemRef("pool", str(body["poolId"])))
+    return next((_to_item(view, str(identity)) for view, identity in named.items() if identity), None)
 
 
 MOST_NEW = 10_000  # entries that a filter judges at once
@@ -99,7 +79,6 @@ _KINDS = {
     "FaultInjected": "fault",
     "BlobUploaded": "upload",
 }
-_SUBJECTS: dict[str, Kind] = {"jobs": "job", "pools": "pool", "schedules": "job schedule"}
 _ROLES = {
     "preparation": Role.PREPARING,
     "release": Role.RELEASING,
@@ -137,8 +116,7 @@ class EventsModel(RowsModel):
         self._folds = EventFolds(session.simulation)
         self.is_folded = False
         self.is_by_hand = False
-        # The filter, after what it is for.
-        self._filters: tuple[object, EventFilter] = None, EventFilter(session, (), (), self._texts)
+        self._filters: Kept[EventFilter] = Kept()
         self._searched: tuple[object, int] = (None, 0)  # for what, and how many entries of ``order``
 
     def extra_columns(self) -> Iterator[Column[Any]]:
@@ -173,10 +151,9 @@ class EventsModel(RowsModel):
         session, simulation = self.session, self.session.simulation
         words = session.time_format, session.glyphs.ascii_only, has_had_several_pools(simulation)  # they name nodes
         wanted = (self.filter_text, self.only_failed, simulation.jumps, *words)
-        if self._filters[0] != wanted:
-            terms = parse_filter(self.filter_text)
-            self._filters = wanted, EventFilter(session, terms, self.column_names, self._texts)
-        judge = self._filters[1]
+        judge = self._filters.get(
+            wanted, lambda: EventFilter(session, parse_filter(self.filter_text), self.column_names, self._texts)
+        )
         has_moved_on = judge.looks_at_time and session.time_format == "relative"
 
         def start() -> SearchFromEnds:
@@ -253,11 +230,12 @@ class EventsModel(RowsModel):
 
     def _texts(self, event: EventRow) -> tuple[str, ...]:
         """Return the texts of an event in all columns but the time."""
+        is_part = event.task_id is not None or event.node_id is not None  # of a job, which else is the entity
         return (
             _KINDS.get(event.event, event.event),
             self.session.text(described(event)),
             self.session.text(self._entity(event)),
-            self._job_of(event),
+            event.job_id or "" if is_part else "",
             fmt.optional(event.fields.get("rule")),
             fmt.optional(event.fields.get("exitCode")),
         )
@@ -282,18 +260,12 @@ class EventsModel(RowsModel):
         named = event.job_id or event.schedule_id or event.pool_id
         return named or _named(event)
 
-    @staticmethod
-    def _job_of(event: EventRow) -> str:
-        """Return the job of a task or of a preparation or release; empty where the entity is the job itself."""
-        is_part = event.task_id is not None or event.node_id is not None
-        return event.job_id or "" if is_part else ""
-
     def shown_names(self) -> frozenset[str]:
         """Return the columns that are shown; that of the job only once there are several."""
         names = super().shown_names()
         return names if self.chosen_columns is not None or self.session.has_several_jobs else names - {"Job"}
 
-    def destination(self, key: int) -> EventDestination | None:
+    def destination(self, key: int) -> Destination | None:
         """Return the destination of an entry, or None."""
         return destination_of(self._page.row(key))
 
@@ -308,7 +280,7 @@ class EventsModel(RowsModel):
         if event.node is not None:
             return ItemRef("node", event.node) if event.pool_id == self.session.pool_id else None
         place = destination_of(event)
-        kind = None if place is None else _SUBJECTS.get(place.view)
+        kind = None if place is None else KIND_IN.get(place.view)
         return None if place is None or kind is None or place.row is None else ItemRef(kind, place.row)
 
     def details(self, key: int) -> Sequence[Block]:
@@ -381,7 +353,7 @@ def brief_lines(model: EventsModel, keys: Iterable[int], cells: int) -> list[Lin
     and only the new one of two states is named.
     """
     rows = [model.cells(key)[:5] for key in keys]
-    times, kinds, _, entities, jobs = (max(map(cell_len, texts), default=0) for texts in _columns(rows))
+    times, kinds, _, entities, jobs = (max((cell_len(row[at].text) for row in rows), default=0) for at in range(5))
     room = cells - times - 1
     of_job = min(jobs, _ENTITY_CELLS) if model.session.has_several_jobs else 0
     is_brief = of_job > 0 and room < kinds + _MOST_CHANGE + entities + jobs + 3
@@ -415,8 +387,3 @@ def _new_state(said: Span) -> Span:
     """Return what happened without the state before it."""
     old, arrow, new = said.text.partition(" → ")
     return said._replace(text=f"→ {new}") if arrow and old.isalpha() else said
-
-
-def _columns(rows: list[tuple[Span, ...]]) -> list[list[str]]:
-    """Return the texts of each of the five columns."""
-    return [[row[at].text for row in rows] for at in range(5)]

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 from engine.base.values import SECOND_MS, lazy_regex, natural_key
 from engine.scenario.text import did_you_mean
+from engine.views.log.kept import KeptByKey
 from engine.views.resources.event_matching import EventMatcher
 from tui.viewmodels.lists.columns import RESULTS
 from tui.viewmodels.text import Line, Role, Span, line
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
     from engine.views.resources.events import EventRow
-    from engine.views.resources.instances import InstancePage
-    from engine.views.resources.nodes import NodePage
     from tui.viewmodels.lists.columns import Column
     from tui.viewmodels.session import Session
 
@@ -43,7 +42,6 @@ _CLOCK = lazy_regex(r"([-+]?)(?:(\d\d)-(\d\d)[ t]|(\d+)d )?(\d{1,2}):(\d{2})(?::
 _SPAN = lazy_regex(r"(?:pt?)?(?:(\d+)d)?t?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 _ALIASES = {"slots": ("runningtasks", "requiredslots"), "job": ("focusjob",), "retries": ("retrycount",)}
 _DAY_S = 86_400
-_LEAST_OF_NODE_ID = 5  # characters
 _FIRST = frozenset("0123456789+-$pt")  # of a text that is a quantity
 
 
@@ -94,16 +92,6 @@ def column_of(field: str, columns: Sequence[str]) -> int | None:
         if begun:
             return begun[0]
     return None
-
-
-def names_of_nodes(page: InstancePage | NodePage, keys: Sequence[int], word: str | None = None) -> list[str]:
-    """Return the names of nodes in which a word is looked for, or all names, with their ids unless it is short.
-
-    The ids are not shown, and a short word is in many of them by chance.
-    """
-    if word is not None and len(word) < _LEAST_OF_NODE_ID:
-        return [f"n{page.position_of(key)}" for key in keys]
-    return [f"n{page.position_of(key)} {page.id_of(key)}" for key in keys]
 
 
 def matcher(term: Term, *, is_name: bool = False) -> Callable[[str], bool]:
@@ -220,7 +208,6 @@ class ListTexts(Protocol):
 
     @property
     def columns(self) -> Sequence[Column[Any]]: ...
-    def text_of(self, key: int, column: int) -> str: ...
     def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]: ...
     def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None: ...
     def names_of(self, keys: Sequence[int], word: str) -> Sequence[str]: ...
@@ -251,7 +238,7 @@ class Judged:
         except KeyError:
             for group, key in zip(groups, keys, strict=True):
                 if group not in known:
-                    known[group] = judge(self._texts.text_of(key, column))
+                    known[group] = judge(self._texts.texts_of((key,), column)[0])
             return map(known.__getitem__, groups)
 
 
@@ -395,7 +382,7 @@ class _Times:
     def __init__(self, session: Session, holds: Callable[[str], bool]) -> None:
         self._session = session
         self._holds = holds
-        self._known: tuple[object, dict[int, bool]] = None, {}
+        self._known: KeptByKey[bool] = KeptByKey()
 
     def keep(self, entries: Sequence[int]) -> Sequence[int]:
         session, moments = self._session, self._session.events.moments_ms(entries)
@@ -405,9 +392,7 @@ class _Times:
         else:
             unit = 1 if session.time_format == "utc" else SECOND_MS
             shown, asked = [ms // unit for ms in moments], None
-        if self._known[0] != asked:
-            self._known = asked, {}
-        known = self._known[1]
+        known = self._known.at(asked)
         for key, ms in dict(zip(shown, moments, strict=True)).items():
             if key not in known:
                 known[key] = self._holds(session.clock(ms))
@@ -418,7 +403,7 @@ class BothEnds(Sequence[int]):
     """Numbers that are found from both ends, in their order. They grow in the middle."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Create an empty sequence."""
         self.first = array("q")
         self.last = array("q")  # the last one first
 

@@ -10,6 +10,7 @@ from engine.specs.bodies import JobPreparationTask, JobReleaseTask
 from engine.views.diagnosis.estimates import Durations
 from engine.views.hook_status import Hook, HookStatus, eligible_again, is_released_after_preparation, released_where
 from engine.views.log.histories import NodeHistory, trigger_of
+from engine.views.log.kept import KeptByKey
 from engine.views.resources.instances import InstanceBrief, InstancePage, InstanceRow, instance_groups
 from engine.views.resources.instances import InstanceKey as Key
 from engine.views.rest.lookup import hook_wire
@@ -33,9 +34,7 @@ from tui.viewmodels.lists.columns import (
     failure_category,
     failure_code,
 )
-from tui.viewmodels.lists.columns import NODE as NODE_COLUMN
-from tui.viewmodels.lists.filters import names_of_nodes
-from tui.viewmodels.lists.kept_rows import KeptRowsModel
+from tui.viewmodels.lists.kept_rows import NodeRowsModel
 from tui.viewmodels.properties import no_limit, yes
 from tui.viewmodels.text import Block, Line, Role, Span, line, one_line
 
@@ -72,8 +71,8 @@ def of_view(cell: Callable[[InstanceView], Span | str]) -> Callable[[_Brief], Sp
 
 
 def _result(view: InstanceView) -> Span | str:
-    failed = Role.FAILED if view.result is TaskResult.FAILURE else Role.PLAIN
-    return Span(view.result.value, failed) if view.result else ""
+    result = view.result
+    return Span(result.value, Role.FAILED if result is TaskResult.FAILURE else Role.PLAIN) if result else ""
 
 
 def _failure(record: InstanceRow) -> FailureInfo | None:
@@ -84,12 +83,11 @@ def _runs(record: InstanceRow) -> str:
     return "0" if record.view is None else f"{record.view.runs:,}"
 
 
-class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
+class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
     """Preparation or release of the job in focus, node by node."""
 
     hook: ClassVar[Hook]
-    kind = "node"
-    log_column = "row_b"
+    _page: InstancePage
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -134,17 +132,7 @@ class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
     def is_failed(self, key: int) -> bool:
         return self._page.status_of(key) is HookStatus.FAILED
 
-    def identity_of(self, key: int) -> str:
-        return self._page.id_of(key)
-
-    def names_of(self, keys: Sequence[int], word: str) -> Sequence[str]:
-        return names_of_nodes(self._page, keys, word)
-
-    def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
-        """Return for each node what decides on its text in a column."""
-        key = self.columns[column].key
-        if not isinstance(key, Key):
-            return None
+    def groups_by(self, key: Key, keys: Sequence[int]) -> Sequence[Hashable]:
         return list(map(instance_groups(self.session.simulation, self._page, key, self.from_ms), keys))
 
     def briefs(self, keys: Sequence[int]) -> Sequence[_Brief]:
@@ -160,7 +148,7 @@ class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
     def usual_columns(self) -> Iterator[Column[_Brief]]:
         clock = self.session.clock
         yield Column("", 1, cell=lambda brief: self.session.glyphs.span(self._glyph(brief)))
-        yield NODE_COLUMN._replace(texts=lambda keys: names_of_nodes(self._page, keys)).showing(self._index)
+        yield self.node_column(self._index)
         said = "running or completed; the symbol shows the derived status"
         yield Column("State", 9, said, self._state, 60, words=_STATES, key=Key.STATE)
         yield RESULT.showing(of_view(_result), Key.RESULT)
@@ -169,7 +157,7 @@ class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
         yield EXIT_CODE.showing(of_view(lambda view: exit_code(view.exit_code)), Key.EXIT_CODE)
 
     def extra_columns(self) -> Iterator[Column[InstanceRow]]:
-        yield NODE_ID._replace(texts=self.identities_of).showing(lambda record: record.node_id)
+        yield NODE_ID._replace(texts=self.identities_of).showing(lambda record: record.node_record.id)
         yield Column("Pool", 12, "the pool's id", lambda record: record.pool_id, is_id=True, key=Key.POOL)
         yield FAILURE_CATEGORY.showing(lambda record: failure_category(_failure(record)), Key.FAILURE)
         yield FAILURE_CODE.showing(lambda record: failure_code(_failure(record)), Key.FAILURE)
@@ -190,22 +178,17 @@ class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
         return Span(view.state.wire) if view else Span(self._glyph(brief).name, Role.DERIVED)
 
     def _node_state(self, record: InstanceRow) -> Span:
-        node, gone_ms = NODE[record.node_state], record.gone_ms
+        node, gone_ms = NODE[record.node_state], record.node_record.gone_ms
         return Span(node.name if gone_ms is None else f"{node.name} at {self.session.clock(gone_ms)}", node.role)
 
     def _took(self, brief: _Brief) -> Span:
-        """Return the duration, so far while the task runs."""
-        view = brief.of_node.view
+        """Return the duration, so far while the task runs, with a bar that is full at the 95th percentile."""
+        view, most_ms = brief.of_node.view, brief.long_ms
         if view is None:
             return Span("", Role.DERIVED)
-        end_ms = brief.now_ms if view.end_ms is None else view.end_ms
-        return Span(self._duration(end_ms - view.start_ms), Role.DERIVED)
-
-    def _duration(self, duration_ms: int) -> str:
-        """Return a duration with a bar that is full at the 95th percentile."""
-        most_ms = self._page.long_ms()
-        cells = min(_BAR_CELLS, -(-duration_ms * _BAR_CELLS // most_ms)) if most_ms else 0
-        return f"{fmt.span(duration_ms)} {self.session.glyphs.full * cells}"
+        took_ms = (brief.now_ms if view.end_ms is None else view.end_ms) - view.start_ms
+        cells = min(_BAR_CELLS, -(-took_ms * _BAR_CELLS // most_ms)) if most_ms else 0
+        return Span(f"{fmt.span(took_ms)} {self.session.glyphs.full * cells}", Role.DERIVED)
 
     def summary(self) -> Line:
         counts = self._page.counts()
@@ -248,16 +231,13 @@ class InstancesModel(KeptRowsModel[_Brief, InstanceRow]):
             has_ended = blocks.is_job_over(self.session, self.session.job_id)
             until = "it ended" if has_ended else eligible_again(self.session.options).until
             words.append(f"{'was ' if has_ended else ''}ineligible for this job until {until}")
-        if record.gone_ms is not None:
-            words.append(f"left the pool at {self.session.clock(record.gone_ms)}")
+        if record.node_record.gone_ms is not None:
+            words.append(f"left the pool at {self.session.clock(record.node_record.gone_ms)}")
         return line(Span(", ".join(words), Role.DERIVED))
 
     def wire(self, key: int) -> dict[str, Any] | None:
         """Return the preparation and release status of a node as the service lists it (PREP-25)."""
         return hook_wire(self.session.simulation, self.session.job_id, key)
-
-    def traits(self, key: int) -> object:
-        return self.session.nodes().work_on(key)
 
     def new_details(self, key: int) -> tuple[Sequence[Block], int | None]:
         """Return the blocks of a row: the task of this list, its runs and effect, the other task, the node, outputs."""
@@ -305,7 +285,7 @@ class PreparationModel(InstancesModel):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._triggers: tuple[object, dict[int, int | None]] = (None, {})
+        self._triggers: KeptByKey[int | None] = KeptByKey()
         again = eligible_again(session.options)
         self.help_text = (
             "One row for each node that prepared, even if it has left.\n"
@@ -319,24 +299,14 @@ class PreparationModel(InstancesModel):
         return self.session.clock(view.start_ms if view is not None and view.retry_count else None)
 
     def _trigger_cell(self, record: InstanceRow) -> Span:
-        task = self._trigger(record.node)
-        found = self.session.tasks(self.session.job_id).id_of(task) if task is not None else ""
-        return Span(found, Role.DERIVED)
+        simulation, job_id = self.session.simulation, self.session.job_id
+        asked = simulation.jumps, job_id
+        task = self._triggers.get(asked, record.node, lambda: trigger_of(simulation, job_id, record.node))
+        return Span("" if task is None else self.session.tasks(job_id).id_of(task), Role.DERIVED)
 
     def _ineligible(self, record: InstanceRow) -> Span:
         session = self.session
         return Span(blocks.short_until(session, session.job_id) if record.is_ineligible else "", Role.FAILED)
-
-    def _trigger(self, node: int) -> int | None:
-        """Return the task that triggered the preparation, cached until the user goes back in time."""
-        session = self.session
-        asked = session.simulation.jumps, session.job_id
-        if self._triggers[0] != asked:
-            self._triggers = asked, {}
-        found = self._triggers[1]
-        if node not in found:
-            found[node] = trigger_of(session.simulation, session.job_id, node)
-        return found[node]
 
     def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
         assert isinstance(task, JobPreparationTask)

@@ -17,7 +17,7 @@ from tui.viewmodels.glyphs import JOB, JOB_SCHEDULE, STATES_OF_JOBS, STATES_OF_S
 from tui.viewmodels.items import job_transfers
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
-from tui.viewmodels.properties import no_limit, yes
+from tui.viewmodels.properties import no_limit, previous_state, yes
 from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, bar, block, block_of, line, link, plain, row
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class JobsModel(NamedRowsModel["JobRow"]):
         yield Column(
             "Termination reason", 22, "why the job was terminated", lambda job: job.record.terminate_reason or ""
         )
-        yield Column("Previous state", 14, "the state before this one", _previous)
+        yield Column("Previous state", 14, "the state before this one", lambda job: previous_state(job) or "")
         yield Column("Waiting for", 30, "what it waits for; w explains more", self._waits_for, is_derived=True)
 
     def find_item(self, identity: str) -> JobRow | None:
@@ -160,17 +160,9 @@ class JobsModel(NamedRowsModel["JobRow"]):
             *job_transfers(session, job.job_id),
         ]
 
-    def empty(self) -> Sequence[str]:
-        said = self.session.none_yet("job")
-        return said if self.session.is_empty else (*said, "ctrl+n creates one.")
-
 
 def _state(job: JobRow) -> Span:
     return Span(glyph_of_job(job).name, glyph_of_job(job).role)
-
-
-def _previous(job: JobRow) -> str:
-    return job.previous.wire if job.previous is not None else ""
 
 
 _MOST_JOBS, _MOST_MISSED = 8, 5  # jobs and occurrences that the details list
@@ -205,10 +197,6 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
     def find_item(self, identity: str) -> JobScheduleRow | None:
         return self.session.schedule(identity)
 
-    def recent_job(self, key: int) -> str:
-        """Return the id of the job that the schedule created last; empty before the first."""
-        return self.row(key).recent_job
-
     def _sign(self, schedule: JobScheduleRow) -> Span:
         if self._failed(schedule.schedule_id):
             return Span(self.session.glyphs.bad, Role.FAILED)
@@ -241,7 +229,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
                 row("Display name", schedule.record.spec.display_name),
                 row("State", glyph.name, glyph.role),
                 row("Since", self.session.clock(schedule.record.since_ms)),
-                row("Previous state", schedule.previous.wire if schedule.previous is not None else None),
+                row("Previous state", previous_state(schedule)),
                 row("Created", self.session.clock(schedule.record.created_ms)),
             ),
             block(
@@ -272,7 +260,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
     def _failed(self, schedule_id: str) -> list[str]:
         """Return the ids of the schedule's jobs that failed or have failures."""
         failures = [one for one in self.session.attention.concerns() if one.is_failure]
-        jobs = dict.fromkeys(job_id for one in failures for job_id in one.jobs)
+        jobs = dict.fromkeys(job_id for one in failures for job_id in one.items.jobs)
         return [job_id for job_id in jobs if job_id.rpartition(":")[0] == schedule_id]
 
     def _latest(self, schedule_id: str) -> list[Block]:

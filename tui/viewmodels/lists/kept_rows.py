@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from engine.views.log.reader import UntouchedRow
-from tui.viewmodels.lists.columns import RowT
+from tui.viewmodels.lists.columns import NODE, RowT, as_span
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
+    from engine.views.resources.instances import InstancePage
+    from engine.views.resources.nodes import NodePage
     from tui.viewmodels.lists.columns import Column
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Block
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 BriefT = TypeVar("BriefT")
 
 NO_TEXT = Span("")
+_LEAST_OF_NODE_ID = 5  # characters
 
 
 class _Kept(NamedTuple, Generic[BriefT]):
@@ -55,7 +58,8 @@ class KeptRowsModel(RowsModel, Generic[BriefT, RowT]):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._kept: tuple[object, dict[int, _Kept[BriefT]]] = (None, {})  # what else decides, and the rows in view
-        self._changing = [(at, each, each.changes) for at, each in enumerate(self._usual_columns) if each.changes]
+        self._usual_cell = [column.cell for column in self._usual_columns]
+        self._changing = [(at, each.cell, each.changes) for at, each in enumerate(self._usual_columns) if each.changes]
         self._untouched = UntouchedRow(session.simulation, self.log_column)
         self._details = _Details(None, None, ())
 
@@ -138,15 +142,23 @@ class KeptRowsModel(RowsModel, Generic[BriefT, RowT]):
         return {key: each.cells for key, each in kept.items()}
 
     def _usual_cells(self, brief: BriefT) -> tuple[Span, ...]:
-        cells = [column.cell(brief) for column in self._usual_columns]
-        return tuple([cell if isinstance(cell, Span) else Span(cell) if cell else NO_TEXT for cell in cells])
+        return tuple([as_span(cell(brief)) for cell in self._usual_cell])
 
     def _at_this_moment(self, brief: BriefT, usual: tuple[Span, ...]) -> tuple[Span, ...]:
         """Return the usual cells with what has changed while only time went by."""
-        for at, column, changes in self._changing:
-            if changes(brief) and (cell := column.span(brief)) != usual[at]:
-                usual = (*usual[:at], cell, *usual[at + 1 :])
+        for at, cell, changes in self._changing:
+            if changes(brief) and (span := as_span(cell(brief))) != usual[at]:
+                usual = (*usual[:at], span, *usual[at + 1 :])
         return usual
+
+    @abstractmethod
+    def groups_by(self, key: Any, keys: Sequence[int]) -> Sequence[Hashable] | None:  # noqa: ANN401  # of the engine
+        """Return the value with this key for each row; None if rows cannot be grouped by it."""
+
+    def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
+        """Return for each row what decides on its text in a column."""
+        key = self.columns[column].key
+        return None if key is None else self.groups_by(key, keys)
 
     def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]:
         texts, extra = self.columns[column].texts, column - len(self._usual_columns)
@@ -155,3 +167,31 @@ class KeptRowsModel(RowsModel, Generic[BriefT, RowT]):
         if extra >= 0:
             return [self._extra_columns[extra].span(self.row(key)).text for key in keys]
         return [self._usual_columns[column].span(brief).text for brief in self.briefs(keys)]
+
+
+class NodeRowsModel(KeptRowsModel[BriefT, RowT]):
+    """A list with a row for each node: the nodes, or a job's preparation or release on them."""
+
+    kind = "node"
+    log_column = "row_b"
+    _page: InstancePage | NodePage
+
+    def node_column(self, cell: Callable[[BriefT], Span]) -> Column[BriefT]:
+        """Return the column with a node's index; a filter also finds its id."""
+        return NODE._replace(texts=self.names_of).showing(cell)
+
+    def identity_of(self, key: int) -> str:
+        return self._page.id_of(key)
+
+    def names_of(self, keys: Sequence[int], word: str | None = None) -> Sequence[str]:
+        """Return the names of nodes in which a word is looked for, or all names, with their ids unless it is short.
+
+        The ids are not shown, and a short word is in many of them by chance.
+        """
+        page = self._page
+        if word is not None and len(word) < _LEAST_OF_NODE_ID:
+            return [f"n{page.position_of(key)}" for key in keys]
+        return [f"n{page.position_of(key)} {page.id_of(key)}" for key in keys]
+
+    def traits(self, key: int) -> object:
+        return self.session.nodes().work_on(key)

@@ -247,7 +247,7 @@ class _Falling(NamedTuple):
 
 
 def place_by(values: SortValues, own_place: PlaceOf, *, is_descending: bool) -> PlaceOf:
-    """Return the function that tells a row's place in a list that is sorted by a value, then by its own order."""
+    """Return the function that gives a row's place in a list sorted by a value, then by its own order."""
 
     def place_of(row: int) -> tuple[Any, ...]:
         (value,) = values((row,))

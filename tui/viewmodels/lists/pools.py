@@ -14,10 +14,8 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels import properties as blocks
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, STATES_OF_NODES, phase_glyph, pool_glyph
 from tui.viewmodels.items import node_resources
-from tui.viewmodels.lists.columns import NODE as NODE_COLUMN
-from tui.viewmodels.lists.columns import NODE_ID, Column
-from tui.viewmodels.lists.filters import names_of_nodes
-from tui.viewmodels.lists.kept_rows import NO_TEXT, KeptRowsModel
+from tui.viewmodels.lists.columns import NODE_ID, NODE_SIZE, Column
+from tui.viewmodels.lists.kept_rows import NO_TEXT, NodeRowsModel
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import cost_words, hardware, is_job_over, next_words
 from tui.viewmodels.text import (
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.views.resources.jobs import PoolRow
-    from engine.views.resources.nodes import JobOnNode, NodeBrief, NodeRow
+    from engine.views.resources.nodes import JobOnNode, NodeBrief, NodePage, NodeRow
     from tui.viewmodels.session import Session
 
 
@@ -71,7 +69,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         yield Column("State", 9, "active, deleting or deleted", _state, 70, least=8, is_common=True, words=words)
         words = ("steady", "resizing", "stopping")
         yield Column("Allocation state", 16, "steady, resizing or stopping", self._allocation, least=10, words=words)
-        yield Column("Node size", 16, "the size of the virtual machines", lambda pool: pool.vm_size, 64, least=11)
+        yield NODE_SIZE._replace(from_width=64, least=11).showing(lambda pool: pool.record.spec.vm_size)
         yield Column("Dedicated", 9, "current and target number of dedicated nodes", _dedicated, is_whole=True)
         yield Column("Spot", 9, "current and target number of Spot nodes", _spot, least=5, is_whole=True)
         yield Column("Node counts", 20, "number of nodes in each state", self._counts, 62, is_derived=True, least=11)
@@ -82,12 +80,13 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
 
     def extra_columns(self) -> Iterator[Column[PoolRow]]:
         said = "whether a formula sets the number of nodes"
-        yield Column("Autoscale", 9, said, lambda pool: "on" if pool.auto_scale else "off")
+        yield Column("Autoscale", 9, said, lambda pool: "on" if pool.record.auto_scale else "off")
         said = "number of one-slot tasks that a node runs at once"
-        yield Column("Task slots per node", 19, said, lambda pool: str(pool.slots), is_right=True)
+        yield Column("Task slots per node", 19, said, lambda pool: str(pool.record.slots), is_right=True)
         said = "whether tasks are packed on few nodes or spread"
-        yield Column("Scheduling policy", 17, said, lambda pool: pool.fill)
-        yield Column("Resize errors", 26, "why the pool did not reach its target", _resize_errors)
+        yield Column("Scheduling policy", 17, said, lambda pool: pool.record.fill.value)
+        said = "why the pool did not reach its target"
+        yield Column("Resize errors", 26, said, lambda pool: _codes(pool.record.resize_errors))
         yield Column("Jobs", 24, "the jobs of the pool", _jobs, is_derived=True)
 
     def find_item(self, identity: str) -> PoolRow | None:
@@ -114,7 +113,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
 
     def _allocation(self, pool: PoolRow) -> Span:
         allocation = pool.allocation.wire if pool.allocation is not None else ""
-        sign = f" {self.session.glyphs.bad}" if pool.resize_errors else ""
+        sign = f" {self.session.glyphs.bad}" if pool.record.resize_errors else ""
         return Span(allocation + sign, Role.FAILED if sign else pool_glyph(pool.state, pool.allocation).role)
 
     def _cost(self, pool: PoolRow) -> Span:
@@ -143,16 +142,16 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         page = scale_page(self.session.simulation, pool.pool_id)
         again = f", evaluated at {self.session.clock(page.next_ms)} (S)" if page is not None else ""
         counts = Span(f"{pool.pool_id}: {states or 'no nodes'}{again}", Role.DERIVED)
-        codes = ", ".join(code for code, *_ in pool.resize_errors)
-        return line(counts, *([Span(f"  resize: {codes}", Role.FAILED)] if codes else []))
+        codes = _codes(pool.record.resize_errors)
+        return line(counts, *([codes._replace(text=f"  resize: {codes.text}")] if codes.text else []))
 
     def details(self, key: int) -> Sequence[Block]:
         pool = self.row(key)
         return blocks.pool_overview(self.session, pool, blocks.pool_start_task(pool))
 
-    def empty(self) -> Sequence[str]:
-        said = self.session.none_yet("pool")
-        return said if self.session.is_empty else (*said, "ctrl+n creates one.")
+
+def _codes(errors: Sequence[tuple[str, str, object]]) -> Span:
+    return Span(", ".join(code for code, *_ in errors), Role.FAILED)
 
 
 _KEPT = frozenset(("Pool", "State", "Node size", "Cost", "Resize errors", "Jobs"))  # columns that say what a pool was
@@ -179,47 +178,42 @@ def _in_use(pool: PoolRow) -> Span:
     return Span(used, Role.DERIVED)
 
 
-def _resize_errors(pool: PoolRow) -> Span:
-    return Span(", ".join(code for code, *_ in pool.resize_errors), Role.FAILED)
-
-
 def _jobs(pool: PoolRow) -> Span:
     return Span(", ".join(pool.jobs), Role.DERIVED)
 
 
 def node_general(session: Session, node: NodeRow) -> Block:
     """Return the properties that the portal shows first."""
-    glyph = NODE[node.state]
-    clock = session.clock
+    glyph, record, clock = NODE[node.state], node.record, session.clock
     return block(
         "General",
-        row("ID", node.node_id),
-        row("Index", node.position),
-        ("Pool", link(node.pool_id, ItemRef("pool", node.pool_id))),
+        row("ID", record.id),
+        row("Index", record.position),
+        ("Pool", link(node.pool.id, ItemRef("pool", node.pool.id))),
         row("State", glyph.name, glyph.role),
         *([row("Cause", node.cause, Role.FAILED)] if node.cause else []),
-        *([row("VM is taken back", clock(node.evicted_ms), Role.FAILED)] if node.evicted_ms is not None else []),
+        *([row("VM is taken back", clock(record.evicted_ms), Role.FAILED)] if record.evicted_ms is not None else []),
         row("State transition time", clock(node.since_ms)),
-        row("Scheduling state", node.scheduling.wire),
+        row("Scheduling state", record.scheduling.wire),
         *([row("Next", words)] if (words := next_words(node)) else []),
-        row("Node size", node.vm_size),
-        *hardware(node.vm_size),
+        row("Node size", node.pool.spec.vm_size),
+        *hardware(node.pool.spec.vm_size),
         row("Dedicated", _is_dedicated(node)),
-        row("Allocation time", clock(node.allocation_ms)),
-        row("Last boot time", clock(node.boot_ms)),
-        row("Boots", node.boots, Role.DERIVED),
+        row("Allocation time", clock(record.allocation_ms)),
+        row("Last boot time", clock(record.boot_ms)),
+        row("Boots", record.boots, Role.DERIVED),
         row("Running tasks", node.running_tasks),
         row("Preparing tasks", node.preparing_tasks, Role.DERIVED),
-        row("Running task slots", f"{node.used_slots} of {node.slots}"),
+        row("Running task slots", f"{node.used_slots} of {node.pool.slots}"),
         row("Total tasks run", node.total_run),
         row("Total successful tasks", node.total_succeeded),
-        row("IP address", node.ip),
+        row("IP address", record.ip_address),
     )
 
 
 def node_start_task(session: Session, node: NodeRow) -> list[Block]:
     """Return the start task of the present boot; nothing if there is none."""
-    task = node.start_task
+    task = node.record.start_task
     if task is None:
         return []
     clock = session.clock
@@ -261,12 +255,11 @@ def running_tasks(tasks: Sequence[tuple[int, str, str]], most: int) -> list[Bloc
 _MOST_TASKS = 12
 
 
-class NodesModel(KeptRowsModel["NodeBrief", "NodeRow"]):
+class NodesModel(NodeRowsModel["NodeBrief", "NodeRow"]):
     """Nodes, unusable ones first and those that left the pool last."""
 
     title = "Nodes"
-    kind = "node"
-    log_column = "row_b"
+    _page: NodePage
     own_order = "unusable nodes first"
     help_text = (
         "All nodes that the pool in focus ever had. Running tasks shows used slots, of all slots.\n"
@@ -276,7 +269,7 @@ class NodesModel(KeptRowsModel["NodeBrief", "NodeRow"]):
 
     def usual_columns(self) -> Iterator[Column[NodeBrief]]:
         yield Column("", 1, cell=self._sign)
-        yield NODE_COLUMN._replace(texts=self._node_names).showing(_index)
+        yield self.node_column(_index)
         said = "the service's state; all states are listed below"
         yield Column("State", 20, said, _node_state, least=12, words=STATES_OF_NODES, key=Key.STATE)
         words = tuple(state.wire for state in SchedulingState)
@@ -294,26 +287,24 @@ class NodesModel(KeptRowsModel["NodeBrief", "NodeRow"]):
 
     def extra_columns(self) -> Iterator[Column[NodeRow]]:
         clock = self.session.clock
-        yield NODE_ID._replace(texts=self.identities_of).showing(lambda node: node.node_id)
+        yield NODE_ID._replace(texts=self.identities_of).showing(lambda node: node.record.id)
         succeeded = Column[Any]("Total successful tasks", 22, "tasks that succeeded on this node", is_right=True)
         yield succeeded.showing(lambda node: f"{node.total_succeeded:,}", Key.SUCCEEDED)
         said = "when the state last changed"
         yield Column("State transition time", 21, said, lambda node: clock(node.since_ms), key=Key.SINCE)
         said = "when the node last started"
-        yield Column("Last boot time", 14, said, lambda node: clock(node.boot_ms), key=Key.BOOT)
+        yield Column("Last boot time", 14, said, lambda node: clock(node.record.boot_ms), key=Key.BOOT)
         said = "when the node was allocated"
-        yield Column("Allocation time", 15, said, lambda node: clock(node.allocation_ms), key=Key.ALLOCATION)
-        yield Column("Node size", 16, "the size of the virtual machines", lambda node: node.vm_size, key=Key.POOL)
+        yield Column("Allocation time", 15, said, lambda node: clock(node.record.allocation_ms), key=Key.ALLOCATION)
+        yield NODE_SIZE.showing(lambda node: node.pool.spec.vm_size, Key.POOL)
         yield Column("Dedicated", 9, "whether the node is dedicated or Spot", _is_dedicated, key=Key.DEDICATED)
         yield Column("Start task", 26, "state of the pool's start task on this node", _start_task, key=Key.START_TASK)
-        yield Column("Errors", 24, "the service's error codes for the node", _errors, key=Key.ERRORS)
+        said = "the service's error codes for the node"
+        yield Column("Errors", 24, said, lambda node: _codes(node.record.errors), key=Key.ERRORS)
 
     def _sign(self, node: NodeBrief) -> Span:
         glyph, is_disabled = NODE[node.state], node.scheduling is SchedulingState.DISABLED
         return Span(self.session.glyphs.of(glyph), glyph.role, is_underlined=is_disabled)
-
-    def _node_names(self, keys: Sequence[int]) -> list[str]:
-        return names_of_nodes(self._page, keys)
 
     def _phase(self, node: NodeBrief) -> Span:
         phase = phase_glyph(node.prep, node.release)
@@ -336,23 +327,13 @@ class NodesModel(KeptRowsModel["NodeBrief", "NodeRow"]):
         """Return True if the node's state is a failure or its preparation failed."""
         return NODE[self._page.state_of(key)].role is Role.FAILED or self._page.hooks(key)[0] is HookStatus.FAILED
 
-    def identity_of(self, key: int) -> str:
-        return self._page.id_of(key)
-
-    def names_of(self, keys: Sequence[int], word: str) -> Sequence[str]:
-        return names_of_nodes(self._page, keys, word)
-
     def briefs(self, keys: Sequence[int]) -> Sequence[NodeBrief]:
         return self._page.briefs(keys)
 
     def row(self, key: int) -> NodeRow:
         return self._page.row(key)
 
-    def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
-        """Return for each node what decides on its text in a column."""
-        key = self.columns[column].key
-        if not isinstance(key, Key):
-            return None
+    def groups_by(self, key: Key, keys: Sequence[int]) -> Sequence[Hashable]:
         return list(map(node_groups(self.session.simulation, self._page, key, self.from_ms), keys))
 
     def summary(self) -> Line:
@@ -361,23 +342,20 @@ class NodesModel(KeptRowsModel["NodeBrief", "NodeRow"]):
 
     def sentence(self, key: int) -> Line:
         node = self._page.row(key)
-        parts = [f"n{node.position}", NODE[node.state].name, f"{node.used_slots}/{node.slots} slots"]
+        parts = [f"n{node.record.position}", NODE[node.state].name, f"{node.used_slots}/{node.pool.slots} slots"]
         if node.prep is not HookStatus.NOT_NEEDED:
             parts.append(phase_glyph(node.prep, node.release).name)
-        if node.scheduling is SchedulingState.DISABLED:
+        if node.record.scheduling is SchedulingState.DISABLED:
             parts.append("scheduling disabled")
-        parts += [code for code, *_ in node.errors]
+        parts += [error.code for error in node.record.errors]
         return line(Span(", ".join(parts), Role.DERIVED))
-
-    def traits(self, key: int) -> object:
-        return self._page.work_on(key)
 
     def new_details(self, key: int) -> tuple[Sequence[Block], int | None]:
         node, session = self._page.row(key), self.session
         contents = None if node.state is None else node_contents(session.simulation, key)
         return [
             node_general(session, node),
-            *error_blocks("Errors", node.errors),
+            *error_blocks("Errors", node.record.errors),
             *node_start_task(session, node),
             *node_jobs(session, self._page.jobs_on(key)),
             *running_tasks(self._page.tasks_on(key), _MOST_TASKS),
@@ -395,7 +373,7 @@ class NodesModel(KeptRowsModel["NodeBrief", "NodeRow"]):
             return (f"Pool {pool.pool_id} is resizing: 0 → {target:,} nodes. w explains when they join.",)
         if target:
             return (f"Pool {pool.pool_id} is steady at 0 of {target:,} nodes. w explains why.",)
-        why = "its formula sets this target" if pool.auto_scale else "its target is 0"
+        why = "its formula sets this target" if pool.record.auto_scale else "its target is 0"
         return (f"Pool {pool.pool_id} is steady at 0 nodes: {why}. w explains, a resizes it.",)
 
 
@@ -420,15 +398,11 @@ def _slots(node: NodeBrief) -> str:
 
 
 def _is_dedicated(node: NodeRow) -> str:
-    return "yes" if node.is_dedicated else "no, Spot"
-
-
-def _errors(node: NodeRow) -> Span:
-    return Span(", ".join(code for code, *_ in node.errors), Role.FAILED)
+    return "yes" if node.record.dedicated else "no, Spot"
 
 
 def _start_task(node: NodeRow) -> Span:
-    task = node.start_task
+    task = node.record.start_task
     if task is None:
         return Span("")
     words = ["running" if task.running else "completed"]

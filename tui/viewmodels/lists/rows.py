@@ -238,12 +238,8 @@ class RowsModel(ColumnsModel, ABC):
     def _keep_failed(self, rows: Sequence[int]) -> Sequence[int]:
         return [row for row in rows if self.is_failed(row)]
 
-    def text_of(self, key: int, column: int) -> str:
-        """Return the text by which a column is filtered and sorted: that of the cell, perhaps with more names."""
-        return self.texts_of((key,), column)[0]
-
     def texts_of(self, keys: Sequence[int], column: int) -> Sequence[str]:
-        """Return these texts for many rows."""
+        """Return the texts by which a column is filtered and sorted: those of the cells, perhaps with more names."""
         return [self.cells(key)[column].text for key in keys]
 
     def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:  # noqa: ARG002  # short lists
@@ -410,6 +406,10 @@ class NamedRowsModel(RowsModel, Generic[RowT]):
     def cells(self, key: int) -> tuple[Span, ...]:
         row = self.row(key)
         return tuple([column.span(row) for column in self.columns])
+
+    def empty(self) -> Sequence[str]:
+        said = self.session.none_yet(str(self.kind))
+        return said if self.session.is_empty else (*said, "ctrl+n creates one.")
 
 
 def as_csv(model: RowsModel) -> str:

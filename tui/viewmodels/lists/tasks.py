@@ -36,7 +36,7 @@ from tui.viewmodels.lists.rows import AT_ONCE
 from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block, block_of, failure_rows, line, link, row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Container, Hashable, Iterator, Mapping, Sequence
 
     from engine.views.resources.tasks import SubtaskRow, TaskBrief, TaskRow
     from tui.viewmodels.lists.order import SortValues
@@ -52,15 +52,15 @@ def task_general(session: Session, task: TaskRow) -> Block:
         ("Job", link(task.job_id, ItemRef("job", task.job_id))),
         row("State", task.brief.state.wire if task.brief.state else glyph.name, glyph.role),
         row("Command line", task.command_line),
-        row("Required slots", task.required_slots),
-        *((row("Number of instances", task.instances),) if task.instances else ()),
+        row("Required slots", task.profile.required_slots),
+        *((row("Number of instances", instances),) if (instances := task.profile.instances) else ()),
         row("Created", session.clock(task.brief.created_ms)),
     )
 
 
 def task_execution(session: Session, task: TaskRow) -> Block:
     """Return node, times, result and counters."""
-    brief, clock = task.brief, session.clock
+    brief, extra, clock = task.brief, task.brief.extra, session.clock
     glyph = glyph_of_task(brief)
     on_node = None if task.node is None else ItemRef("node", task.node)
     return block(
@@ -70,17 +70,17 @@ def task_execution(session: Session, task: TaskRow) -> Block:
         row("End time", clock(brief.end_ms)),
         row("Exit code", brief.exit_code, Role.FAILED if brief.exit_code else Role.PLAIN),
         row("Result", brief.result.value if brief.result else None, glyph.role),
-        row("Retry count", brief.retry_count),
-        *([row("Last retry time", clock(task.last_retry_ms))] if task.last_retry_ms is not None else []),
-        row("Requeue count", brief.requeue_count),
-        *([row("Last requeue time", clock(task.last_requeue_ms))] if task.last_requeue_ms is not None else []),
-        row("Attempts", task.attempts, Role.DERIVED),
+        row("Retry count", extra.retry_count),
+        *([row("Last retry time", clock(extra.last_retry_ms))] if extra.last_retry_ms is not None else []),
+        row("Requeue count", extra.requeue_count),
+        *([row("Last requeue time", clock(extra.last_requeue_ms))] if extra.last_requeue_ms is not None else []),
+        row("Attempts", extra.attempts, Role.DERIVED),
     )
 
 
 def task_failure(task: TaskRow) -> list[Block]:
     """Return why the task failed; nothing if it has not."""
-    return block_of("Failure information", failure_rows(task.brief.failure))
+    return block_of("Failure information", failure_rows(task.brief.extra.failure))
 
 
 def task_environment(variables: Mapping[str, str]) -> list[Block]:
@@ -92,13 +92,15 @@ def task_subtasks(session: Session, found: Sequence[SubtaskRow]) -> list[Block]:
     """Return the subtasks of a multi-instance task. The primary task is described by the other blocks."""
     clock = session.clock
     rows = []
-    for each in found:
-        said = [each.state.wire, f"on n{each.position}"]
-        said += [f"since {clock(each.start_ms)}"] if each.start_ms is not None and each.end_ms is None else []
-        said += [f"until {clock(each.end_ms)}"] if each.end_ms is not None else []
-        said += [f"exit {each.exit_code}"] if each.exit_code is not None else []
-        has_failed = each.result is TaskResult.FAILURE
-        rows.append(row(str(each.number), ", ".join(said), Role.FAILED if has_failed else Role.PLAIN))
+    for number, (subtask, position) in enumerate(found, start=1):
+        said, ending = [subtask.state.wire, f"on n{position}"], subtask.ending
+        if ending is not None:
+            said.append(f"until {clock(subtask.since_ms)}")
+            said += [f"exit {ending.exit_code}"] if ending.exit_code is not None else []
+        elif subtask.start_ms is not None:
+            said.append(f"since {clock(subtask.start_ms)}")
+        has_failed = subtask.result is TaskResult.FAILURE
+        rows.append(row(str(number), ", ".join(said), Role.FAILED if has_failed else Role.PLAIN))
     return block_of("Subtasks", rows)
 
 
@@ -115,24 +117,8 @@ def _role(task: TaskBrief) -> Role:
     return Role.FAILED if has_failed else Role.PLAIN
 
 
-def _name(task: TaskBrief) -> Span:
-    return Span(task.task_id, _role(task))
-
-
-def _state(task: TaskBrief) -> str:
-    return task.state.wire if task.state is not None else "deleted"
-
-
-def _result(task: TaskBrief) -> Span | str:
-    return Span(task.result.value, _role(task)) if task.result else ""
-
-
-def _node(task: TaskBrief) -> str:
-    return f"n{task.position}" if task.position is not None else ""
-
-
-def _duration(task: TaskBrief, now_ms: int) -> Span:
-    return Span(fmt.span(task.runs_ms(now_ms)), Role.DERIVED)
+def _slots(task: TaskRow) -> str:
+    return f"{task.profile.required_slots:,}"
 
 
 class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
@@ -151,44 +137,42 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
     def usual_columns(self) -> Iterator[Column[TaskBrief]]:
         session, clock = self.session, self.session.clock
         yield Column("", 1, cell=lambda task: session.glyphs.span(glyph_of_task(task)))
-        yield Column("Task", 14, "the task's id", _name, stretch=True, is_id=True, key=Key.ID)
-        said = "the service's state; all states are listed below"
-        yield Column("State", 10, said, _state, least=9, words=_STATES, key=Key.STATE)
-        yield RESULT._replace(from_width=56).showing(_result, Key.RESULT)
-        yield NODE._replace(texts=self._node_names).showing(_node, Key.NODE)
+        task_id = Column[Any]("Task", 14, "the task's id", stretch=True, is_id=True)
+        yield task_id.showing(lambda task: Span(task.task_id, _role(task)), Key.ID)
+        state = Column[Any]("State", 10, "the service's state; all states are listed below", least=9, words=_STATES)
+        yield state.showing(lambda task: task.state.wire if task.state is not None else "deleted", Key.STATE)
+        result = RESULT._replace(from_width=56)
+        yield result.showing(lambda task: Span(task.result.value, _role(task)) if task.result else "", Key.RESULT)
+        node = NODE._replace(texts=lambda keys: [" ".join(self._page.node_names(key)) for key in keys])
+        yield node.showing(lambda task: f"n{task.position}" if task.position is not None else "", Key.NODE)
         created = Column[Any]("Created", 8, "when it was added", from_width=92, is_common=True, is_whole=True)
         yield created.showing(lambda task: clock(task.created_ms), Key.CREATED)
         yield START.showing(lambda task: clock(task.start_ms), Key.START)
         yield END._replace(from_width=60).showing(lambda task: clock(task.end_ms), Key.END)
         yield EXIT_CODE.showing(lambda task: exit_code(task.exit_code), Key.EXIT_CODE)
-        yield RETRIES._replace(from_width=70).showing(lambda task: if_any(task.retry_count), Key.RETRIES)
+        yield RETRIES._replace(from_width=70).showing(lambda task: if_any(task.extra.retry_count), Key.RETRIES)
         said = "times the service requeued the task, after a lost or rebooted node"
-        yield Column("Requeues", 8, said, lambda task: if_any(task.requeue_count), 100, key=Key.REQUEUES)
+        yield Column("Requeues", 8, said, lambda task: if_any(task.extra.requeue_count), 100, key=Key.REQUEUES)
         duration = DURATION._replace(from_width=112, changes=lambda task: task.end_ms is None)
-        yield duration.showing(lambda task: _duration(task, session.now_ms), Key.DURATION)
+        yield duration.showing(lambda task: Span(fmt.span(task.runs_ms(session.now_ms)), Role.DERIVED), Key.DURATION)
 
     def extra_columns(self) -> Iterator[Column[TaskRow]]:
         said, simulation = "task slots that the task needs on its node", self.session.simulation
-        yield Column("Required slots", 14, said, lambda task: f"{task.required_slots:,}", is_right=True, key=Key.SLOTS)
+        yield Column("Required slots", 14, said, _slots, is_right=True, key=Key.SLOTS)
         said = "what it waits for; w explains more"
         waits = Column[Any]("Waiting for", 26, said, is_derived=True)
         yield waits.showing(lambda task: Span(task_waits_for(simulation, task.task), Role.DERIVED), Key.WAITS)
         said = "starts of the task, retries and requeues included"
         attempts = Column[Any]("Attempts", 8, said, is_right=True, is_derived=True)
-        yield attempts.showing(lambda task: f"{task.attempts:,}", Key.ATTEMPTS)
+        yield attempts.showing(lambda task: f"{task.brief.extra.attempts:,}", Key.ATTEMPTS)
         said = "the tasks that must complete first"
         yield Column("Depends on", 22, said, lambda task: self._page.preferences(task.task)[0], key=Key.WISHES)
         said = "the node that the task prefers"
         yield Column("Affinity", 22, said, lambda task: self._page.preferences(task.task)[1], key=Key.WISHES)
-        yield FAILURE_CATEGORY.showing(lambda task: failure_category(task.brief.failure), Key.FAILURE)
-        yield FAILURE_CODE.showing(lambda task: failure_code(task.brief.failure), Key.FAILURE)
-        yield Column(
-            "Command line", 24, "the command that runs", lambda task: task.command_line, texts=self._command_lines
-        )
-
-    def _node_names(self, keys: Sequence[int]) -> Sequence[str]:
-        """Return the nodes of tasks by index and id."""
-        return [" ".join(self._page.node_names(key)) for key in keys]
+        yield FAILURE_CATEGORY.showing(lambda task: failure_category(task.brief.extra.failure), Key.FAILURE)
+        yield FAILURE_CODE.showing(lambda task: failure_code(task.brief.extra.failure), Key.FAILURE)
+        command_line = Column[Any]("Command line", 24, "the command that runs", texts=self._command_lines)
+        yield command_line.showing(lambda task: task.command_line)
 
     def _command_lines(self, keys: Sequence[int]) -> Sequence[str]:
         return self._page.command_lines_of(keys)
@@ -239,7 +223,8 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         """Return the function that gives the sort keys of many tasks, from the table where it holds the column."""
         key = self.columns[self.column_names.index(name)].key
         if name in _RISING:  # sort keys of a million would take seconds; mostly rows are in their order already
-            return partial(map, int) if self._rises() else partial(self._natural_keys, name)
+            texts_of = self._page.ids_of if key is Key.ID else self._page.command_lines_of
+            return partial(map, int) if self._rises() else lambda keys: map(natural_key, texts_of(keys))
         if key is Key.DURATION:
             return self._page.groups.durations
         value = self._page.sort_key(key) if isinstance(key, Key) else None
@@ -249,13 +234,8 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         """Return whether rows are in the order of the column by which they are sorted, if they can be."""
         return self.sort_column not in _RISING or self._page.rise(_RISING[self.sort_column])
 
-    def _natural_keys(self, name: str, keys: Sequence[int]) -> Iterable[str]:
-        return map(natural_key, self._page.ids_of(keys) if name == "Task" else self._page.command_lines_of(keys))
-
-    def groups_of(self, keys: Sequence[int], column: int) -> Sequence[Hashable] | None:
-        """Return for each task what decides on its text in a column."""
-        key = self.columns[column].key
-        return self._page.groups.of(key, keys, self.from_ms) if isinstance(key, Key) else None
+    def groups_by(self, key: Key, keys: Sequence[int]) -> Sequence[Hashable] | None:
+        return self._page.groups.of(key, keys, self.from_ms)
 
     def identity_of(self, key: int) -> str:
         return self._page.id_of(key)
@@ -278,8 +258,8 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         words = [task.task_id, glyph_of_task(task).name]
         if task.exit_code is not None:
             words.append(f"exit {task.exit_code}")
-        if task.failure is not None:
-            words.append(task.failure.code)
+        if task.extra.failure is not None:
+            words.append(task.extra.failure.code)
         return line(Span(", ".join(words), Role.DERIVED))
 
     def traits(self, key: int) -> object:

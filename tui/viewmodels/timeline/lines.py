@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.views.log.kept import KeptByKey
 from tui.viewmodels.glyphs import Glyph, going_on, to_ascii
 from tui.viewmodels.text import Line, Role, Span, fit, merged, split_at, squeeze, width
-from tui.viewmodels.timeline.rows import Canvas, ColumnCache, ticks
+from tui.viewmodels.timeline.rows import NEVER_MS, Canvas, ColumnCache, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,7 +56,6 @@ def axis(session: Session, columns: TimeColumns, label_cells: int) -> Line:
     )
 
 
-_NEVER_MS = 1 << 62
 BAND = (("nodes", Role.QUIET), ("running", Role.RUNNING), ("preparing", Role.PREPARING))
 
 
@@ -84,7 +83,7 @@ class PoolBand:
         """Return for each line the highest number in the part of the log that has been read."""
         found, tops = [], self._tops.at(self._sources)
         for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id)):
-            top, tops[number] = counts.highest(0, _NEVER_MS, tops.get(number))
+            top, tops[number] = counts.highest(0, NEVER_MS, tops.get(number))
             found.append(top)
         return found
 
@@ -95,7 +94,7 @@ class PoolBand:
     def lines(
         self, columns: TimeColumns, known_ms: int, when_ms: int | None, label_cells: int, each: int = 1
     ) -> list[Line]:
-        """Return the lines, ``each`` of a curve so many, with its number at a moment on the right, if it is known."""
+        """Return ``each`` lines for each curve, with its number at a moment on the right, if that is known."""
         lines: list[Line] = []
         is_known = when_ms is not None and when_ms <= known_ms
         numbers = [f" {number:,}" if is_known else "" for number in self.numbers(when_ms or 0)]

@@ -95,7 +95,8 @@ class NodeRows(RowsByNode):
         """Return the nodes in the order in which they joined the pool."""
         self._page = self.session.nodes()
         self._planned_ms.clear()
-        self._estimated_ms = self._estimate_ms()
+        is_here = pool_of_job(self.session.simulation, self.session.job_id) == self.session.pool_id
+        self._estimated_ms = self.session.forecast().end_ms if is_here else None  # of the job in focus
         nodes = self._page.nodes()
         return self.lanes.failed_among(nodes) if only_failed else nodes
 
@@ -154,7 +155,7 @@ class NodeRows(RowsByNode):
     def tracks_wanted(self) -> int:
         """Return the number of slots of a node."""
         pool = self.session.pool(self.session.pool_id)
-        return 1 if pool is None else pool.slots
+        return 1 if pool is None else pool.record.slots
 
     def tracks(self, key: int, columns: TimeColumns) -> Sequence[Sequence[Bar]]:
         """Return the tasks of a node, slot by slot; none where there are too many for their names."""
@@ -251,12 +252,6 @@ class NodeRows(RowsByNode):
 
     def estimated_ms(self, key: int) -> int | None:  # noqa: ARG002  # the same for all nodes
         return self._estimated_ms
-
-    def _estimate_ms(self) -> int | None:
-        """Return the estimated end of the job in focus if it runs on this pool."""
-        session = self.session
-        is_here = pool_of_job(session.simulation, session.job_id) == session.pool_id
-        return session.forecast().end_ms if is_here else None
 
     def is_over(self, key: int) -> bool:
         return self.lanes.lane(key).has_left

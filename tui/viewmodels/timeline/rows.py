@@ -138,7 +138,7 @@ class Height(NamedTuple):
 
 
 def height_of(rows: int, lines: int, tracks: int) -> Height:
-    """Return the height of each of some rows, all of which fit if they are higher than a line.
+    """Return the height of a row. Rows that are higher than a line all fit on the screen.
 
     Args:
         rows: The number of rows.
@@ -157,7 +157,7 @@ def height_of(rows: int, lines: int, tracks: int) -> Height:
 
 
 def band_lines(curves: int, left: int) -> int:
-    """Return the lines of each curve of the pool band, of which ``left`` lines nobody else has."""
+    """Return the lines of each curve of the pool band: one, and an equal share of the ``left`` lines that are free."""
     return min(_MOST_BAND_LINES, 1 + max(0, left) // max(1, curves))
 
 
@@ -194,7 +194,9 @@ class Canvas:
         track = self._height.track or self._height.body
         is_middle = line % track == (track - 1) // 2
         return [
-            self._glyphs.stretch(glyph, cells) if is_middle or glyph.role is not Role.QUIET else _quiet(cells)
+            self._glyphs.stretch(glyph, cells)
+            if is_middle or glyph.role is not Role.QUIET
+            else Span(" " * cells, Role.QUIET)
             for glyph, cells in self._stretches
         ]
 
@@ -253,7 +255,7 @@ class Canvas:
         return self._drawn[line] if self._drawn else self._ground(line)
 
     def letter(self, line: int, column: int) -> str:
-        """Return what shows a cell in the colour of the cursor: a block would hide it."""
+        """Return the character of a cell under the cursor; a blank in place of a block, which would hide the cursor."""
         row = self._lines[line]
         text = row[column].text if column < len(row) else " "
         return text if text.isascii() else " "
@@ -268,10 +270,6 @@ class Canvas:
             return [text(f"{name}  {notes[0]}")]
         told = [squeeze(note, cells) if bar.is_id and cells >= _LEAST_CUT else note for note in notes]
         return [text(name), *(text(note) for note in told if len(note) <= cells)][:lines]
-
-
-def _quiet(cells: int) -> Span:
-    return Span(" " * cells, Role.QUIET)
 
 
 def name_in(bar: Bar, cells: int) -> str:

@@ -196,10 +196,6 @@ class TimelineModel:
         self._is_fitted = False
         self._keep_cursor_in_view()
 
-    def move_to_column(self, column: int) -> None:
-        """Put the cursor on a column that is shown."""
-        self.move(column - self.cursor_column)
-
     def zoom(self, by: int) -> None:
         """Zoom in (1) or out (-1) to the next round duration of a column, with the cursor at the same place."""
         at, present = min(self.cursor_column, self.columns.number - 1), self.columns.step_ms
@@ -291,15 +287,13 @@ class TimelineModel:
         cursor = (at, self.cursor_column) if at in shown else None
         drawn_from = recorded, frame, cursor, rows.ends_of(keys, self.columns) if recorded is not None else None
         if recorded is None or drawn_from != self._drawn[0]:
-            lines = [each for index in shown for each in self._row_lines(index, frame, is_cursor=index == at)]
+            lines = [each for index in shown for each in self.row_lines(index, is_cursor=index == at, frame=frame)]
             self._drawn = drawn_from if self._are_read(keys) else None, lines
         return self._drawn[1]
 
-    def row_lines(self, index: int, *, is_cursor: bool) -> list[Line]:
+    def row_lines(self, index: int, *, is_cursor: bool, frame: Frame | None = None) -> list[Line]:
         """Return the lines of a row: its label and its cells. The planned part is drawn as a line."""
-        return self._row_lines(index, self._frame(self.height), is_cursor=is_cursor)
-
-    def _row_lines(self, index: int, frame: Frame, *, is_cursor: bool) -> list[Line]:
+        frame = frame or self._frame(self.height)
         column = self.cursor_column if is_cursor else None
         is_beside = column is not None and not 0 <= column < frame.columns.number
         return self._lines.of(self.rows, self.keys[index], frame, -1 if is_beside else column)
@@ -364,7 +358,7 @@ class TimelineModel:
         return self._legend.get(asked, lambda: legend_line(*asked))
 
     def empty(self) -> Sequence[str]:
-        """Say why there are no rows."""
+        """Return the reason why there are no rows."""
         if self.order.is_sorting:
             return ("Sorting ...",)
         if self.only_failed:

@@ -372,9 +372,9 @@ def _node(session: Session, node: int) -> Line:
     state, phase = NODE[row.state], phase_glyph(row.prep, row.release)
     return line(
         session.glyphs.span(state),
-        Span(session.text(f" {fmt.node_name(row.position, row.node_id)}  "), Role.STRONG),
+        Span(session.text(f" {fmt.node_name(row.record.position, row.record.id)}  "), Role.STRONG),
         Span(f"{state.name}  ", state.role),
-        Span(f"{row.used_slots}/{row.slots} slots  "),
+        Span(f"{row.used_slots}/{row.pool.slots} slots  "),
         Span(phase.name, phase.role),
     )
 
@@ -382,7 +382,7 @@ def _node(session: Session, node: int) -> Line:
 def _task(session: Session, task: int) -> Line:
     row = session.tasks(session.job_id).row(task)
     glyph = glyph_of_task(row.brief)
-    where = "" if row.node is None else f" on n{session.nodes().row(row.node).position}"
+    where = "" if row.node is None else f" on n{session.nodes().position_of(row.node)}"
     code = "" if row.brief.exit_code is None else f"  exit {row.brief.exit_code}"
     return line(
         session.glyphs.span(glyph),

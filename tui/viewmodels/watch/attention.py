@@ -9,7 +9,7 @@ until then.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
 from engine.run.agenda import basis_words
@@ -17,6 +17,7 @@ from engine.views.diagnosis.expectations import ExpectationState, expectation_ro
 from engine.views.diagnosis.model import Severity
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import EXPECTATION, JOB, NODE, glyph_of_job
+from tui.viewmodels.items import Destination
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, between, line, row, width, wrapped
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from engine import Scenario
     from engine.views.diagnosis.expectations import ExpectationPart, ExpectationRow
-    from engine.views.diagnosis.model import Concern
+    from engine.views.diagnosis.model import Finding
     from engine.views.resources.jobs import JobRow
     from tui.viewmodels.session import Session
 
@@ -74,25 +75,12 @@ _VIEWS = {
 SHEETS = {"certificate": "account", "expectation": "expectations"}
 
 
-class ConcernDestination(NamedTuple):
-    """The target of a concern: a view or sheet, the row in it, and the job or pool that gets the focus."""
-
-    view: str
-    row: int | str | None
-    focus: ItemRef | None
-
-    @property
-    def is_sheet(self) -> bool:
-        """True if it is no view of its own."""
-        return self.view in SHEETS.values()
-
-
 class AttentionModel:
     """The concerns of all jobs, pools and job schedules."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.concerns: Sequence[Concern] = ()
+        self.concerns: Sequence[Finding] = ()
         # By width and settings: the concerns, and by what they say the lines of each one's cause, effect and remedy.
         self._parts: dict[tuple[object, ...], tuple[object, dict[object, Sequence[Sequence[Line]]]]] = {}
 
@@ -149,7 +137,7 @@ class AttentionModel:
             self._parts[key] = concerns, kept
         return [kept[told] for told in said]
 
-    def _cause(self, concern: Concern, cells: int) -> Iterator[Line]:
+    def _cause(self, concern: Finding, cells: int) -> Iterator[Line]:
         """Yield what is wrong, with the time at the right."""
         role, text = _ROLES[concern.severity], self.session.text
         said, when = text(self.text_of(concern)), self.session.clock(concern.since_ms)
@@ -161,14 +149,14 @@ class AttentionModel:
         for each in rest:
             yield line(Span(f"  {each}", role))
 
-    def _effect(self, concern: Concern, cells: int) -> Iterator[Line]:
+    def _effect(self, concern: Finding, cells: int) -> Iterator[Line]:
         """Yield what follows from it."""
         text = self.session.text
         if concern.effect:
             for each in wrapped(text(concern.effect), cells - _INDENT):
                 yield line(Span(f"  {each}", Role.DERIVED))
 
-    def _remedy(self, concern: Concern, cells: int) -> Iterator[Line]:
+    def _remedy(self, concern: Finding, cells: int) -> Iterator[Line]:
         """Yield the key that helps. The colon keeps it from being read as an article where there are no colours."""
         text = self.session.text
         if concern.remedy:
@@ -177,15 +165,15 @@ class AttentionModel:
             for each in more:
                 yield line(Span(f"  {each}", Role.DIM))
 
-    def _symbol(self, concern: Concern) -> str:
+    def _symbol(self, concern: Finding) -> str:
         glyphs = self.session.glyphs
         if concern.state is not None:
             return glyphs.of(NODE[concern.state])
         return glyphs.bad if concern.severity <= Severity.FAILURE else "!"
 
-    def text_of(self, concern: Concern) -> str:
+    def text_of(self, concern: Finding) -> str:
         """Return the cause, and the names of a few nodes or tasks."""
-        size = len(concern.tasks) or len(concern.nodes)
+        size = len(concern.items.tasks) or len(concern.items.nodes)
         names = ", ".join(concern.names)
         return f"{concern.text}  {names}{' …' if len(concern.names) < size else ''}" if names else concern.text
 
@@ -201,32 +189,33 @@ class AttentionModel:
         if not 0 <= number < len(self.concerns):
             return
         concern = self.concerns[number]
-        if concern.kind != "job" and (concern.nodes or concern.tasks):
-            yield from (ItemRef("node", node) for node in concern.nodes)
-            yield from (ItemRef("task", task) for task in concern.tasks)
-        elif concern.jobs:
-            yield from (ItemRef("job", job_id) for job_id in concern.jobs)
-        elif concern.schedules:
-            yield from (ItemRef("job schedule", schedule_id) for schedule_id in concern.schedules)
+        items = concern.items
+        if concern.kind != "job" and (items.nodes or items.tasks):
+            yield from (ItemRef("node", node) for node in items.nodes)
+            yield from (ItemRef("task", task) for task in items.tasks)
+        elif items.jobs:
+            yield from (ItemRef("job", job_id) for job_id in items.jobs)
+        elif items.schedules:
+            yield from (ItemRef("job schedule", schedule_id) for schedule_id in items.schedules)
         else:
-            yield from (ItemRef("pool", pool_id) for pool_id in concern.pools)
+            yield from (ItemRef("pool", pool_id) for pool_id in items.pools)
 
-    def destination(self, number: int) -> ConcernDestination:
+    def destination(self, number: int) -> Destination:
         """Return where a concern leads."""
-        concern = self.concerns[number]
-        view = SHEETS.get(concern.kind) or _VIEWS[concern.kind]
-        first: int | str | None = next(iter(concern.nodes or concern.tasks), None)
-        focus = ItemRef("pool", concern.pools[0]) if concern.pools else None
-        if concern.jobs:
-            focus = ItemRef("job", concern.jobs[0])
+        kind, items = self.concerns[number].kind, self.concerns[number].items
+        view = SHEETS.get(kind) or _VIEWS[kind]
+        first: int | str | None = next(iter(items.nodes or items.tasks), None)
+        focus = ItemRef("pool", items.pools[0]) if items.pools else None
+        if items.jobs:
+            focus = ItemRef("job", items.jobs[0])
         if view in ("jobs", "pools", "schedules"):
-            first = next(iter({"jobs": concern.jobs, "pools": concern.pools}.get(view, concern.schedules)), None)
-        return ConcernDestination(view, first, focus)
+            first = next(iter({"jobs": items.jobs, "pools": items.pools}.get(view, items.schedules)), None)
+        return Destination(view, first, focus)
 
 
-def _told(concern: Concern) -> tuple[object, ...]:
+def _told(concern: Finding) -> tuple[object, ...]:
     """Return what decides on the lines of a concern, beside the time."""
-    number = len(concern.tasks) or len(concern.nodes)
+    number = len(concern.items.tasks) or len(concern.items.nodes)
     return concern.severity, concern.text, concern.names, number, concern.state, concern.effect, concern.remedy
 
 

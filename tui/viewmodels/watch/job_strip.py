@@ -122,7 +122,7 @@ def rail_subtitle(session: Session, cells: int, *, has_pool: bool) -> str:
         return cost
     more = [slot_words(pool), pool_cost_words(session, pool.pool_id)]
     if pool.state is not None:
-        more.append(f"autoscale {'on' if pool.auto_scale else 'off'}")
+        more.append(f"autoscale {'on' if pool.record.auto_scale else 'off'}")
     size = _size_words(pool)
     named = [f"pool {squeeze(pool.pool_id, most)} {size}" for most in _POOL_CELLS] if has_pool else []
     whole = [*named[:1], cost, *more]

@@ -77,11 +77,11 @@ class Cards:
         model, glyphs = self._model, self._model.session.glyphs
         state, glyph = NODE[row.state], model.glyph(index)
         mark = "*" if model.is_marked(row.node) else ""
-        name = Span(f"{mark}n{row.position}", Role.STRONG, is_fill=is_cursor)
+        name = Span(f"{mark}n{row.record.position}", Role.STRONG, is_fill=is_cursor)
         head = line(name, " ", glyphs.span(state), Span(f" {state.name}", state.role))
         more: list[Line] = []
-        if row.evicted_ms is not None:
-            forms = f", evicted at {model.session.clock(row.evicted_ms)}", ", to be evicted"
+        if row.record.evicted_ms is not None:
+            forms = f", evicted at {model.session.clock(row.record.evicted_ms)}", ", to be evicted"
             said = next((form for form in forms if width(head) + len(form) <= cells), "")
             more.append(line(Span(said, Role.PREEMPTED)))
         if words := next_words(row):
@@ -89,10 +89,10 @@ class Cards:
         if not model.page.is_enabled(row.node) and row.state is not NodeState.OFFLINE:
             more.append(line(Span(", no new tasks", Role.OFF)))
         if _is_usable(row):
-            used = f" {row.used_slots}/{row.slots}"
+            used = f" {row.used_slots}/{row.pool.slots}"
             more.append(line("  ", *self._slots(row), Span(used)))
-            more.append(line(" slot" if row.slots == 1 else " slots"))
-        if not row.is_dedicated:
+            more.append(line(" slot" if row.pool.slots == 1 else " slots"))
+        if not row.record.dedicated:
             more.append(line(Span("  Spot", Role.DIM)))
         if model.lens is not Lens.STATE and glyph != state:
             more.append(line("  ", glyphs.span(glyph), Span(f" {glyph.name}", glyph.role)))
@@ -102,15 +102,15 @@ class Cards:
         return cut(head, cells)
 
     def _slots(self, row: NodeRow) -> Line:
-        glyphs, slots = self._model.session.glyphs, min(row.slots, _MOST_SLOT_CELLS)
-        used = -(-row.used_slots * slots // row.slots)
+        glyphs, slots = self._model.session.glyphs, min(row.pool.slots, _MOST_SLOT_CELLS)
+        used = -(-row.used_slots * slots // row.pool.slots)
         return line(Span(glyphs.full * used, Role.RUNNING), Span(glyphs.light * (slots - used), Role.OFF))
 
     def _body(self, row: NodeRow, cells: int, lines: int) -> list[Line]:
         """Return tasks, preparation and release, and the last output, as many lines as there is room for."""
         model, simulation = self._model, self._model.session.simulation
         found = [] if row.state is None else tasks_on(simulation, row.node, _MOST_TASKS)
-        hooks = hooks_on(simulation, model.session.pages(model.session.job_id), row.node)
+        hooks = hooks_on(model.session.pages(model.session.job_id), row.node)
         phases = [self._phase(each) for each in hooks]
         gap = 3 if sum(map(width, phases)) + 3 * (len(phases) - 1) <= cells else 1
         both = [tuple(span for each in phases for span in (Span(" " * gap), *each))[1:]] if phases else []
@@ -131,13 +131,13 @@ class Cards:
     def _rest(self, row: NodeRow, cells: int) -> Line:
         """Return for how long a node without tasks has been in its state, and what it has run, as far as it fits."""
         session = self._model.session
-        interrupted = row.total_interrupted
+        interrupted, errors = row.total_interrupted, row.record.errors
         failed = row.total_run - row.total_succeeded - interrupted
         lasted = Span(f"for {fmt.short_span(session.now_ms - row.since_ms)}", Role.DIM)
         since = Span(f", since {session.clock(row.since_ms)}", Role.DIM)
         work: Line = ()
-        if row.errors:
-            work = (Span(f"  {row.errors[0][0]}", Role.FAILED),)
+        if errors:
+            work = (Span(f"  {errors[0].code}", Role.FAILED),)
         elif row.total_run:
             work = line(
                 Span(f"  {fmt.counted(row.total_run, 'task')} run", Role.DIM),
@@ -145,8 +145,8 @@ class Cards:
                 *([Span(f", {interrupted:,} interrupted", Role.TRANSITION)] if interrupted else []),
             )
         forms: list[Line] = [(lasted, since, *work), (lasted, *work)]
-        forms += [] if row.errors else [(lasted, since)]
-        return next((form for form in forms if width(form) <= cells), (lasted, *work) if row.errors else (lasted,))
+        forms += [] if errors else [(lasted, since)]
+        return next((form for form in forms if width(form) <= cells), (lasted, *work) if errors else (lasted,))
 
     def _task(self, task: TaskOnNode, cells: int, others: int = 0) -> Line:
         """Return a task's symbol and name, how long it has run, how far it is, and the number of ``others``."""
@@ -184,16 +184,16 @@ class Cards:
     def _phase(self, hook: HookOnNode) -> Line:
         """Return preparation or release: its symbol, and how long it took or has run."""
         session = self._model.session
-        glyph = hook_glyph(hook.hook, hook.status)
+        glyph, view = hook_glyph(hook.hook, hook.status), hook.view
         parts = [Span(f"{_HOOK_NAMES[hook.hook]} ", Role.DIM), session.glyphs.span(glyph)]
         is_void = hook.status in (HookStatus.SUPERSEDED, HookStatus.LEAVING)
-        if hook.start_ms is not None and not is_void:
-            until_ms = session.now_ms if hook.end_ms is None else hook.end_ms
-            parts.append(Span(f" {fmt.short_span(until_ms - hook.start_ms)}"))
-        if hook.end_ms is None and hook.planned_ms is not None:
+        if not is_void:
+            until_ms = session.now_ms if view.end_ms is None else view.end_ms
+            parts.append(Span(f" {fmt.short_span(until_ms - view.start_ms)}"))
+        if view.end_ms is None and hook.planned_ms is not None:
             parts.append(Span(f", {fmt.short_span(max(0, hook.planned_ms - session.now_ms))} left", Role.DIM))
-        if hook.status is HookStatus.FAILED and hook.exit_code is not None:
-            parts.append(Span(f" exit {hook.exit_code}", Role.FAILED))
+        if hook.status is HookStatus.FAILED and view.exit_code is not None:
+            parts.append(Span(f" exit {view.exit_code}", Role.FAILED))
         elif is_void:
             said = "would run again" if hook.status is HookStatus.SUPERSEDED else glyph.name
             parts.append(Span(f" {said}", glyph.role))
@@ -219,15 +219,15 @@ class Cards:
         state, glyph = NODE[row.state], model.glyph(index)
         found = [] if row.state is None else tasks_on(model.session.simulation, row.node, 1)
         mark = "*" if model.is_marked(row.node) else " " if model.page.is_enabled(row.node) else "-"
-        name = fit(f"n{row.position}", model.needs().name)
+        name = fit(f"n{row.record.position}", model.needs().name)
         parts = [
             Span(name, Role.STRONG if is_cursor else Role.PLAIN, is_fill=is_cursor),
             Span(mark, Role.OFF),
             Span(glyphs.of(state), state.role),
             Span(f" {fit(state.name, _STATE_CELLS)} " if cells >= _STATE_FROM else " ", state.role),
         ]
-        if row.slots > 1 and cells >= _STATE_FROM:
-            parts += self._slots(row) if _is_usable(row) else [Span(" " * min(row.slots, _MOST_SLOT_CELLS))]
+        if row.pool.slots > 1 and cells >= _STATE_FROM:
+            parts += self._slots(row) if _is_usable(row) else [Span(" " * min(row.pool.slots, _MOST_SLOT_CELLS))]
             parts.append(Span(" "))
         is_news = model.lens is not Lens.STATE and glyph != state
         parts.append(glyphs.span(glyph) if is_news else Span(" "))

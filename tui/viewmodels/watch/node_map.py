@@ -309,14 +309,14 @@ class NodeMapModel:
             return line(Span(f"{self.span_name(index, count)}  ", Role.STRONG), *self.session.glyphs.counts(numbers))
         node = self.page.row(self.nodes[index])
         state, phase = NODE[node.state], phase_glyph(node.prep, node.release)
-        name = Span(self.session.text(f"{fmt.node_name(node.position, node.node_id)} "), Role.STRONG)
+        name = Span(self.session.text(f"{fmt.node_name(node.record.position, node.record.id)} "), Role.STRONG)
         more = line(
             Span(f" {state.name}", state.role),
-            Span(f"  {node.used_slots}/{node.slots} slots  "),
+            Span(f"  {node.used_slots}/{node.pool.slots} slots  "),
             Span(phase.name, phase.role),
-            Span("" if node.is_dedicated else "  Spot", Role.DIM),
+            Span("" if node.record.dedicated else "  Spot", Role.DIM),
         )
-        return line(name if width((name, *more)) <= cells else Span(f"n{node.position} ", Role.STRONG), *more)
+        return line(name if width((name, *more)) <= cells else Span(f"n{node.record.position} ", Role.STRONG), *more)
 
     def empty(self) -> Sequence[str]:
         """Say why there are no cells."""

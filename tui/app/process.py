@@ -1,4 +1,4 @@
-"""The start and the end of the dashboard: settings, signals, and the files and messages at the end.
+"""The process around the dashboard: the server of clients, signals, the terminal, and what is saved at the end.
 
 A signal that ends the dashboard first saves the commands given by hand.
 """
@@ -10,25 +10,68 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from engine.base import runtime
 from engine.base.runtime import HANG_UP, SIGNAL_STATUS, handled
-from tui.app.dashboard import Dashboard
-from tui.saving.session_files import SettingsFile
-from tui.saving.settings import NO_COLOUR, Settings, Source, Value
+from tui.saving.settings import NO_COLOUR, Settings, Source
 from tui.saving.targets import FileLines, TargetError
-from tui.viewmodels.go_line import VIEW_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from contextlib import AbstractContextManager
     from types import FrameType
 
     from engine import Simulation
     from engine.base.runtime import Handler
-    from tui.app.dashboard import Host
     from tui.saving.session_files import Recorder
+    from tui.viewmodels.frame import ClientRequest
+
+
+class Host(Protocol):
+    """Serves clients that act on the run on the screen, on the event loop of the dashboard; nothing of HTTP shows."""
+
+    @property
+    def url(self) -> str:
+        """The endpoint."""
+
+    @property
+    def exports(self) -> tuple[str, ...]:
+        """The lines for a shell with which clients find the account."""
+
+    @property
+    def save_to(self) -> str | None:
+        """The file in which the session is saved at the end."""
+
+    def attach(
+        self,
+        newest_ms: Callable[[], int],
+        speed: Callable[[], float],
+        on_request: Callable[[ClientRequest], None],
+        pause: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Prepare to serve.
+
+        Args:
+            newest_ms: Returns the latest moment that the screen has shown.
+            speed: Returns how fast time passes in the present, in simulated seconds per real second.
+            on_request: Is called after each answer.
+            pause: Lets keys be handled and frames be drawn, between slices of requests.
+        """
+
+    async def serve(self) -> None:
+        """Serve until ``end`` is called."""
+
+    def end(self) -> None:
+        """Let ``serve`` return."""
+
+    def advance(self) -> None:
+        """Keep the present going while the screen shows the past: call it often."""
+
+    def rejoin(self) -> None:
+        """Bring the run on the screen to the present, if all that it has recorded is shown."""
+
+    def session_text(self, simulation: Simulation) -> str:
+        """Return the session as a scenario."""
 
 
 def handle_signals(
@@ -65,66 +108,15 @@ _ASCII_LOCALES = ("C", "POSIX")
 _COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 
 
-@runtime.gc_relaxed(runtime.FOR_FRAMES)
-def show_dashboard(
-    simulation: Simulation,
-    *,
-    at_ms: int = 0,
-    speed: float | None,
-    plays: bool,
-    theme: str | None,
-    ascii_only: bool,
-    introduces: bool = False,
-    host: Host | None = None,
-) -> int:
-    """Run the dashboard, beginning at ``at_ms``, and return the exit status. Commands given by hand are always saved.
-
-    ``speed`` None follows from the length of the run, 0 is as fast as possible; ``theme`` None is the user's last
-    choice. The introduction is shown to a new user, and with ``introduces``.
-    """
-    file = SettingsFile()
-    settings, problems = file.read(VIEW_NAMES)
-    _use_environment(settings)
-    given: dict[str, Value | None] = {"speed": speed, "theme": theme, "glyphs": "ascii" if ascii_only else None}
-    for name, value in given.items():
-        if value is not None:
-            settings.use(name, value, Source.COMMAND_LINE)
-    introduces = introduces or bool(settings.value("introduction"))
-    app = Dashboard(simulation, settings, at_ms=at_ms, plays=plays, introduces=introduces, notes=problems, host=host)
-
-    def remember() -> None:
-        app.remember()
-        file.write(settings)
-
-    def rescue() -> None:
-        if host is not None and host.save_to is not None:
-            _save(app.recorder, host.save_to)
-        app.recorder.rescue()  # there is another recorder for each run
-
-    try:
-        with handle_signals(rescue, app.exit_soon, remember=remember):
-            app.run()
-    finally:
-        app.studies.end()
-        rescue()
-        for report in app.recorder.reports:
-            _print_error(report)
-        try:
-            remember()
-        except (OSError, TargetError) as error:
-            _print_error(f"{error}; the settings are not saved.")
-    return app.return_code or 0
-
-
-def _save(recorder: Recorder, file: str) -> None:
+def save(recorder: Recorder, file: str) -> None:
     """Save the session in the file that was asked for."""
     try:
         recorder.save(FileLines(Path(file)))
     except TargetError as error:
-        _print_error(str(error))
+        print_error(str(error))
 
 
-def _use_environment(settings: Settings) -> None:
+def use_environment(settings: Settings) -> None:
     """Take what the terminal cannot do, its locale, and ``NO_COLOR``, into account."""
     is_dumb = os.environ.get("TERM") == "dumb"
     if is_dumb or os.environ.get("NO_COLOR"):
@@ -142,5 +134,6 @@ def _locale() -> str:
     return os.environ.get("LC_ALL") or ("" if characters in _COERCED else characters) or os.environ.get("LANG", "")
 
 
-def _print_error(text: str) -> None:
-    print(text, file=sys.stderr)  # noqa: T201  # the dashboard is closed
+def print_error(text: str) -> None:
+    """Print a line on stderr, once the dashboard is closed."""
+    print(text, file=sys.stderr)  # noqa: T201
