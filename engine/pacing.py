@@ -51,7 +51,7 @@ class Yielder:
         self._until_s = self._wall_s() + _KEY_S
 
     async def pause(self, seconds: float | None = None) -> None:
-        """Let the event loop do what is ready, or sleep, and once more after a key press.
+        """Run the event loop for a few rounds, or sleep; sleep longer after a key press.
 
         Keys in quick succession do not stop the work.
         """
@@ -66,9 +66,9 @@ class Yielder:
 
 
 class Turns:
-    """Gives pieces of work that come at any time their turns, one by one, with a pause after each slice of time.
+    """A lock that runs pieces of work one at a time, with a pause after each slice of time.
 
-    However many requests wait, a key is handled after the present one.
+    However many requests wait, a key is handled after the current one.
     """
 
     def __init__(self, pause: Callable[[], Awaitable[None]], wall_s: Callable[[], float] = time.perf_counter) -> None:

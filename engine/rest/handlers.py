@@ -22,7 +22,7 @@ from engine.rest import messages
 from engine.rest.filters import condition
 from engine.rest.messages import Answer, bad_parameter, count, parameters
 from engine.specs.base import accepted_names
-from engine.views.log.latest import LatestTasks, LatestTransitions
+from engine.views.log.latest import LatestTasks, TaskTransitions
 from engine.views.rest.account import etag
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Latest:
 
     def __init__(self, simulation: Simulation) -> None:
         """Create readers that have read nothing yet."""
-        self.transitions = LatestTransitions(simulation)
+        self.transitions = TaskTransitions(simulation.world)
         self.tasks = LatestTasks(simulation)
 
 

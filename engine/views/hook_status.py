@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import NODE_STATES, WIPED_IN, Interruption
 from engine.base.terms import InstanceState, JobState, NodeState, ReleaseAfter
-from engine.base.values import equals
+from engine.base.values import equals, places, side_by_side, values
 from engine.rules.decisions.verdicts import owes_release
 from engine.state.instances import ABSENT, PrepFlag
 from engine.state.nodes import GONE
 from engine.state.tables import PAGE_BITS
-from engine.views.bulk import places, side_by_side, values
 
 if TYPE_CHECKING:
     from array import array
@@ -182,7 +181,7 @@ class InstanceStatuses:
     """The nodes on which one job's preparation or release has been, each with its status."""
 
     def __init__(self, simulation: Simulation, job_id: str, hook: Hook) -> None:
-        """Find nothing yet; there are no nodes while there is no job of this id."""
+        """Create the statuses, which are empty while there is no job of this id."""
         self._simulation = simulation
         self.job_id = job_id
         self.hook = hook

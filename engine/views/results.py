@@ -347,7 +347,7 @@ def _pieces(value: object, margin: str, levels: int) -> Iterator[str]:
 def _members(sim: Simulation, tasks_of: Callable[[World, Job, TaskTransitions], Iterator[object]]) -> dict[str, object]:
     """Return the members of the document. Lists that may be long are iterators, so that their items come one by one."""
     world = sim.world
-    transitions = TaskTransitions(world)
+    transitions = TaskTransitions(world).now()
     return {
         "scenario": sim.scenario.name,
         "seed": sim.seed,

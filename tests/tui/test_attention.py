@@ -356,7 +356,7 @@ def test_preempted_nodes_are_listed_at_once_with_what_batch_does_about_them():
         "▾ pool farm: 3 Spot nodes preempted at 20:01:30  n1, n2, n4",
         "  tasks there went back to the queue (SPOT-3); Batch tries to replace them at 20:06:30 (SPOT-5)",
     ]
-    assert model.role is Role.WARNING
+    assert model.lines(80)[0][1][0].role is Role.WARNING
     assert model.destination(0) == ("nodes", 1, ItemRef("pool", "farm"))
     assert model.subjects(0) == [ItemRef("node", node) for node in (1, 2, 4)]
     events = model.session.events

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.builders import a_job, a_pool, node_rows, simulation
 from tests.tui.test_things import POOL, page
-from tui.viewmodels.events import what
+from tui.viewmodels.format import what
 from tui.viewmodels.lists import pools as properties
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef

@@ -12,7 +12,7 @@ from engine.specs import commands as c
 from engine.views.resources.events import EventFolds
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
-from tui.viewmodels.events import what
+from tui.viewmodels.format import what
 from tui.viewmodels.lists import filters
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import field_name, matcher, parse_filter

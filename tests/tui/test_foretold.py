@@ -49,7 +49,7 @@ def test_a_preparation_that_is_retried_is_listed_until_an_attempt_succeeds():
     model, lines = seen_in(Session(sim))
     assert lines[0].startswith("! preparation task failed on node n0 and is retried")
     assert lines[1] == "  attempt 2 of 3; tasks there wait for it (PREP-6)"
-    assert model.role is Role.WARNING
+    assert model.lines(80)[0][1][0].role is Role.WARNING
     assert model.subjects(0) == [ItemRef("node", 0)]
     assert model.destination(0)[:2] == ("preparation", 0)
     run_to(sim, seconds=READY_S + 45)
@@ -77,7 +77,7 @@ def test_tasks_that_ended_with_their_job_are_named():
     run_to(sim, minutes=10)
     model, lines = seen_in(Session(sim))
     assert lines[0].startswith("! 2 tasks stopped: the job was ended  one, two")
-    assert model.role is Role.OFF
+    assert model.lines(80)[0][1][0].role is Role.OFF
 
 
 def test_a_task_that_a_user_terminated_is_named():
@@ -198,7 +198,7 @@ def test_an_expectation_that_only_the_end_decides_is_broken_at_the_end():
     model, _ = seen_in(session)
     assert model.concerns[0].text == "expectation 1 is broken: job j"
     assert not any("will be broken" in concern.text for concern in model.concerns)
-    assert model.role is Role.FAILED
+    assert model.lines(80)[0][1][0].role is Role.FAILED
 
 
 def test_of_many_causes_the_next_are_told_and_the_others_counted():

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from rich.segment import Segment
+from rich.style import Style
 from textual._compositor import Compositor
 from textual.app import App
 from textual.geometry import Size
 from textual.scrollbar import ScrollBar
+from textual.strip import Strip
 from textual.widget import Widget
 
 from tests.tui.screen_text import text_of
-from tui.textual.overrides import ScreenCompositor, set_title
+from tui.textual.overrides import LightStrip, set_title
+from tui.textual.screens import ScreenCompositor
 from tui.textual.views import LinesView, refresh_changes
 from tui.viewmodels.text import line
 
@@ -51,6 +55,18 @@ def test_a_size_is_that_of_the_last_layout():
     seen = []
     asyncio.run(run())
     assert len(set(seen)) == 5
+
+
+@pytest.mark.parametrize("cuts", [(), (9,), (2, 9), (3, 5, 9), (4, 20), (2, 2, 9)])
+def test_light_strips_are_divided_as_those_of_textual_are(cuts):
+    segments = [Segment("abc"), Segment(""), Segment("def", Style(bold=True)), Segment("日g")]
+    light, usual = LightStrip(segments, 9), Strip(segments, 9)
+    for _ in range(2):
+        pieces, wanted = light.divide(cuts), usual.divide(cuts)
+        assert [(list(each), each.cell_length) for each in pieces] == [
+            (list(each), each.cell_length) for each in wanted
+        ]
+    assert [each.text for each in light.divide([5, 9])] == [each.text for each in usual.divide([5, 9])]
 
 
 def test_control_characters_do_not_reach_the_terminal():

@@ -7,7 +7,7 @@ from tests.builders import a_pool, refusal, run_to, simulation
 from tests.tui.acting import commands_of
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.actions.trial import refusal_lines
-from tui.viewmodels.events import what
+from tui.viewmodels.format import what
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.properties import hardware, operating_system

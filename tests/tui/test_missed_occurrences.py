@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.tui.screen_text import contains
-from tui.viewmodels.events import what
+from tui.viewmodels.format import what
 from tui.viewmodels.lists.jobs import JobSchedulesModel
 from tui.viewmodels.sentences import cause
 from tui.viewmodels.text import ItemRef, plain

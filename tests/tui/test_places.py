@@ -14,7 +14,7 @@ from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.viewmodels import moments
 from tui.viewmodels.actions.menu import actions_for, trial_result_lines
-from tui.viewmodels.events import words_of
+from tui.viewmodels.format import words_of
 from tui.viewmodels.go_line import letters_for
 from tui.viewmodels.items import links_of
 from tui.viewmodels.moments import Bookmarks, compare_lines

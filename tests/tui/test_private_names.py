@@ -1,4 +1,4 @@
-"""The private names of Textual that the dashboard needs: each exists, takes what it took, and stands in one module."""
+"""The private names of Textual that the dashboard needs: each exists, takes what it took, and stands in two modules."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from textual._compositor import ChopsUpdate, Compositor, ReflowResult
 from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.dom import DOMNode
+from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.scroll_view import ScrollView
+from textual.strip import Strip
 from textual.widget import Widget
 
 import tui
 import tui.app.dashboard
-from tui.textual import overrides
+from tui.textual import overrides, screens
 
+HERE = (overrides, screens)  # of widgets, of screens
 # What each takes; None for what is read or assigned.
 NAMES = {
     (ChopsUpdate, "__init__"): ["self", "chops", "spans", "chop_ends"],
@@ -50,6 +53,19 @@ NAMES = {
     (Widget, "_border_title"): None,
     (Widget, "_border_subtitle"): None,
     (Widget, "_scroll_update"): ["self", "virtual_size"],
+    (ScrollView, "_size_updated"): ["self", "size", "virtual_size", "container_size", "layout"],
+    (Widget, "_layout_required"): None,
+    (Widget, "_scroll_required"): None,
+    (Widget, "_refresh_styles_required"): None,
+    (Widget, "_repaint_required"): None,
+    (MessagePump, "_is_mounted"): None,
+    (MessagePump, "_parent"): None,
+    (MessagePump, "_closing"): None,
+    (Strip, "_segments"): None,
+    (Strip, "_cell_length"): None,
+    (Strip, "_cell_count"): None,
+    (Strip, "_link_ids"): None,
+    (Strip, "_render_cache"): None,
     (Widget, "_refresh_scrollbars"): ["self"],
     (Screen, "_compositor"): None,
     (Screen, "_dirty_widgets"): None,
@@ -59,7 +75,8 @@ NAMES = {
     (DOMNode, "_has_focus_within"): None,
     (App, "_start_widget"): ["self", "parent", "widget"],
 }
-MODULES = [each for each in Path(tui.__file__).parent.rglob("*.py") if each.name != "overrides.py"]
+PATHS = {Path(module.__file__) for module in HERE}
+MODULES = [each for each in Path(tui.__file__).parent.rglob("*.py") if each not in PATHS]
 
 
 @pytest.mark.parametrize(("owner", "name"), NAMES, ids=lambda of: getattr(of, "__name__", of))
@@ -79,7 +96,7 @@ def test_a_private_name_is_what_it_was(owner, name):
 
 def of_textual():
     """The private names in classes of Textual that ours build on."""
-    owners = (App, Compositor, Screen, ScrollView, StylesCache, Widget)
+    owners = (App, Compositor, Screen, ScrollView, Strip, StylesCache, Widget)
     nodes = (node for owner in owners for each in owner.__mro__[:-1] for node in ast.walk(ast.parse(source(each))))
     names = {getattr(node, "attr", getattr(node, "name", None)) for node in nodes}
     return {name for name in names if name and name.startswith("_") and not name.startswith("__")}
@@ -89,13 +106,14 @@ def source(kind):
     return inspect.getsource(kind) if kind.__module__.startswith("textual.") else ""
 
 
-def test_all_private_names_are_known_and_in_one_module():
+def test_all_private_names_are_known_and_in_two_modules():
     private, known = of_textual(), {name for _, name in NAMES}
     assert known > {"_compositor", "_styles_cache"}
-    here = ast.parse(Path(overrides.__file__).read_text())
-    used = {node.attr for node in ast.walk(here) if isinstance(node, ast.Attribute)} & private
-    defined = {node.name for node in ast.walk(here) if isinstance(node, ast.FunctionDef)} & private
-    own = {name for each in vars(overrides).values() if isinstance(each, type) for name in vars(each)}
+    here = [node for each in HERE for node in ast.walk(ast.parse(Path(each.__file__).read_text()))]
+    used = {node.attr for node in here if isinstance(node, ast.Attribute)} & private
+    defined = {node.name for node in here if isinstance(node, ast.FunctionDef)} & private
+    classes = {kind for each in HERE for kind in vars(each).values() if isinstance(kind, type)}
+    own = {name for each in classes if each.__module__.startswith("tui.") for name in vars(each)}
     assert (used - own) | defined <= known
     for module in MODULES:
         tree = ast.parse(module.read_text())
@@ -114,9 +132,9 @@ def ours(base):
         yield from (each, *ours(each)) if each.__module__.startswith("tui.") else ours(each)
 
 
-def test_only_that_module_overrides_private_names():
+def test_only_these_modules_override_private_names():
     for kind in ours(DOMNode):
-        if kind.__module__ == overrides.__name__:
+        if kind.__module__ in {module.__name__ for module in HERE}:
             continue
         theirs = [each for each in kind.__mro__ if each.__module__.startswith("textual.")]
         methods = (

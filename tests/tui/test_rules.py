@@ -114,10 +114,10 @@ def test_no_line_is_wider_than_the_sheet_and_every_word_is_there(cells):
 
 def test_citations_are_dimmed_and_ids_of_jobs_are_not():
     spans = (Span("barred from JOB-1 (PREP-9, PREP-10) ", Role.FAILED), Span("n1"), Span("TASK-3", Role.OK))
-    pieces = dim_citations(spans)
+    pieces = dim_citations(spans, plain(spans))
     assert plain(pieces) == plain(spans)
     assert [span.text for span in pieces if span.role is Role.DIM] == ["(PREP-9,", "PREP-10)"]
-    assert dim_citations(spans[1:]) == spans[1:]
+    assert dim_citations(spans[1:], plain(spans[1:])) == spans[1:]
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=["120x40", "80x24"])

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from textual import events
+from textual import events, messages
 from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.geometry import Region
+from textual.screen import Screen
+from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
 from tests.tui.driving import drive
 from tests.tui.screen_text import text_of
 from tui.panes.pages import ListPage
-from tui.textual.overrides import ScreenCompositor, handles
-from tui.textual.screens import Modal
+from tui.textual.overrides import handles
+from tui.textual.screens import Modal, ScreenCompositor
 from tui.textual.views import LinesView
 from tui.viewmodels.text import line
 from tui.widgets.table import Table
@@ -78,6 +80,33 @@ def test_a_switch_sends_messages_only_to_widgets_that_handle_them(dashboard_at, 
     assert all(handles(type(widget), kind.handler_name) for widget, kind in told)
 
 
+def test_a_frame_sends_a_message_to_the_screen_only(dashboard_at, monkeypatch):
+    sent, post_message, shown = [], Widget.post_message, []
+
+    def post(widget, message):
+        sent.append((widget, type(message)))
+        return post_message(widget, message)
+
+    def show(app):
+        shown.append(text_of(app))
+
+    async def steps():
+        app = dashboard_at(330)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            show(app)
+            app.session.simulation.run_until(333_000)
+            sent.clear()
+            app.main_screen.update()
+            await pilot.pause()
+            show(app)
+            assert {widget for widget, kind in sent if kind in (messages.Prompt, messages.Update)} == {app.main_screen}
+
+    monkeypatch.setattr(Widget, "post_message", post)
+    asyncio.run(steps())
+    assert shown[0] != shown[1]
+
+
 def test_a_jump_is_drawn_once_without_a_layout_even_if_the_scrollbar_of_the_details_comes_or_goes(
     dashboard_at, monkeypatch
 ):
@@ -115,6 +144,19 @@ def test_a_jump_is_drawn_once_without_a_layout_even_if_the_scrollbar_of_the_deta
     asyncio.run(run())
     assert bars == [False, True, False, True]
     assert not layouts
+
+
+def test_no_scrollbar_asks_for_a_layout(dashboard_at, monkeypatch):
+    asked, on_layout = [], Screen._on_layout
+
+    async def note(screen, message):
+        asked.append(message.widget)
+        await on_layout(screen, message)
+
+    monkeypatch.setattr(Screen, "_on_layout", note)
+    drive(dashboard_at(330), TASKS, "end", "home", WATCH, lambda app: app.main_screen.refresh(layout=True))
+    assert any(isinstance(each, Table) for each in asked)
+    assert not any(isinstance(each, ScrollBar) for each in asked)
 
 
 def test_what_is_hidden_loses_the_focus_and_what_is_shown_with_it_looks_so():

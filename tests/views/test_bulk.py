@@ -8,8 +8,7 @@ from itertools import compress
 
 import pytest
 
-from engine.base.values import may_exceed, tally
-from engine.views.bulk import count_bits, every_row_in_state, places, rows_in_state, sum_where
+from engine.base.values import count_bits, every_row_in_state, may_exceed, places, rows_in_state, sum_where, tally
 
 _RANDOM = random.Random(7)
 

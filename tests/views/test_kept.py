@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.views.log.kept import Kept, KeptByKey
+from engine.views.log.reader import Kept, KeptByKey
 
 
 def test_a_value_is_made_once_for_the_same_sources():

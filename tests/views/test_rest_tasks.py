@@ -29,7 +29,7 @@ def body(sim, task="t1"):
 
 def bodies(sim, job="j"):
     found = sim.world.jobs.find(job)
-    return list(whole_bodies(sim.world, found, TaskTransitions(sim.world)))
+    return list(whole_bodies(sim.world, found, TaskTransitions(sim.world).now()))
 
 
 def test_gen_6_a_new_task_has_no_previous_state():
@@ -161,6 +161,6 @@ def test_gen_6_last_moves_of_one_task_are_those_of_the_whole_history():
     sim = simulation(a_job(tasks=flaky, prep=a_line(10)), pool=a_pool(nodes=2, taskSlotsPerNode=2))
     for seconds in (10, READY_S + 5, READY_S + 20, 100, 150, 400):
         run_to(sim, seconds=seconds)
-        history = TaskTransitions(sim.world)
+        history = TaskTransitions(sim.world).now()
         for row in range(sim.world.tasks.length):
             assert history[row] == last_transitions(sim, row)

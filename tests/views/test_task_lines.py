@@ -16,7 +16,7 @@ HOLE = "\0id\0"  # stands for the id in a line that is filled in for many tasks
 
 def written(sim):
     """The number of all tasks, whose lines are checked, and of those that were encoded by themselves."""
-    transitions = TaskTransitions(sim.world)
+    transitions = TaskTransitions(sim.world).now()
     count, encoded = 0, []
     for job in sim.world.jobs.present():
         wanted = [encode(body) for body in whole_bodies(sim.world, job, transitions)]

@@ -256,7 +256,7 @@ class Dashboard(App[None]):
         )
 
     async def on_unmount(self) -> None:
-        """Let the workers of a study end, and the answers that are under way reach their clients."""
+        """Stop the workers of a study, and wait until the last answers have reached their clients."""
         if self.studies.shown is not None:
             self.studies.shown.background.stop()
         if self._host is not None and self._serving is not None:
@@ -291,7 +291,7 @@ class Dashboard(App[None]):
             say(self.main_screen, about_scenario, "warning")
 
     def on_study_news(self, _: StudyNews) -> None:
-        """Show what a study has brought, unless the application ends: its screens lose their parts one by one."""
+        """Show the news of a study, unless the application is about to end."""
         if self.is_running and self.main_screen.is_running:
             take_study_news(self.main_screen)
 
@@ -336,7 +336,7 @@ class Dashboard(App[None]):
             self.notify("No rule is cited here. : rule PREP-16 shows one, : rule PREP a chapter.")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002  # as Textual declares it
-        """Leave letters to a field in which somebody types."""
+        """Disable keys that are letters while a text field has the focus."""
         return not (action == "rules" and isinstance(self.screen.focused, Input | TextArea))
 
     def _apply(self, name: str) -> None:

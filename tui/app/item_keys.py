@@ -27,8 +27,7 @@ from tui.textual.keys import Command
 from tui.textual.screens import OfferActions, ShowView, StudyFormula, say
 from tui.viewmodels.actions.menu import CREATING, NEW, PAST, Action, action_for_new, grouped_actions, target_of
 from tui.viewmodels.actions.trial import Trials, refusal_lines
-from tui.viewmodels.events import what
-from tui.viewmodels.format import counted
+from tui.viewmodels.format import counted, what
 from tui.viewmodels.items import VIEW_OF, files_of
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.report import variant_note

@@ -167,19 +167,19 @@ class Playback:
         return self.play if is_playing else lambda: None
 
     def step(self) -> None:
-        """Let one event happen."""
+        """Simulate one event."""
         self.pause()
         with self.guard():
             self._step()
         self._screen.update()
 
     def _step(self) -> None:
-        """Let one entry of the calendar happen, unless the run is over."""
+        """Process one entry of the calendar, unless the run is over."""
         if self._session.is_over or not self._session.simulation.step():
             say(self._screen, "Nothing more can happen.")
 
     def finish_instant(self) -> None:
-        """Let everything happen that is due at this moment, else at the next one."""
+        """Process everything that is due at this moment, or else at the next one."""
         simulation = self._session.simulation
         self.pause()
         with self.guard():
@@ -296,7 +296,7 @@ class Playback:
             self.seek(when_ms)
 
     def search(self, is_match: Callable[[int], bool], otherwise: str) -> None:
-        """Let events happen until one matches, by its index in the log; if none does, say ``otherwise`` and stay."""
+        """Simulate until an event matches, given its index in the log; if none does, say ``otherwise`` and stay."""
         self.pause()
         if self._session.is_over and not self._session.is_past:
             say(self._screen, otherwise)

@@ -21,8 +21,7 @@ from tui.panes.timeline import Timeline, TimelineGrid
 from tui.panes.watch import Attention, Introduction, Pinned, Watch
 from tui.panes.watch_panes import JobStrip
 from tui.textual.keys import Command, Keymap
-from tui.textual.overrides import HeldScreen
-from tui.textual.screens import ActsWhileShown, GoToTime, Modal, View, say
+from tui.textual.screens import ActsWhileShown, GoToTime, HeldScreen, Modal, View, say
 from tui.textual.views import LinesView
 from tui.viewmodels.frame import LAST_HINTS, breadcrumb, of_use, scrubber, scrubber_ms, tab_line, too_small
 from tui.viewmodels.go_line import TABS, Tab

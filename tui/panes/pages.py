@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from textual.containers import Horizontal
 
-from engine.views.log.kept import Kept
+from engine.views.log.reader import Kept
 from tui.textual import views
 from tui.textual.overrides import set_title
 from tui.textual.screens import View

@@ -146,12 +146,7 @@ class Pinned(Choices):
         lines = min(count, most) + self.gutter.height
         return Wish(lines, lines, lines) if count else None
 
-    def on_show(self) -> None:
-        self.update()
-
-    def on_resize(self) -> None:
-        """Draw anew for the size that the pane has now."""
-        self.update()
+    on_show = on_resize = update
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
         """Open the item."""
@@ -253,6 +248,7 @@ _OPENS = {
 }
 
 
+_ABOUT_WISH = Wish(10, 24, 36)
 _Pane = JobStrip | NodeMapPane | Attention | Pinned | Curves | JobLists
 _WITH_SUBJECT = (Table, NodeMap, Legend, Attention, Pinned, JobStrip)
 
@@ -329,22 +325,18 @@ class Watch(View):
         if panes.place(self._arrangement.regions):
             self.call_after_refresh(self._update_panes)
 
-    def on_resize(self) -> None:
-        self._arrange()
+    on_resize = _arrange
 
     @property
     def _wishes(self) -> dict[str, Callable[[int, int], Wish | None]]:
         """The wishes of the panes for rows, by id."""
         shown = (each for each in self._panes if each.id != CURVES or not self._lists.has_curves)
         wishes: dict[str, Callable[[int, int], Wish | None]] = {each.id or "": each.wish for each in shown}
-        return {**wishes, EVENTS: self._events_wish, ABOUT: self._about_wish}
+        return {**wishes, EVENTS: self._events_wish, ABOUT: lambda *_: _ABOUT_WISH}
 
     def _events_wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002
         lines = self._events.count + 2
         return Wish(3, min(lines, 8), lines) if self._lists.name_shown != EVENTS_TAB else None
-
-    def _about_wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002
-        return Wish(10, 24, 36)
 
     def _update_panes(self) -> None:
         if not self._map.nodes.is_attached:
@@ -389,9 +381,7 @@ class Watch(View):
         self._update_events()
         self._update_details()
 
-    def on_job_strip_focused(self) -> None:
-        """Show the job that is in focus now."""
-        self.update()
+    on_job_strip_focused = update
 
     # Something else is under the cursor of the pane with the focus.
     on_node_map_changed = on_table_moved = on_choices_moved = on_descendant_focus = _update_details

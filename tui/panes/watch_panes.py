@@ -7,7 +7,6 @@ expectations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -138,7 +137,7 @@ class NodeMapPane(Vertical):
         return max(1, room - self.model.layout(cells, room - 1).height(len(self.model.nodes)))
 
     def _describe(self, lines: int) -> None:
-        """Say in so many lines what the node under the cursor is and does, or how the nodes of a cell are."""
+        """Describe the node or the cell of nodes under the cursor in so many lines."""
         described, node_map = self._described, self.nodes
         described.display = lines > 0
         if lines:
@@ -155,9 +154,7 @@ class NodeMapPane(Vertical):
             return True
         return self.nodes.zoom_out()
 
-    def on_node_map_changed(self) -> None:
-        """Update legend and description with the map."""
-        self.update()
+    on_node_map_changed = update
 
     def on_node_map_legend_wanted(self) -> None:
         """Go on from the last row of nodes to the legend."""
@@ -288,14 +285,6 @@ _BEST = 14  # lines for a list that has more
 _READ_AGAIN_S = 0.02
 
 
-@dataclass
-class _Place:
-    """The row at which a list was left."""
-
-    key: int | None = None
-    follows: bool = False
-
-
 class JobLists(Table):
     """A table under tabs. The tab is the one that matters now, unless the user has chosen one."""
 
@@ -317,7 +306,8 @@ class JobLists(Table):
         self._curves = CurvesModel(session)
         self.has_curves = False  # which have no pane of their own then
         super().__init__(self._lists[TASKS_TAB], id="job-lists")
-        self._places = {name: _Place(follows=name == EVENTS_TAB) for name in self._lists}
+        # By list: the row at which it was left, and whether it follows the newest one.
+        self._left_at: dict[str, tuple[int | None, bool]] = {EVENTS_TAB: (None, True)}
         self.name_shown = TASKS_TAB
         self.chosen = ""  # by the user
         self._tabs: Line = ()
@@ -354,14 +344,14 @@ class JobLists(Table):
     def _show(self, name: str) -> None:
         if name == self.name_shown:
             return
-        self._places[self.name_shown] = _Place(self.chosen_key, self.follows)
+        self._left_at[self.name_shown] = self.chosen_key, self.follows
         self.name_shown = name
         self.show_model(self._lists[name])
-        place = self._places[name]
+        key, follows = self._left_at.get(name, (None, False))
         self.model.update()
-        self.follows = place.follows
-        if place.key is not None and not place.follows:
-            self.move_to_key(place.key)
+        self.follows = follows
+        if key is not None and not follows:
+            self.move_to_key(key)
 
     def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002  # Table draws its rows anew by its own handler
         """Show the longest titles of the tabs for which there is room now."""

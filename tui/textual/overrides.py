@@ -1,44 +1,37 @@
-"""The only module with private names of Textual, each read in versions 8.1.1 and 8.2.8.
+"""Widgets with private names of Textual, each read in versions 8.1.1 and 8.2.8: lines, frames, titles, scrollbars.
 
-It has scrollbars, frames, a compositor and screens that draw less again than Textual's own. ``tui/README.md`` says what
-each override buys. ``tests/tui/test_private_names.py`` fails when a private name is gone or takes other arguments.
+They draw less again than Textual's own. Beside this module only ``screens`` has private names. ``tui/README.md`` says
+what each override buys. ``tests/tui/test_private_names.py`` fails when a name is gone or takes other arguments.
 """
 
 from __future__ import annotations
 
+from asyncio import get_running_loop
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual._compositor import ChopsUpdate, Compositor, ReflowResult  # what a screen draws with has no public name
 from textual._styles_cache import StylesCache  # what a widget draws its frame with has no public name
 from textual.content import Content
 from textual.geometry import Offset, Region, Size
 from textual.message_pump import MessagePump
-from textual.renderables.background_screen import BackgroundScreen
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 from textual.widget import Widget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Self
 
-    from rich.console import Console
     from textual.color import Color
     from textual.css.styles import StylesBase
     from textual.dom import DOMNode
     from textual.geometry import Spacing
     from textual.message import Message
-    from textual.screen import Screen
-
-    _Screen = Screen[Any]
-    Pieces = dict[int, Strip | None]  # of a line, by their columns; None: not drawn yet
-else:
-    _Screen = MessagePump  # Textual reads the style sheets of the first base class that is a widget
 
 
 class _Sides(NamedTuple):
@@ -49,7 +42,50 @@ class _Sides(NamedTuple):
     right: Sequence[Segment]
 
 
-class KeptStrip(Strip):
+class _NothingKept:
+    """A cache that keeps nothing."""
+
+    def get(self, _: object) -> None:
+        return None
+
+    def __setitem__(self, _: object, __: object) -> None:
+        pass
+
+
+_NOTHING_KEPT = _NothingKept()
+
+
+class LightStrip(Strip):
+    """A strip that keeps only its last division, and what was written to the terminal.
+
+    Textual makes seven caches for each strip, which takes longer than to divide it: most are drawn once.
+    """
+
+    __slots__ = ("_pieces",)
+    _cell_length: int  # Textual's own strips may find it out later
+    _divide_cache = _crop_cache = _style_cache = _filter_cache = _NOTHING_KEPT  # type: ignore[assignment]
+    _line_length_cache = _crop_extend_cache = _offsets_cache = _NOTHING_KEPT  # type: ignore[assignment]
+
+    def __init__(self, segments: Iterable[Segment], cell_length: int) -> None:
+        """Show these segments, which are so many cells wide."""
+        self._segments = list(segments)
+        self._cell_length = cell_length
+        self._render_cache = self._link_ids = self._cell_count = None
+        self._pieces: tuple[Sequence[int], Sequence[Strip]] | None = None
+
+    def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
+        """Return the strip in pieces that end at these cells; a cut beyond its end makes none."""
+        length = self._cell_length
+        ends = [cut for cut in cuts if cut <= length]
+        if ends == [length]:
+            return (self,)
+        if self._pieces is None or self._pieces[0] != ends:
+            widths = [end - start for start, end in pairwise((0, *ends))]
+            self._pieces = ends, list(map(LightStrip, Segment.divide(self._segments, ends), widths))
+        return self._pieces[1]
+
+
+class KeptStrip(LightStrip):
     """A drawn line of content, with the line that was composed of it and the frame beside it."""
 
     __slots__ = ("frame", "framed")
@@ -105,9 +141,9 @@ class LineCache(StylesCache):
         if not left and not right:
             return line
         if not isinstance(line, KeptStrip):
-            return Strip([*left, *line, *right], size.width)
+            return LightStrip([*left, *line, *right], size.width)
         if line.frame is not self._sides:
-            line.frame, line.framed = self._sides, Strip([*left, *line, *right], size.width)
+            line.frame, line.framed = self._sides, LightStrip([*left, *line, *right], size.width)
         return line.framed
 
 
@@ -129,6 +165,23 @@ def post_around(widget: Widget, message: Message) -> None:
     for each in widget.ancestors:
         if handles(type(each), message.handler_name):
             each.post_message(message)
+
+
+def _ask_screen(widget: Widget) -> bool:
+    """Ask the screen to draw a widget, if that is all it needs. Return whether it is.
+
+    It takes the place of ``check_idle``, by which Textual sends two messages: to the widget, and to the screen.
+    """
+    needs_more = widget._layout_required or widget._scroll_required or widget._refresh_styles_required
+    is_there = widget._is_mounted and widget._parent is not None and not widget._closing and widget.display
+    if needs_more or not widget._repaint_required or not is_there:
+        return False
+    widget._repaint_required, screen = False, widget.screen
+    if screen in screen._compositor:  # it has been laid out
+        screen._dirty_widgets.add(widget)
+        # As late as after a message: other widgets may be drawn, or laid out, because of messages.
+        get_running_loop().call_soon(screen.check_idle)
+    return True
 
 
 @lru_cache(maxsize=64)
@@ -169,6 +222,15 @@ class CellScrollBar(ScrollBar):
         """True if there is nothing to scroll: then what it would cover is drawn in its place."""
         return self.window_size >= self.window_virtual_size
 
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:  # noqa: ARG002
+        """Draw the bar, without a layout, for which Textual asks after each layout that gives the bar a size."""
+        return super().refresh(*regions, repaint=repaint, recompose=recompose)
+
+    def check_idle(self) -> None:
+        """Ask the screen for a drawing, or process the other requests as Textual does."""
+        if not _ask_screen(self):
+            super().check_idle()
+
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw the cells of the bar in its present look."""
         bar = self.render()
@@ -193,6 +255,7 @@ class QuietView(ScrollView):
     has_focus_style = True  # in the style sheet
     layouts: ClassVar[int] = 0  # of all screens, so far
     _looks_focused = False
+    _laid_out: object = None  # what the scrollbar was arranged for last
     _size_then: tuple[int, Size] = (-1, Size(0, 0))  # with the number of layouts before
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
@@ -219,6 +282,19 @@ class QuietView(ScrollView):
     def content_offset(self) -> Offset:
         """The offset of the first line. Textual's own adds the scrollbars, which are below and on the right."""
         return Offset(*self.styles.gutter.top_left)
+
+    def check_idle(self) -> None:
+        """Ask the screen for a drawing, or process the other requests as Textual does."""
+        if not _ask_screen(self):
+            super().check_idle()
+
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        """Arrange the scrollbar, which Textual draws again at each layout, if sizes or what it scrolls over differ."""
+        now = size, container_size, self.styles.gutter, self.virtual_size, self.show_vertical_scrollbar
+        if now == self._laid_out:
+            return False
+        self._laid_out = now
+        return super()._size_updated(size, virtual_size, container_size, layout)
 
     def _scroll_update(self, virtual_size: Size) -> None:
         """Bring the scrollbar up to date. Textual's own draws it again even if nothing has changed."""
@@ -319,180 +395,3 @@ def set_line_count(widget: ScrollView, lines: int) -> None:
         if has_scrollbar:
             _fit_scrollbar(widget.vertical_scrollbar, lines, height)
             widget.scroll_y = widget.validate_scroll_y(widget.scroll_y)
-
-
-class _PiecesUpdate(ChopsUpdate):
-    """The pieces of lines to be written to the terminal. Each is written whole."""
-
-    def render_segments(self, console: Console) -> str:
-        """Return the pieces with the control sequences that put them in their places."""
-        return "".join(
-            f"\x1b[{y + 1};{x + 1}H{strip.render(console)}"
-            for y, pieces in enumerate(self.chops)
-            for x, strip in pieces.items()
-            if strip is not None
-        )
-
-
-class ScreenCompositor(Compositor):
-    """Draws no widgets that others cover, and tells only those of a layout that have something to do then.
-
-    Textual's own has a message sent to each widget that has come or gone or has another size. It cuts all lines of
-    covered widgets, and to draw changes it asks all widgets within the box around all of them.
-    """
-
-    def reflow(self, parent: Widget, size: Size) -> ReflowResult:
-        """Arrange all widgets. Return the changed ones that have a handler for the change."""
-        hidden, shown, resized = super().reflow(parent, size)
-        QuietView.layouts += 1
-        self._full_map_invalidated = False  # else the next question for a size arranges all widgets again
-        return ReflowResult(
-            hidden=set(filter(_acts_when_hidden, hidden)),
-            shown=set(filter(_acts_when_shown, shown)),
-            resized={widget for widget in shown | resized if handles(type(widget), events.Resize.handler_name)},
-        )
-
-    def render_partial_update(self) -> ChopsUpdate | None:
-        """Return the pieces of lines between the edges of widgets that have changed; None if nothing has."""
-        screen = self.size.region
-        dirty, self._dirty_regions = self._dirty_regions, set()
-        spans = list(self._regions_to_spans(region.intersection(screen) for region in dirty))
-        if not spans:
-            return None
-        cuts = self.cuts
-        lines: list[Pieces] = [{} for _ in cuts]
-        for y, begin, end in spans:
-            lines[y] |= {x: None for x, after in pairwise(cuts[y]) if x < end and after > begin}
-        missing = [len(pieces) for pieces in lines]
-        for widget, region, shown in self._from_front_to_back():
-            first, end = shown.column_span
-            wanted = [y for y in shown.line_range if missing[y] and _is_wanted(lines[y], first, end)]
-            if wanted:
-                part = Region(first, wanted[0], end - first, wanted[-1] + 1 - wanted[0])
-                self._fill(lines, missing, part, widget.render_lines(part.translate(-region.offset)))
-        return _PiecesUpdate(lines, spans, [])
-
-    def _render_chops(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Sequence[Mapping[int, Strip]]:
-        """Return the pieces of each line by their columns."""
-        lines: list[Pieces] = [dict.fromkeys(line[:-1]) for line in self.cuts]
-        missing = [len(pieces) if is_rendered_line(y) else 0 for y, pieces in enumerate(lines)]
-        for widget, region, shown in self._from_front_to_back():
-            if crop.overlaps(shown):
-                self._fill(lines, missing, shown, widget.render_lines(shown.translate(-region.offset)))
-        return cast("Sequence[Mapping[int, Strip]]", lines)
-
-    def _from_front_to_back(self) -> Iterator[tuple[Widget, Region, Region]]:
-        """Yield the widgets that draw something, each with its region and the part of it that is visible."""
-        for widget, (region, clip) in self.visible_widgets.items():
-            if not isinstance(widget, CellScrollBar) or not widget.is_blank:
-                yield widget, region, region.intersection(clip)
-
-    def _fill(self, lines: list[Pieces], missing: list[int], shown: Region, strips: Iterable[Strip]) -> None:
-        """Put the lines of a widget, which is ``shown`` there, where pieces are ``missing``, and count those."""
-        first, end = shown.column_span
-        for y, strip in zip(shown.line_range, strips, strict=False):
-            pieces = lines[y]
-            if not missing[y]:
-                continue
-            edges = [x for x in self.cuts[y] if first <= x <= end]
-            for x, piece in zip(edges, strip.divide([x - first for x in edges[1:]]), strict=False):
-                if x in pieces and pieces[x] is None:
-                    pieces[x] = piece
-                    missing[y] -= 1
-
-
-def _acts_when_hidden(widget: Widget) -> bool:
-    """Return whether a widget has something to do when it is hidden; without a handler, to release focus or mouse."""
-    has_mouse = isinstance(widget, ScrollBar) and widget.grabbed is not None
-    return widget.has_focus or has_mouse or handles(type(widget), events.Hide.handler_name, (Widget, ScrollBar))
-
-
-def _acts_when_shown(widget: Widget) -> bool:
-    """Return whether a widget has something to do when it is shown. Textual's handler only informs scrollbars."""
-    is_stale = isinstance(widget, QuietView) and not widget.looks_right
-    return is_stale or handles(type(widget), events.Show.handler_name, (Widget, QuietView))
-
-
-def _is_wanted(pieces: Pieces, first: int, end: int) -> bool:
-    """Return whether a piece from ``first`` to before ``end`` has not been drawn yet."""
-    return any(piece is None and first <= x < end for x, piece in pieces.items())
-
-
-@lru_cache(maxsize=1024)
-def _faded(style: Style | None, color: Color, base: Style) -> Style:
-    """Return a style as it shows through this colour, on a base style."""
-    if color.a == 0:  # the terminal's own colours cannot be mixed
-        return base + (style or Style()) + Style(dim=True)
-    segments = BackgroundScreen.process_segments([Segment(" ", style)], color)
-    return base + next(segment.style for segment in segments)
-
-
-class HeldScreen(_Screen):
-    """A mixin of screens that draw nothing while frames are held: Textual would show each step of a layout."""
-
-    _holds = 0  # reasons not to draw
-    _below: tuple[Sequence[Strip], Color | None] | None = None  # while lines are drawn: of the screen below, its veil
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._compositor = ScreenCompositor()  # Textual asks for no other one
-
-    @property
-    def is_held(self) -> bool:
-        """True while nothing is drawn."""
-        return bool(self._holds)
-
-    def hold_frames(self) -> None:
-        """Draw nothing until ``draw_frames`` or ``draw_now``."""
-        self._holds += 1
-
-    def draw_frames(self, part: Widget) -> None:
-        """Draw what has changed meanwhile in this part, unless frames are held for another reason, too."""
-        self._holds -= 1
-        part.refresh(Region(0, 0, 1, 1))
-        self._dirty_widgets.add(part)  # the part itself would say so perhaps only after the screen has drawn
-        self.check_idle()
-
-    def draw_now(self) -> None:
-        """Draw the whole screen, for whatever reason frames were held."""
-        self._holds = 0
-        self.refresh()
-        self._on_timer_update()  # else it waits for the next tick of a timer
-
-    def _compositor_refresh(self) -> None:
-        """Write what has changed to the terminal, as Textual does, unless frames are held."""
-        if not self._holds:
-            super()._compositor_refresh()
-
-    def _update_focus_styles(self, focused: Widget | None = None, blurred: Widget | None = None) -> None:
-        """Style panes anew in which the focus has come or gone. Textual does so with all that is in them, too."""
-        panes = {
-            pane
-            for widget in (focused, blurred)
-            if widget is not None
-            for pane in widget.ancestors_with_self
-            if pane._has_focus_within and is_displayed(pane)
-        }
-        self.app.stylesheet.update_nodes(panes, animate=True)
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        self._below = None
-        return super().render_lines(crop)
-
-    def render_line(self, y: int) -> Strip:
-        """Draw a line of the screen below, faded, if this is a dialog. Textual's own has Rich draw it cell by cell."""
-        if self._below is None:
-            below = self.render()  # which gives the screen below once a drawing
-            self._below = (
-                (below.screen._compositor.render_strips(), below.color)
-                if isinstance(below, BackgroundScreen)
-                else ((), None)
-            )
-        strips, color = self._below
-        if color is None:
-            return super().render_line(y)
-        base = self.visual_style.rich_style
-        if y >= len(strips):  # the terminal has grown, and the screen below has not been laid out yet
-            return Strip.blank(self.size.width, base)
-        faded = [Segment(text, _faded(style, color, base)) for text, style, _ in strips[y]]
-        return Strip(faded, strips[y].cell_length)

@@ -10,28 +10,40 @@ then.
 from __future__ import annotations
 
 from abc import abstractmethod
+from bisect import bisect_left
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from functools import lru_cache, partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 from weakref import WeakKeyDictionary
 
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual._compositor import ChopsUpdate, Compositor, ReflowResult  # what a screen draws with has no public name
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.css.stylesheet import Stylesheet
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.message_pump import MessagePump
+from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.textual.overrides import HeldScreen
+from tui.textual.overrides import CellScrollBar, LightStrip, QuietView, handles, is_displayed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from rich.console import Console
+    from textual.color import Color
     from textual.css.styles import RulesMap
     from textual.dom import DOMNode
+    from textual.screen import Screen
 
     from engine import Simulation
     from tui.viewmodels.frame import Severity
@@ -39,7 +51,10 @@ if TYPE_CHECKING:
     from tui.viewmodels.text import ItemRef
     from tui.viewmodels.timeline.rows import Openable
 
+    _Screen = Screen[Any]
     Pieces = dict[int, Strip | None]  # of a line, by their columns; None: not drawn yet
+else:
+    _Screen = MessagePump  # Textual reads the style sheets of the first base class that is a widget
 
 
 class ActsWhileShown(MessagePump):
@@ -186,6 +201,186 @@ class ParsedOnce(Stylesheet):
             setattr(node.styles.base, name, value)
         if changes:
             node.notify_style_update()
+
+
+class _PiecesUpdate(ChopsUpdate):
+    """The pieces of lines to be written to the terminal. Each is written whole."""
+
+    def render_segments(self, console: Console) -> str:
+        """Return the pieces with the control sequences that put them in their places."""
+        return "".join(
+            [
+                f"\x1b[{y + 1};{x + 1}H{strip.render(console)}"
+                for y, pieces in enumerate(self.chops)
+                for x, strip in pieces.items()
+                if strip is not None
+            ]
+        )
+
+
+class ScreenCompositor(Compositor):
+    """Draws no widgets that others cover, and tells only those of a layout that have something to do then.
+
+    Textual's own has a message sent to each widget that has come or gone or has another size. It cuts all lines of
+    covered widgets, and to draw changes it asks all widgets within the box around all of them.
+    """
+
+    def reflow(self, parent: Widget, size: Size) -> ReflowResult:
+        """Arrange all widgets. Return the changed ones that have a handler for the change."""
+        hidden, shown, resized = super().reflow(parent, size)
+        QuietView.layouts += 1
+        self._full_map_invalidated = False  # else the next question for a size arranges all widgets again
+        return ReflowResult(
+            hidden=set(filter(_acts_when_hidden, hidden)),
+            shown=set(filter(_acts_when_shown, shown)),
+            resized={widget for widget in shown | resized if handles(type(widget), events.Resize.handler_name)},
+        )
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        """Return the pieces of lines between the edges of widgets that have changed; None if nothing has."""
+        screen = self.size.region
+        dirty, self._dirty_regions = self._dirty_regions, set()
+        spans = list(self._regions_to_spans(region.intersection(screen) for region in dirty))
+        if not spans:
+            return None
+        cuts = self.cuts
+        lines: list[Pieces] = [{} for _ in cuts]
+        for y, begin, end in spans:
+            lines[y] |= {x: None for x, after in pairwise(cuts[y]) if x < end and after > begin}
+        missing = list(map(sorted, lines))
+        for widget, region, shown in self._from_front_to_back():
+            first, end = shown.column_span
+            wanted = [y for y in shown.line_range if missing[y] and _is_any_between(missing[y], first, end)]
+            if wanted:
+                part = Region(first, wanted[0], end - first, wanted[-1] + 1 - wanted[0])
+                self._fill(lines, missing, part, widget.render_lines(part.translate(-region.offset)))
+        return _PiecesUpdate(lines, spans, [])
+
+    def _render_chops(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Sequence[Mapping[int, Strip]]:
+        """Return the pieces of each line by their columns."""
+        lines: list[Pieces] = [dict.fromkeys(line[:-1]) for line in self.cuts]
+        missing = [line[:-1] if is_rendered_line(y) else [] for y, line in enumerate(self.cuts)]
+        for widget, region, shown in self._from_front_to_back():
+            if crop.overlaps(shown):
+                self._fill(lines, missing, shown, widget.render_lines(shown.translate(-region.offset)))
+        return cast("Sequence[Mapping[int, Strip]]", lines)
+
+    def _from_front_to_back(self) -> Iterator[tuple[Widget, Region, Region]]:
+        """Yield the widgets that draw something, each with its region and the part of it that is visible."""
+        for widget, (region, clip) in self.visible_widgets.items():
+            if not isinstance(widget, CellScrollBar) or not widget.is_blank:
+                yield widget, region, region.intersection(clip)
+
+    def _fill(self, lines: list[Pieces], missing: list[list[int]], shown: Region, strips: Iterable[Strip]) -> None:
+        """Put the lines of a widget, which is ``shown`` there, in the columns that are ``missing`` until now."""
+        first, end = shown.column_span
+        for y, strip in zip(shown.line_range, strips, strict=False):
+            if not missing[y]:
+                continue
+            pieces, edges = lines[y], [x for x in self.cuts[y] if first <= x <= end]
+            divided = (strip,) if len(edges) == 2 else strip.divide([x - first for x in edges[1:]])
+            for x, piece in zip(edges, divided, strict=False):
+                if x in pieces and pieces[x] is None:
+                    pieces[x] = piece
+                    missing[y].remove(x)
+
+
+def _acts_when_hidden(widget: Widget) -> bool:
+    """Return whether a widget has something to do when it is hidden; without a handler, to release focus or mouse."""
+    has_mouse = isinstance(widget, ScrollBar) and widget.grabbed is not None
+    return widget.has_focus or has_mouse or handles(type(widget), events.Hide.handler_name, (Widget, ScrollBar))
+
+
+def _acts_when_shown(widget: Widget) -> bool:
+    """Return whether a widget has something to do when it is shown. Textual's handler only informs scrollbars."""
+    is_stale = isinstance(widget, QuietView) and not widget.looks_right
+    return is_stale or handles(type(widget), events.Show.handler_name, (Widget, QuietView))
+
+
+def _is_any_between(columns: list[int], first: int, end: int) -> bool:
+    """Return whether one of these columns, in order, is at or after ``first`` and before ``end``."""
+    at = bisect_left(columns, first)
+    return at < len(columns) and columns[at] < end
+
+
+@lru_cache(maxsize=1024)
+def _faded(style: Style | None, color: Color, base: Style) -> Style:
+    """Return a style as it shows through this colour, on a base style."""
+    if color.a == 0:  # the terminal's own colours cannot be mixed
+        return base + (style or Style()) + Style(dim=True)
+    segments = BackgroundScreen.process_segments([Segment(" ", style)], color)
+    return base + next(segment.style for segment in segments)
+
+
+class HeldScreen(_Screen):
+    """A mixin of screens that draw nothing while frames are held: Textual would show each step of a layout."""
+
+    _holds = 0  # reasons not to draw
+    _below: tuple[Sequence[Strip], Color | None] | None = None  # while lines are drawn: of the screen below, its veil
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._compositor = ScreenCompositor()  # Textual asks for no other one
+
+    @property
+    def is_held(self) -> bool:
+        """True while nothing is drawn."""
+        return bool(self._holds)
+
+    def hold_frames(self) -> None:
+        """Draw nothing until ``draw_frames`` or ``draw_now``."""
+        self._holds += 1
+
+    def draw_frames(self, part: Widget) -> None:
+        """Draw what has changed meanwhile in this part, unless frames are held for another reason, too."""
+        self._holds -= 1
+        part.refresh(Region(0, 0, 1, 1))
+        self._dirty_widgets.add(part)  # the part itself would say so perhaps only after the screen has drawn
+        self.check_idle()
+
+    def draw_now(self) -> None:
+        """Draw the whole screen, for whatever reason frames were held."""
+        self._holds = 0
+        self.refresh()
+        self._on_timer_update()  # else it waits for the next tick of a timer
+
+    def _compositor_refresh(self) -> None:
+        """Write what has changed to the terminal, as Textual does, unless frames are held."""
+        if not self._holds:
+            super()._compositor_refresh()
+
+    def _update_focus_styles(self, focused: Widget | None = None, blurred: Widget | None = None) -> None:
+        """Style panes anew in which the focus has come or gone. Textual does so with all that is in them, too."""
+        panes = {
+            pane
+            for widget in (focused, blurred)
+            if widget is not None
+            for pane in widget.ancestors_with_self
+            if pane._has_focus_within and is_displayed(pane)
+        }
+        self.app.stylesheet.update_nodes(panes, animate=True)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._below = None
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line of the screen below, faded, if this is a dialog. Textual's own has Rich draw it cell by cell."""
+        if self._below is None:
+            below = self.render()  # which gives the screen below once a drawing
+            self._below = (
+                (below.screen._compositor.render_strips(), below.color)
+                if isinstance(below, BackgroundScreen)
+                else ((), None)
+            )
+        strips, color = self._below
+        if color is None:
+            return super().render_line(y)
+        base = self.visual_style.rich_style
+        if y >= len(strips):  # the terminal has grown, and the screen below has not been laid out yet
+            return Strip.blank(self.size.width, base)
+        faded = [Segment(text, _faded(style, color, base)) for text, style, _ in strips[y]]
+        return LightStrip(faded, strips[y].cell_length)
 
 
 ResultT = TypeVar("ResultT")

@@ -265,7 +265,7 @@ def drawn(look: Look, spans: Line, *, is_cursor: bool = False) -> KeptStrip:
         spans = cut(spans, cells)
         wide = width(spans)
     if "-" in text:
-        spans = dim_citations(spans)
+        spans = dim_citations(spans, text)
     segments = [_segment(theme, is_ascii, span, is_cursor) for span in spans]
     rest = cells - wide
     if rest > 0:

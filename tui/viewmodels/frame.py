@@ -238,7 +238,7 @@ def scrubber(session: Session, cells: int) -> Line:
     if events is not None:
         later = events.density(scale.cells, scale.span_ms)
         counts[now_cell + 1 : newest_cell + 1] = later[now_cell + 1 : newest_cell + 1]
-    top, signs = max(count for count, _ in counts) or 1, _signs(session, scale)
+    top, signs = max(counts)[0] or 1, _signs(session, scale)
     for at in signs:
         counts[at] = _COVERED  # so that the same cells are drawn while only the number at this moment grows
     end_cell = scale.cells if scale.planned_ms is None else scale.planned_ms * scale.cells // max(1, scale.span_ms)

@@ -25,7 +25,7 @@ from engine.views.log.tally import (
 )
 from engine.views.results import given_by_hand
 from tui.viewmodels import format as fmt
-from tui.viewmodels.events import summed_up
+from tui.viewmodels.format import summed_up
 from tui.viewmodels.text import Line, Role, Span, fit, line, squeeze, wrapped
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def _facts(run: Recording, until_ms: int) -> tuple[Tally, NodeUse]:
 
 
 def _has_long_log(*runs: Recording) -> bool:
-    """Return whether times of single tasks would take too long to read while somebody waits for the table."""
+    """Return whether the times of single tasks would take too long to read for an interactive table."""
     return max(len(run.columns.when) for run in runs) > LONG_LOG
 
 

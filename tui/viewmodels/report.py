@@ -15,7 +15,7 @@ from engine.scenario.record import values_text
 from engine.views.log.series import Window
 from engine.views.results import given_by_hand, summary
 from tui.viewmodels import format as fmt
-from tui.viewmodels.events import command_words, what
+from tui.viewmodels.format import command_words, what
 from tui.viewmodels.sentences import cause
 from tui.viewmodels.text import Role, plain
 from tui.viewmodels.timeline.svg import drawn

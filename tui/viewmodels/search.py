@@ -12,7 +12,7 @@ from engine.views.resources.nodes import NodePage
 from engine.views.resources.processes import command_lines
 from engine.views.resources.tasks import TaskPage
 from tui.viewmodels import format as fmt
-from tui.viewmodels.events import described
+from tui.viewmodels.format import described
 from tui.viewmodels.items import FileLocation
 from tui.viewmodels.text import ItemRef, Kind, Line, Role, Span, clip, fit, line, one_line, squeeze
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, TypeVarTuple, cast
 
 from engine.base.values import format_utc
@@ -10,8 +11,7 @@ from engine.run.ahead import Ahead, next_event_ms
 from engine.views.diagnosis.concerns import Attention, CostsAhead, EndsAhead, Foretold
 from engine.views.diagnosis.estimates import Forecast, Forecaster
 from engine.views.diagnosis.expectations import foreseen
-from engine.views.log.kept import Kept
-from engine.views.log.reader import FirstStarts
+from engine.views.log.reader import FirstStarts, Kept
 from engine.views.log.series import RunSeries, Window
 from engine.views.resources.account import account_page, last_job_like, schedule_row, stored_blobs
 from engine.views.resources.events import EventPage
@@ -103,7 +103,7 @@ class Session:
         self._later_events: Kept[EventPage] = Kept()
         self._tried: tuple[tuple[int, int], int | None] = ((-1, -1), None)
         self._last_event = (-1, -1)  # where the run is over, if a trial has found that
-        self._histories: dict[tuple[object, int], object] = {}
+        self._history = lru_cache(_MOST_HISTORIES)(lambda kind, row: kind(simulation, row))
 
     @property
     def now_ms(self) -> int:
@@ -157,13 +157,12 @@ class Session:
     @property
     def end_ms(self) -> int | None:
         """The end of the run in ms after the start, None while it is not known."""
-        simulation = self.simulation
-        if self.ahead.end_ms is not None:
-            return self.ahead.end_ms
-        if simulation.finished and simulation.scenario.until_ms is not None:
-            return simulation.end_ms
-        is_over = simulation.finished or self._last_event == (simulation.jumps, len(simulation.log))
-        return self.previous_ms if is_over else None
+        simulation, known_ms = self.simulation, self.ahead.end_ms
+        if known_ms is not None:
+            return known_ms
+        if simulation.finished:
+            return self.previous_ms if simulation.scenario.until_ms is None else simulation.end_ms
+        return self.previous_ms if self._last_event == (simulation.jumps, len(simulation.log)) else None
 
     @property
     def last_known_ms(self) -> int | None:
@@ -370,12 +369,7 @@ class Session:
 
     def history(self, kind: Callable[[Simulation, int], HistoryT], row: int) -> HistoryT:
         """Return the log's history of one item. The last few histories are cached."""
-        found = self._histories.pop((kind, row), None)
-        history = kind(self.simulation, row) if found is None else found
-        self._histories[kind, row] = history
-        while len(self._histories) > _MOST_HISTORIES:
-            del self._histories[next(iter(self._histories))]
-        return cast("HistoryT", history)
+        return cast("HistoryT", self._history(kind, row))
 
     # -- words ---------------------------------------------------------------------------------------------------
 
@@ -386,7 +380,7 @@ class Session:
         return is_idle and not self.is_past and not self.simulation.log
 
     def none_yet(self, noun: str) -> tuple[str, str]:
-        """Say that there are no items of a kind, and whether more can come."""
+        """Return sentences that say there are no items of a kind, and whether more can come."""
         is_over = self.is_over and not self.is_past
         if self.is_empty:
             return f"There is no {noun} yet.", "ctrl+n creates a pool or a job; a offers more."
@@ -406,7 +400,7 @@ class Session:
         return said, "space runs and pauses, . goes on by one event."
 
     def no_pool(self) -> tuple[str, str]:
-        """Say why no pool is in focus."""
+        """Return sentences that say why no pool is in focus."""
         if self.job_id and pool_ids(self.simulation):
             return f"Job {self.job_id} has no pool.", "P chooses a pool."
         return self.none_yet("pool")

@@ -101,7 +101,7 @@ def link_at(spans: Line, cell: int) -> ItemRef | str | None:
 
 def plain(spans: Iterable[Span]) -> str:
     """Return the text of a line without roles."""
-    return "".join(span.text for span in spans)
+    return "".join(map(_TEXT, spans))
 
 
 def width(spans: Iterable[Span]) -> int:
@@ -386,9 +386,9 @@ def _shared(cells: int, needs: Sequence[int]) -> list[int]:
 _LIKE_AN_ID = lazy_regex(r"[A-Z]-[1-9]")  # without it the rulebook need not be read
 
 
-def dim_citations(spans: Line) -> Line:
-    """Return the line with the ids of rules dimmed, where they stand in brackets; ids of jobs and tasks do not."""
-    if not any("-" in span.text and _LIKE_AN_ID.search(span.text) and _citation().search(span.text) for span in spans):
+def dim_citations(spans: Line, text: str) -> Line:
+    """Return the line, whose plain text is given, with ids of rules dimmed where they stand in brackets."""
+    if not _LIKE_AN_ID.search(text) or not any(_citation().search(span.text) for span in spans):
         return spans
     return tuple(piece for span in spans for piece in _cited_pieces(span))
 

@@ -402,9 +402,7 @@ class Curves(LinesView):
         if is_behind and (self._catching_up is None or self._catching_up.is_finished):
             self._catching_up = start_work(self, self._catch_up, "curves")  # draws, too
 
-    def on_resize(self) -> None:
-        """Draw anew for the size that the pane has now."""
-        self.update()
+    on_resize = update
 
     def _show(self) -> None:
         self.show(self._model.lines(self.size.width, self.size.height))

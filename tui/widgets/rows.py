@@ -280,7 +280,6 @@ class TableRows:
     """The header and the rows of one list."""
 
     def __init__(self, model: RowsModel) -> None:
-        """Lay out nothing yet."""
         self._model = model
         self._kept: Mapping[int, TableRow] = {}  # by key: a row that has moved is neither laid out nor drawn again
         self._kept_with: tuple[list[tuple[int, int]], set[ItemRef]] = ([], set())  # columns and marks
@@ -336,12 +335,12 @@ class TableRows:
         needs = self._needs[1] if is_known else [0] * len(model.columns)
         for key, cells in cells_of.items():
             row = self._kept.get(key) if is_known else None
-            if row is None:
-                needs = [max(need, _cells(span)) for need, span in zip(needs, cells, strict=True)]
-            elif row.cells is not cells:
-                for at, (before, span) in enumerate(zip(row.cells, cells, strict=True)):
-                    if span is not before:
-                        needs[at] = max(needs[at], _cells(span))
+            if row is not None and row.cells is cells:
+                continue
+            for at, span in enumerate(cells):
+                if row is None or row.cells[at] is not span:
+                    text = span.text
+                    needs[at] = max(needs[at], len(text) if text.isascii() else cell_len(text))
         self._needs = asked, needs
 
     def row(self, key: int, cells: Sequence[Span], width: int) -> TableRow:
@@ -387,8 +386,3 @@ class TableRows:
             spans.append(Span(text + " ", Role.DERIVED if column.is_derived else Role.DIM, is_underlined=False))
         self._head = decides, TableRow(tuple(spans))
         return self._head[1]
-
-
-def _cells(span: Span) -> int:
-    text = span.text
-    return len(text) if text.isascii() else cell_len(text)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import READY
 from engine.base.terms import CertificateState, InstanceState, JobState, TaskState
+from engine.base.values import values
 from engine.run.agenda import PlannedInputs, subjects_of_job
 from engine.run.conditions import cost_usd, pool_cost_usd
-from engine.views.bulk import values
 from engine.views.diagnosis.delays import PreparationRetries, ScheduleConcerns, TaskRetries, stalled_concerns
 from engine.views.diagnosis.estimates import Forecast
 from engine.views.diagnosis.expectations import broken_expectations
@@ -44,8 +44,7 @@ from engine.views.diagnosis.model import (
 )
 from engine.views.diagnosis.pools import Evictions, node_concerns, pool_concerns
 from engine.views.hook_status import Hook
-from engine.views.log.kept import Kept, KeptByKey
-from engine.views.log.reader import LogReader, matching, of_kind
+from engine.views.log.reader import Kept, KeptByKey, LogReader, matching, of_kind
 from engine.views.resources.account import is_loss
 from engine.views.resources.instances import last_task_ms
 from engine.views.resources.jobs import row_of_job

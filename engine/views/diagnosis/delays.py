@@ -23,13 +23,13 @@ from engine.base.terms import (
     PoolState,
     TaskState,
 )
+from engine.base.values import picked, values
 from engine.rules.decisions import capacity
 from engine.rules.job_schedules import missed
 from engine.run.agenda import next_words, subjects_of_job
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED
 from engine.state.tasks import GONE as DELETED
-from engine.views.bulk import picked, values
 from engine.views.diagnosis.candidates import too_large_tasks
 from engine.views.diagnosis.model import (
     MOST_NAMED,

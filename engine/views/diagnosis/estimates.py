@@ -14,14 +14,13 @@ from operator import eq
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, JobState, OnAllTasksComplete, TaskState
-from engine.base.values import equals, may_exceed, percentile
+from engine.base.values import equals, every_row_in_state, may_exceed, percentile, places, values
 from engine.rules.decisions.verdicts import ends_with_manager
 from engine.rules.processes.execution import release_duration
 from engine.run.agenda import known_end_ms, task_end_ms
 from engine.specs import draws
 from engine.state.task_records import PLAIN
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
-from engine.views.bulk import every_row_in_state, places, values
 from engine.views.hook_status import HookStatus
 
 if TYPE_CHECKING:

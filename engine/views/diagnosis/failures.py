@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import UNBILLED
 from engine.base.terms import ErrorCategory, FailureInfo, JobScheduleState, JobState, TaskResult
+from engine.base.values import LazyRows
 from engine.rules.jobs import ALL_TASKS_COMPLETED, MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
 from engine.shell.protocol import TIME_LIMIT
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
-from engine.views.bulk import LazyRows
 from engine.views.diagnosis.model import (
     MOST_NAMED,
     Clause,
@@ -33,8 +33,7 @@ from engine.views.diagnosis.model import (
     whose,
 )
 from engine.views.hook_status import OVER, Hook, HookStatus, eligible_again, prep_status, release_status
-from engine.views.log.kept import Kept
-from engine.views.log.reader import LogReader, is_event, of_kind
+from engine.views.log.reader import Kept, LogReader, is_event, of_kind
 from engine.views.resources.instances import last_task_ms
 from engine.views.resources.jobs import bad_end
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import InstanceState, JobScheduleState, JobState, OnAllTasksComplete
+from engine.base.values import values
 from engine.rules import job_schedules
 from engine.rules.decisions import capacity
 from engine.rules.decisions.verdicts import ends_with_manager
@@ -18,7 +19,6 @@ from engine.state.instances import PrepFlag
 from engine.state.jobs import NO_SCHEDULE
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
-from engine.views.bulk import values
 from engine.views.diagnosis.candidates import (
     Outlook,
     first_end,

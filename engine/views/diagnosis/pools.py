@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.autoscale import NO_SAMPLES
 from engine.base.lifecycles import PROBLEMS
 from engine.base.terms import AllocationState, NodeState, PoolState
-from engine.base.values import format_duration, lazy_regex
+from engine.base.values import format_duration, lazy_regex, places, values
 from engine.rules import pools
 from engine.rules.decisions import capacity
 from engine.rules.decisions.capacity import current_counts, missing_nodes
@@ -21,7 +21,6 @@ from engine.specs.catalogue import SPOT_REFILL_INTERVAL_MS
 from engine.specs.commands import EvictNode
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
-from engine.views.bulk import places, values
 from engine.views.diagnosis.candidates import room_ms
 from engine.views.diagnosis.model import (
     Clause,

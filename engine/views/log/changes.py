@@ -66,7 +66,6 @@ class ChangeCounter:
     """Counts the changes in parts of the log of one run."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Know no shape and no node yet."""
         self._simulation = simulation
         self._effects: list[_Effect] = []  # by shape
         self._is_task: list[bool] = []
@@ -213,7 +212,7 @@ class Buckets:
     """
 
     def __init__(self, log: EventLog, counter: ChangeCounter, every_ms: int, most: int) -> None:
-        """Begin at the start of the run; ``most`` buckets are kept at most."""
+        """Create empty buckets from the start of the run on, of which at most ``most`` are kept."""
         self._log = log
         self._counter = counter
         self._most = most
@@ -235,7 +234,7 @@ class Buckets:
         return self.first + len(self._changes)
 
     def begin_at(self, first: int, other: Buckets) -> None:
-        """Begin anew with another first bucket. What was before it follows from the buckets of another size."""
+        """Restart at another first bucket; the totals before it are taken from buckets of another size."""
         until_ms = (first - 1) * self.every_ms
         number = min(until_ms // other.every_ms, other.stop - 1)
         before, read = (dict(other.sums(number)), other.end(number)) if number >= other.first else ({}, 0)
@@ -247,7 +246,7 @@ class Buckets:
         self._known.clear()
 
     def widen(self, until_ms: int) -> None:
-        """Let buckets that are still empty be so long that those up to a moment are not too many."""
+        """Double the length of empty buckets until those up to a moment are not too many."""
         while not self._changes and not self._reached and until_ms > self.every_ms * self._most:
             self.every_ms *= 2
 

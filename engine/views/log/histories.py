@@ -105,7 +105,7 @@ class TaskHistory:
     """One task from its addition on."""
 
     def __init__(self, simulation: Simulation, task: int) -> None:
-        """Read nothing yet of the task in this row."""
+        """Create the history of the task in this row, which reads the log when it is asked."""
         self._simulation = simulation
         self._task = task
 
@@ -392,7 +392,7 @@ class NodeDirectories:
     """The directories on one node, as the log tells of them."""
 
     def __init__(self, simulation: Simulation, node: int) -> None:
-        """Begin with nothing read; ``update`` reads."""
+        """Create an empty list of directories, which ``update`` fills."""
         self._simulation = simulation
         self._on_node = LogReader(simulation, about("row_b", node))
         self._deletions = LogReader(simulation, of_kind(_is_deletion))

@@ -20,10 +20,9 @@ from engine.base.lifecycles import READY
 from engine.base.terms import JobState
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.hook_status import Hook, eligible_again
-from engine.views.log.kept import KeptByKey
 from engine.views.log.levels import LaneTotals
 from engine.views.log.node_lane import Lane, Step, TaskTracks, meaning_of
-from engine.views.log.reader import Cuts, kinds_of
+from engine.views.log.reader import Cuts, KeptByKey, kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,7 +46,7 @@ class NodeEntries:
     """
 
     def __init__(self) -> None:
-        """Begin before the first entry of the log, without nodes."""
+        """Create an empty list of entries, without nodes."""
         self._previous = array("i")  # by entry
         self._last = array("i")  # by node
         self._shared: dict[int, list[int]] = {}  # by node: entries about several nodes that are not in its list yet
@@ -81,7 +80,7 @@ class NodeEntries:
             last[node] = number + 1
 
     def share(self, number: int, node: int) -> None:
-        """Let an entry that is about no single node be about this one, too."""
+        """Add an entry that concerns several nodes to this node."""
         self._shared.setdefault(node, []).append(number)
         self._shares += 1
 
@@ -169,7 +168,7 @@ class Lanes:
     """The lanes of all nodes of a run, and the states of its jobs."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read; ``update`` reads."""
+        """Create empty lanes, which ``update`` fills."""
         self._simulation = simulation
         self._eligible_again_in = eligible_again(simulation.scenario.options).states
         self._meanings: list[Meaning | None] = []  # by shape
@@ -372,15 +371,11 @@ class Lanes:
                 found.append(InstanceSpan(when_ms, None, None, is_open))
         return found
 
-    def hook_extent(self, hook: Hook, job: int) -> Extent | None:
+    def hook_extent(self, hook: Hook, job_id: str) -> Extent | None:
         """Return the first begin and the last end of a job's preparation or release over all nodes."""
-        found = self._hook_extents.get(_hook_row(hook, job))
-        return None if found is None else Extent(found.begin_ms, None if found.running else found.end_ms)
-
-    def hook_extent_of(self, hook: Hook, job_id: str) -> Extent | None:
-        """Return the same for the job of an id, which may not exist."""
         job = self._simulation.world.jobs.find(job_id)
-        return None if job is None else self.hook_extent(hook, job.row)
+        found = None if job is None else self._hook_extents.get(_hook_row(hook, job.row))
+        return None if found is None else Extent(found.begin_ms, None if found.running else found.end_ms)
 
     def in_pool(self, pool_id: str) -> PoolCounts:
         """Return the nodes, running tasks and preparing nodes of a pool over time."""
@@ -433,7 +428,7 @@ class PhasesOverTime:
         if job is None:
             return JobPhases(None, None, None)
         extent = self._lanes.hook_extent
-        return JobPhases(extent(Hook.PREPARATION, job.row), self._tasks(job, job_id), extent(Hook.RELEASE, job.row))
+        return JobPhases(extent(Hook.PREPARATION, job_id), self._tasks(job, job_id), extent(Hook.RELEASE, job_id))
 
     def _tasks(self, job: Job, job_id: str) -> Extent | None:
         if not job.counts[RUNNING] and not job.counts[COMPLETED]:

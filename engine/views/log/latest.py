@@ -40,31 +40,37 @@ class TaskTransitions:
     """The last transitions of all tasks, and the time for which they have run."""
 
     def __init__(self, world: World) -> None:
-        """Read the log once."""
         self._world = world
+        self._cuts = Cuts(world.log)
+        self._forget()
+
+    def _forget(self) -> None:
         self._now = bytearray()
         self._since = array("q")
         self._previous = array("b")
         self._previous_since = array("q")
         self._ran = array("q")
-        self.length = 0  # entries of the log that were read
-        self.update()
+        self._length = 0  # entries of the log that were read
 
-    def update(self) -> None:
-        """Read the entries that the log has got since the last call."""
+    def now(self) -> TaskTransitions:
+        """Return the transitions so far; only what the log has got since the last call is read."""
+        log = self._world.log
+        if min(len(log), self._cuts.kept(self._length)) < self._length:
+            self._forget()
         new = self._world.tasks.length - len(self._now)
         self._now += bytes(new)
         self._previous.frombytes(b"\xff" * new)
         for column in (self._since, self._previous_since, self._ran):
             column.frombytes(bytes(8 * new))
-        self._read(self._world.log)
-        self.length = len(self._world.log)
+        self._read(log)
+        self._length = len(log)
+        return self
 
     def _read(self, log: EventLog) -> None:
         now, since, ran = self._now, self._since, self._ran
         previous, previous_since = self._previous, self._previous_since
         kinds = [_kind(shape) for shape in log.shapes]
-        columns = (column[self.length : len(log)] for column in (log.when, log.shape_of, log.row_a, log.row_b))
+        columns = (column[self._length : len(log)] for column in (log.when, log.shape_of, log.row_a, log.row_b))
         for when_ms, shape, task, count in zip(*columns, strict=True):
             new = kinds[shape]
             if new >= ACTIVE:
@@ -85,25 +91,6 @@ class TaskTransitions:
     def ran_ms(self, task: int, now_ms: int) -> int:
         """Return how long the task has run, all attempts together."""
         return self._ran[task] + (now_ms - self._since[task] if self._now[task] == RUNNING else 0)
-
-
-class LatestTransitions:
-    """The last transitions of all tasks of a simulation at its present moment, brought up to date when asked for."""
-
-    def __init__(self, simulation: Simulation) -> None:
-        """Read nothing yet."""
-        self._simulation = simulation
-        self._cuts = Cuts(simulation.log)
-        self._known: TaskTransitions | None = None
-
-    def now(self) -> TaskTransitions:
-        """Return the transitions so far; only what the log has got since the last call is read."""
-        known = self._known
-        if known is None or min(len(self._simulation.log), self._cuts.kept(known.length)) < known.length:
-            known = self._known = TaskTransitions(self._simulation.world)
-        else:
-            known.update()
-        return known
 
 
 def plain_transitions(world: World, task: int) -> Transitions | None:
@@ -164,7 +151,6 @@ class LatestTasks:
     """The last tasks on all nodes of a simulation at its present moment."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Read nothing yet."""
         self._simulation = simulation
         self._cuts = Cuts(simulation.log)
         self._read = 0

@@ -41,7 +41,6 @@ class CountsOverTime:
     """A number that begins with 0. Kept are its values at the end of each millisecond in which it changed."""
 
     def __init__(self) -> None:
-        """Begin with 0 at all times."""
         self._now = 0
         self._when = array("q")
         self._values = array("q")
@@ -119,7 +118,6 @@ class LaneTotals:
     """Totals by node, and numbers over time by pool."""
 
     def __init__(self) -> None:
-        """Begin with nothing read."""
         self._nodes: list[_NodeTotals] = []
         self.failures: dict[int, int] = {}  # by node: failures of it, and of preparation or release there
         self.retries: dict[int, int] = {}  # by node
@@ -219,7 +217,6 @@ class Level(CountsOverTime):
     """A number over time, and the area below it."""
 
     def __init__(self) -> None:
-        """Begin with 0 at all times."""
         super().__init__()
         self._areas = array("q")  # up to each change
 
@@ -254,7 +251,7 @@ class RareLevels:
     """
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read; ``update`` reads."""
+        """Create empty levels, which ``update`` fills."""
         self._simulation = simulation
         self._cuts = Cuts(simulation.log)
         self._effects: list[_Effect] = []  # by shape

@@ -109,7 +109,7 @@ class Lane:
     """The stretches of one node in order; it reads on where it stopped when the log has grown."""
 
     def __init__(self, eligible_again_in: Collection[NodeState] = WIPED_IN) -> None:
-        """Begin with nothing read; ``eligible_again_in`` are the states that end a node's ineligibility (PREP-17)."""
+        """Create an empty lane; the states ``eligible_again_in`` end a node's ineligibility (PREP-17)."""
         self._eligible_again_in = eligible_again_in
         self.begins = array("q")  # when each stretch began
         self.stretches: list[Stretch] = []
@@ -284,7 +284,6 @@ class TaskTracks:
     """The tracks of one node; it reads on where it stopped when the log has grown."""
 
     def __init__(self) -> None:
-        """Begin with nothing read."""
         self.read = 0  # entries of the node that have been read
         self._tracks: list[_Track] = []
         self._running: dict[int, list[int]] = {}  # task -> its tracks

@@ -3,6 +3,9 @@
 Entries are named by their number in the log. A number stays valid while another moment is shown; a branch cuts the
 log, and other entries get the numbers beyond the cut.
 
+Values are kept as long as what they were made from stays the same. That is told by anything that can be compared: a
+moment of the run, numbers of log entries, or the settings of a picture.
+
 The folds: entries about tasks counted by job, in bulk; the start of the first task of each job, which the table of
 tasks forgets once the task runs again; the tasks that may have changed since a moment; and a test whether an earlier
 answer about one row still holds.
@@ -15,14 +18,13 @@ from bisect import bisect_left
 from collections import Counter
 from itertools import compress
 from operator import sub
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from engine.base import values
 from engine.base.log import LogSubject
 from engine.base.terms import TaskState
 from engine.base.values import bytes_above, equals, lowest_bytes, where_set
 from engine.base.values import tally as tally_bytes
-from engine.views.log.kept import KeptByKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -35,10 +37,48 @@ if TYPE_CHECKING:
 
 
 _BYTES = 256  # the values of a byte
+ValueT = TypeVar("ValueT")
+_NOTHING = object()
+
+
+class Kept(Generic[ValueT]):
+    """One value, made again when it is asked for with other sources."""
+
+    def __init__(self) -> None:
+        self._sources: object = _NOTHING
+        self._value: ValueT
+
+    def get(self, sources: object, make: Callable[[], ValueT]) -> ValueT:
+        """Return the value; call ``make`` if it was made from other sources."""
+        if self._sources != sources:
+            self._value = make()
+            self._sources = sources
+        return self._value
+
+
+class KeptByKey(Generic[ValueT]):
+    """Several values by key, all of which are forgotten when their common sources differ."""
+
+    def __init__(self) -> None:
+        self._sources: object = _NOTHING
+        self._values: dict[Hashable, ValueT] = {}
+
+    def at(self, sources: object) -> dict[Hashable, ValueT]:
+        """Return the values that were made from these sources, to be read and added to."""
+        if self._sources != sources:
+            self._sources, self._values = sources, {}
+        return self._values
+
+    def get(self, sources: object, key: Hashable, make: Callable[[], ValueT]) -> ValueT:
+        """Return the value of a key; call ``make`` if there is none from these sources."""
+        values = self.at(sources)
+        if key not in values:
+            values[key] = make()
+        return values[key]
 
 
 class Cuts:
-    """Tells a reader when entries that it has read were cut off by a branch."""
+    """The cuts of the log by branches, which invalidate entries that were read."""
 
     def __init__(self, log: EventLog) -> None:
         """Count from the present length of the recording."""
@@ -61,7 +101,7 @@ class LogReader:
     """The entries that a function finds. Each entry of the log is read once, even if time goes back."""
 
     def __init__(self, simulation: Simulation, find: Callable[[EventLog, int], Iterable[int]]) -> None:
-        """Begin with nothing read.
+        """Create an empty reader.
 
         Args:
             simulation: The run.
@@ -289,7 +329,6 @@ class FirstStarts:
     """The start of the first task of each job; the log is searched once for each job, also if time goes back."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with no job."""
         self._simulation = simulation
         self._found: KeptByKey[int] = KeptByKey()  # the entry of the log by the row of the job
 
@@ -316,13 +355,13 @@ class ChangedTasks:
     """The tasks about which the log says something new. After a jump in time the reader must skip."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with the present moment."""
+        """Start at the present end of the log."""
         self._log = simulation.log
         self._kinds: list[bool] = []  # by shape: whether it is about a task
         self._read = len(self._log)
 
     def skip(self) -> None:
-        """Begin anew with the present moment."""
+        """Continue at the present end of the log."""
         self._read = len(self._log)
 
     def take(self, most: int) -> set[int] | None:
@@ -346,14 +385,14 @@ _PROCESSES = (LogSubject.TASK, LogSubject.INSTANCE)
 
 
 class UntouchedRow:
-    """Tells whether all new entries are about the processes of other rows.
+    """A check that all new entries are about the processes of other rows.
 
     Nearly all entries of a run say that a task, a preparation or a release has another state, which concerns that task
     and its node alone. Any other entry may concern every row.
     """
 
     def __init__(self, simulation: Simulation, column: Literal["row_a", "row_b"]) -> None:
-        """Begin with no row; rows are tasks if they stand in the log's ``row_a``, nodes if in ``row_b``."""
+        """Create a check of tasks if ``column`` is ``row_a``, of nodes if it is ``row_b``."""
         self._simulation = simulation
         self._column: Literal["row_a", "row_b"] = column
         self._kinds: list[bool] = []  # by shape: whether it may concern other rows than its own

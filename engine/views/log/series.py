@@ -157,7 +157,7 @@ class RunSeries:
     """
 
     def __init__(self, simulation: Simulation, at_most: int | None = None) -> None:
-        """Begin with nothing read; what is asked for is read then.
+        """Create empty series; the log is read when they are asked for.
 
         Args:
             simulation: The run.

@@ -131,18 +131,12 @@ def shortfalls_since(simulation: Simulation, start: int) -> dict[tuple[str, str]
     """Return why pools got too few nodes from the entry number ``start`` on (RSZ-12), by the pool's id and the code."""
     log = simulation.log
     found: dict[tuple[str, str], str] = {}
-    for at in matching(log, _falls_short, start):
-        for error in _resize_errors(log.shapes[log.shape_of[at]]):
+    for at in matching(log, is_event("PoolResizeComplete"), start):
+        fields = dict(log.shapes[log.shape_of[at]].fields)
+        errors = cast("tuple[ResizeError, ...]", fields.get("resizeErrors", ()))
+        for error in errors if errors and lacks_nodes(fields) else ():
             found[simulation.names.pool(log.row_a[at]), error.code] = dict(error.values).get("Reason", error.message)
     return found
-
-
-def _resize_errors(shape: Shape) -> tuple[ResizeError, ...]:
-    return cast("tuple[ResizeError, ...]", dict(shape.fields).get("resizeErrors", ()))
-
-
-def _falls_short(shape: Shape) -> bool:
-    return shape.event == "PoolResizeComplete" and bool(_resize_errors(shape)) and lacks_nodes(dict(shape.fields))
 
 
 def lacks_nodes(fields: Mapping[str, Hashable]) -> bool:
@@ -313,7 +307,7 @@ def _latest(wanted: Sequence[bool], kinds: Sequence[int], rows: Iterable[int]) -
 
 
 class _Creations:
-    """When tasks were added, in blocks or one by one."""
+    """The moments at which tasks were added, in blocks or singly."""
 
     def __init__(self, shapes: Sequence[Shape], columns: LogColumns, stop: int) -> None:
         added = [shape.event == "TaskStateChanged" and ("from", None) in shape.fields for shape in shapes]

@@ -12,8 +12,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from engine.base.log import LogSubject
-from engine.base.values import equals, tally
-from engine.views.bulk import picked, values
+from engine.base.values import equals, picked, tally, values
 from engine.views.log.reader import kinds_of
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from engine.base.log import Json, LateJson, LogSubject, Shape, plain, to_json
 from engine.base.terms import CertificateState, JobState
+from engine.base.values import values
 from engine.scenario.record import timeline_line
 from engine.state.files import NO_TASK
-from engine.views.bulk import values
 from engine.views.log.reader import Cuts, LogReader, of_kind
 from engine.views.log.tally import lacks_nodes
 from engine.views.resources.jobs import BAD_ENDS

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, NodeState
-from engine.base.values import SECOND_MS, percentile
+from engine.base.values import SECOND_MS, percentile, places, values
 from engine.run.agenda import Agenda
 from engine.specs.bodies import JobPreparationTask
 from engine.state.instances import ABSENT, PrepFlag
@@ -20,9 +20,8 @@ from engine.state.nodes import GONE
 from engine.state.tables import NEVER_MS, PAGE_BITS
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.state.tasks import GONE as TASK_GONE
-from engine.views.bulk import places, values
 from engine.views.hook_status import OVER, Hook, HookStatus, InstanceStatuses
-from engine.views.log.kept import Kept
+from engine.views.log.reader import Kept
 
 if TYPE_CHECKING:
     from array import array

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import BatchError
 from engine.base.lifecycles import READY, UNBILLED
 from engine.base.terms import AllocationState, InstanceState, JobState, NodeState, PoolState
-from engine.base.values import tally
+from engine.base.values import count_bits, places, sum_where, tally, values
 from engine.rules import autoscaling
 from engine.rules.decisions import capacity, metrics
 from engine.rules.jobs import MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
@@ -21,7 +21,6 @@ from engine.specs.commands import EnablePoolAutoScale
 from engine.state.instances import ABSENT
 from engine.state.nodes import GONE
 from engine.state.pools import AutoScaleRun
-from engine.views.bulk import count_bits, places, sum_where, values
 from engine.views.hook_status import OVER, Hook, failed_places, version_of
 from engine.views.resources.instances import Phases, TaskCounts, phases_of, task_counts
 

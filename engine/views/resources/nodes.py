@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import COMING_UP, Availability, states_in
 from engine.base.paths import name_of, parent
 from engine.base.terms import NodeState, SchedulingState, TaskState
-from engine.base.values import SECOND_MS, tally
+from engine.base.values import SECOND_MS, places, side_by_side, tally, values
 from engine.rules.processes.node_disk import OUTPUTS
 from engine.run.agenda import task_end_ms
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
-from engine.views.bulk import places, side_by_side, values
 from engine.views.hook_status import Hook, HookStatus
-from engine.views.log.kept import Kept
+from engine.views.log.reader import Kept
 from engine.views.resources.instances import InstancePage, pages_of, second_of
 
 if TYPE_CHECKING:

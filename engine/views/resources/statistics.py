@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.log import LogSubject
 from engine.base.terms import FailureInfo, TaskState
-from engine.base.values import equals, percentile
+from engine.base.values import equals, percentile, places
 from engine.state.tables import NEVER_MS
 from engine.state.task_tables import number_of
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
-from engine.views.bulk import places
 from engine.views.log.reader import LogReader, of_kind
 
 if TYPE_CHECKING:

@@ -16,11 +16,10 @@ from math import inf
 from operator import attrgetter, floordiv, sub
 from typing import TYPE_CHECKING
 
-from engine.base.values import SECOND_MS
+from engine.base.values import SECOND_MS, LazyRows, picked, rows_in_state
 from engine.state.tables import NEVER_MS, PAGE_BITS
 from engine.state.task_records import TaskExtra
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
-from engine.views.bulk import LazyRows, picked, rows_in_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

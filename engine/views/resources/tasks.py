@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.log import LogSubject
 from engine.base.terms import TaskResult, TaskState, result_of
-from engine.base.values import natural_key
+from engine.base.values import natural_key, rows_in_state, values
 from engine.rules.processes import execution
 from engine.rules.processes.setup import Work
 from engine.state.tables import NEVER_MS, PAGE_BITS
 from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
-from engine.views.bulk import rows_in_state, values
-from engine.views.log.kept import KeptByKey
-from engine.views.log.reader import LogReader, of_kind
+from engine.views.log.reader import KeptByKey, LogReader, of_kind
 from engine.views.resources.instances import task_counts
 from engine.views.resources.task_order import AFTER_OTHERS, RunningTasks, TaskGroups, TaskKey, TasksInOrder, within
 

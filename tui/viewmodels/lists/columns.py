@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
-from engine.views.log.kept import Kept
+from engine.views.log.reader import Kept
 from tui.viewmodels.text import Role, Span, fit, heading, squeeze
 
 if TYPE_CHECKING:

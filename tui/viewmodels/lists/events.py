@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from engine.base.values import shortened
-from engine.views.log.kept import Kept
+from engine.views.log.reader import Kept
 from engine.views.resources.events import EventFolds, EventPage, EventRow
 from engine.views.resources.jobs import has_had_several_pools
 from engine.views.rest.lookup import event_wire
 from tui.viewmodels import format as fmt
-from tui.viewmodels.events import described, refusal_values
+from tui.viewmodels.format import described, refusal_values
 from tui.viewmodels.items import KIND_IN, Destination, FileLocation, field_words, files_of_event
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.filters import EventFilter, SearchFromEnds, parse_filter

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 from engine.base.values import SECOND_MS, lazy_regex, natural_key
 from engine.scenario.text import did_you_mean
-from engine.views.log.kept import KeptByKey
+from engine.views.log.reader import KeptByKey
 from engine.views.resources.event_matching import EventMatcher
 from tui.viewmodels.lists.columns import RESULTS
 from tui.viewmodels.text import Line, Role, Span, line

@@ -10,7 +10,7 @@ from engine.specs.bodies import JobPreparationTask, JobReleaseTask
 from engine.views.diagnosis.estimates import Durations
 from engine.views.hook_status import Hook, HookStatus, eligible_again, is_released_after_preparation, released_where
 from engine.views.log.histories import NodeHistory, trigger_of
-from engine.views.log.kept import KeptByKey
+from engine.views.log.reader import KeptByKey
 from engine.views.resources.instances import InstanceBrief, InstancePage, InstanceRow, instance_groups
 from engine.views.resources.instances import InstanceKey as Key
 from engine.views.rest.lookup import hook_wire

@@ -228,7 +228,7 @@ class RowsModel(ColumnsModel, ABC):
 
     def _filter(self) -> Callable[[Sequence[int]], Sequence[int]] | None:
         """Return the function that keeps the rows to be shown, or None if all are."""
-        terms = parse_filter(self.filter_text)
+        terms = parse_filter(self.filter_text) if self.filter_text else ()
         if not terms:
             return self._keep_failed if self.only_failed else None
         names = self.column_names

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.views.log.kept import KeptByKey
+from engine.views.log.reader import KeptByKey
 from tui.viewmodels.glyphs import Glyph, going_on, to_ascii
 from tui.viewmodels.text import Line, Role, Span, fit, merged, split_at, squeeze, width
 from tui.viewmodels.timeline.rows import NEVER_MS, Canvas, ColumnCache, ticks

@@ -329,7 +329,7 @@ class InstanceRows(RowsByNode):
     def extent(self) -> Extent:
         """Return the time from the first attempt on any node to the last one."""
         whole = cut_to_job(super().extent(), self.lanes.job(self.session.job_id))
-        found = self.lanes.hook_extent_of(self.hook, self.session.job_id)
+        found = self.lanes.hook_extent(self.hook, self.session.job_id)
         return whole if found is None else whole.between(*found)
 
     def tracks(self, key: int, columns: TimeColumns) -> Sequence[Sequence[Bar]]:  # noqa: ARG002  # there are few

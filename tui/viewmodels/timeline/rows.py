@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from engine.base.terms import JobState, TaskState
 from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.hook_status import HookStatus
-from engine.views.log.kept import KeptByKey
+from engine.views.log.reader import KeptByKey
 from tui.viewmodels.glyphs import PREPARATION, RELEASE, TASK, Glyph, going_on
 from tui.viewmodels.text import ItemRef, Role, Span, squeeze
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from engine.views.log.kept import Kept
 from engine.views.log.lanes import Lanes
+from engine.views.log.reader import Kept
 from engine.views.resources.jobs import job_ids
 from tui.viewmodels.glyphs import NODE
 from tui.viewmodels.lists.order import ShownRows, SlicedSort

@@ -424,5 +424,5 @@ class CurvesTabModel(RowsModel):
         raise IndexError(key)
 
     def empty(self) -> Sequence[str]:
-        """Say nothing: the curves say it."""
+        """Return nothing: the curves say why they are empty."""
         return ()

@@ -89,11 +89,6 @@ class AttentionModel:
         self.concerns = self.session.concerns()
 
     @property
-    def role(self) -> Role:
-        """The role of the worst concern."""
-        return _ROLES[self.concerns[0].severity] if self.concerns else Role.OK
-
-    @property
     def worst(self) -> ItemRef | None:
         """The first item of the worst concern; None while nothing has failed and no job stands still."""
         has_failed = bool(self.concerns) and self.concerns[0].severity <= Severity.FAILURE
@@ -369,16 +364,13 @@ ESTIMATES_HELP = (
 def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
     """Return the ends of preparation, tasks and job, one for each line of the rail; empty if unknown."""
     forecast, clock = session.forecast(), session.clock
-    preparation, later = forecast.preparation_ms, " or later" if forecast.more_preparations else ""
-    how = END_WORDS[forecast.is_simulated]
-    told = (
-        f"{how}{clock(preparation)}{later}" if preparation is not None else "",
-        f"{how}{clock(forecast.tasks_ms)}" if forecast.tasks_ms is not None else "",
-        f"{how}{clock(forecast.job_ms)}" if forecast.job_ms is not None else "",
-    )
     if job.record.end_ms is not None:
         return (), (), line(Span(f"ended {clock(job.record.end_ms)}", glyph_of_job(job).role))
-    first, second, third = (line(Span(end, Role.DERIVED)) if end else () for end in told)
+    how, later = END_WORDS[forecast.is_simulated], " or later" if forecast.more_preparations else ""
+    moments = (forecast.preparation_ms, later), (forecast.tasks_ms, ""), (forecast.job_ms, "")
+    first, second, third = (
+        () if end_ms is None else line(Span(f"{how}{clock(end_ms)}{more}", Role.DERIVED)) for end_ms, more in moments
+    )
     return first, second, third
 
 

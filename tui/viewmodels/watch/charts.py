@@ -330,17 +330,19 @@ class _Area(NamedTuple):
     said: str = ""
 
 
-def _readings(areas: Sequence[_Area]) -> tuple[Reading, ...]:
-    return tuple(Reading(each.now, each.said or each.name, at) for at, each in enumerate(areas) if each.now)
-
-
-def _layers(areas: Sequence[_Area]) -> tuple[Layer, ...]:
-    return tuple(Layer(each.name, each.role, tuple(each.values)) for each in areas)
-
-
-def _counts(title: str, axis: Axis, areas: Sequence[_Area], now: float = 0) -> Chart:
-    """Return the chart of numbers of things."""
-    return Chart(title, axis, _layers(areas), None, _readings(areas), now=now)
+def _chart(
+    title: str,
+    axis: Axis,
+    areas: Sequence[_Area],
+    *others: Reading,
+    line: Layer | None = None,
+    now: float = 0,
+    label: Callable[[float], str] | None = None,
+) -> Chart:
+    """Return a chart of areas, with their readings before the ``others``. Without a ``label`` it counts things."""
+    layers = tuple([Layer(each.name, each.role, tuple(each.values)) for each in areas])
+    readings = [Reading(each.now, each.said or each.name, at) for at, each in enumerate(areas) if each.now]
+    return Chart(title, axis, layers, line, (*readings, *others), label is None, label or compact, now)
 
 
 def _of_all_jobs(session: Session, window: Window, columns: int) -> list[Chart]:
@@ -349,8 +351,8 @@ def _of_all_jobs(session: Session, window: Window, columns: int) -> list[Chart]:
     if not any(tasks.running) and not any(tasks.waiting):
         return []
     return [
-        _counts("Running tasks", tasks.axis, [_Area("running", Role.RUNNING, tasks.running, "0")]),
-        _counts("Waiting tasks", tasks.axis, [_Area("waiting", Role.OFF, tasks.waiting, "0")]),
+        _chart("Running tasks", tasks.axis, [_Area("running", Role.RUNNING, tasks.running, "0")]),
+        _chart("Waiting tasks", tasks.axis, [_Area("waiting", Role.OFF, tasks.waiting, "0")]),
     ]
 
 
@@ -377,7 +379,7 @@ def _nodes_of_all(session: Session, window: Window, columns: int) -> list[Chart]
     """Return the chart of the nodes of all pools, deleted ones included."""
     values = session.series.of_pool(None, window, columns)
     areas = _areas_of_nodes(values)
-    return [_counts("Nodes of all pools", values.axis, areas)] if any(any(each.values) for each in areas) else []
+    return [_chart("Nodes of all pools", values.axis, areas)] if any(any(each.values) for each in areas) else []
 
 
 def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
@@ -390,7 +392,7 @@ def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int)
     aim = Reading("pool", "deleted") if pool.state is None else Reading(f"{target:,}", "target", -1)
     line = Layer("target", Role.STRONG, tuple(values.target))
     now = max(target, sum(numbers[kind] for _, _, kind in _KINDS))
-    return [Chart("Nodes", values.axis, _layers(areas), line, (*_readings(areas), aim), now=now)]
+    return [_chart("Nodes", values.axis, areas, aim, line=line, now=now)]
 
 
 def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
@@ -413,8 +415,7 @@ def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[
     an_hour = whole.usd_an_hour[-1] if whole.usd_an_hour else 0.0
     if an_hour > _LEAST_USD:
         told.append(Reading(fmt.dollars(an_hour), "an hour"))
-    readings = (*_readings(areas), *told)
-    return [Chart("Cost", whole.axis, _layers(areas), None, readings, is_count=False, label=fmt.dollars)]
+    return [_chart("Cost", whole.axis, areas, *told, label=fmt.dollars)]
 
 
 def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list[Chart]:
@@ -440,14 +441,14 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
     if tasks.failed or any(values.failed_a_minute):
         done.append(_Area("failed", Role.FAILED, values.failed_a_minute, f"{tasks.failed:,}"))
     found = [
-        _counts("Running tasks", axis, running, all_running),
-        _counts("Waiting tasks", axis, waiting, active + preparing),
-        Chart("Completed tasks", axis, _layers(done), None, _readings(done), is_count=False, now=rate),
+        _chart("Running tasks", axis, running, now=all_running),
+        _chart("Waiting tasks", axis, waiting, now=active + preparing),
+        _chart("Completed tasks", axis, done, now=rate, label=compact),
     ]
     if job.phases.preparation.is_specified:
         spent_ms, count = session.series.preparation_ms(job_id), sum(job.phases.preparation[each] for each in _RUNS)
         noun = "node" if count == 1 else "nodes"
         nodes = [_Area("preparing", Role.PREPARING, values.preparing_nodes, f"{count:,}", noun)]
         in_all = Reading(fmt.span(spent_ms // SECOND_MS * SECOND_MS), "in all")
-        found.append(Chart("Preparing nodes", axis, _layers(nodes), None, (*_readings(nodes), in_all), now=count))
+        found.append(_chart("Preparing nodes", axis, nodes, in_all, now=count))
     return found

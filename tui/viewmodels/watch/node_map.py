@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from engine.views.log.kept import Kept
+from engine.views.log.reader import Kept
 from engine.views.resources.nodes import count_gone, count_tasks, gone_in, last_output
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, Glyph, phase_glyph
@@ -319,7 +319,7 @@ class NodeMapModel:
         return line(name if width((name, *more)) <= cells else Span(f"n{node.record.position} ", Role.STRONG), *more)
 
     def empty(self) -> Sequence[str]:
-        """Say why there are no cells."""
+        """Return sentences that say why there are no cells."""
         if not self.session.pool_id:
             return self.session.no_pool()
         if self._hidden:
