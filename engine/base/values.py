@@ -23,7 +23,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import compress
 from operator import itemgetter
-from typing import TYPE_CHECKING, Protocol, cast, overload
+from typing import TYPE_CHECKING, Any, Protocol, cast, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,6 +83,18 @@ def quoted(value: object, longest: int = LONGEST) -> str:
 def first_of(texts: Sequence[str]) -> str:
     """Return the first twelve texts, shortened, for a message."""
     return ", ".join(map(shortened, texts[:12])) + (", ..." if len(texts) > 12 else "")
+
+
+def value_at(body: Any, *path: str | int) -> Any:  # noqa: ANN401 - a value of JSON
+    """Return the value at a path of keys and indices in a value of JSON, None if there is none."""
+    for part in path:
+        if isinstance(body, dict):
+            body = body.get(part)
+        elif isinstance(body, list) and isinstance(part, int) and part < len(body):
+            body = body[part]
+        else:
+            return None
+    return body
 
 
 def with_short_words(message: str) -> str:

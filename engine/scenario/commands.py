@@ -35,8 +35,7 @@ from engine.specs.pool_refusals import AccountInForce, pool_refusals
 
 # So many tasks of a factory are looked at for what they may make.
 _MOST_TASKS = 1_000
-_KEYS = ("does", "until")
-_ACTS = lazy_regex(r"\"(?:does|until)\"")
+_ACTS = lazy_regex(r"\"(?:does|until)\":")  # in JSON
 
 
 class Owner(NamedTuple):
@@ -75,16 +74,15 @@ class Given:
         own: Owner | None = None,
     ) -> None:
         """Read what a command brings that is given at a moment, unknown if it is None, or by a process of a job."""
-        plain = place.plain
-        if self.collector is not None:
-            own_job = own.declared if own is not None else None
-            self.collector.command(name, place, factory, at_ms, is_refused=is_refused, own_job=own_job)
-        if own is not None and isinstance(plain, dict) and "jobId" not in plain:
-            plain = plain | {"jobId": own.declared}
+        owner = _owner_in(name, place.plain, own)
+        if own is not None and isinstance(place.plain, dict) and "jobId" not in place.plain:
+            place = place._replace(tree=place.tree.with_names({"jobId": own.declared}))
             self.names.any_task |= name == "addTasks" and not own.declared
-        self.names.add_command(name, plain, factory)
+        self.names.add_command(name, place.plain, factory, is_refused=is_refused)
+        if self.collector is not None:
+            self.collector.command(name, place, factory, at_ms, is_refused=is_refused)
         if self.has_acts and name in COMMANDS:
-            self._walk(place, _owner_in(name, place.plain, own))
+            self._walk(place, owner)
 
     def _walk(self, place: DocumentPlace, owner: Owner | None) -> None:
         """Read the processes in a value; those that belong to no job are start tasks."""
@@ -127,7 +125,7 @@ class Given:
 
     def _template(self, factory_place: DocumentPlace, place: DocumentPlace, owner: Owner | None) -> None:
         """Read the processes of a factory's tasks: mistakes of some of them, and what all of them may make."""
-        if not _acts(place.tree.plain):
+        if not _ACTS.search(json.dumps(place.plain)):
             return
         scratch = Document(place.document.file)
         factory, _ = read_factory(DocumentPlace(scratch, factory_place.tree, factory_place.path))
@@ -156,13 +154,6 @@ def _owner_in(name: str, body: Plain, own: Owner | None) -> Owner | None:
         schedule_id = own_id or text_at(body, "jobScheduleId")
         return UNKNOWN_OWNER if schedule_id is None else Owner(f"{schedule_id}:job-1", schedule_id)
     return own if job_id is None else Owner(job_id, job_id)
-
-
-def _acts(value: Plain) -> bool:
-    """Return whether something in a template acts."""
-    if isinstance(value, dict):
-        return any(key in _KEYS or _acts(inner) for key, inner in value.items())
-    return isinstance(value, list) and any(map(_acts, value))
 
 
 def _filled(tree: Tree, factory: TaskFactory, k: int) -> Tree:
@@ -232,8 +223,7 @@ def read_typed(
         if tree is not None and tree.value is not None:
             place = _body_place(DocumentPlace(document, tree), name)
             if known and isinstance(place.tree.value, dict):  # what was typed does not change them
-                names = {key: value for key, value in known.items() if not isinstance(value, dict | list)}
-                place = place._replace(tree=place.tree.with_names(names))
+                place = place._replace(tree=place.tree.with_names(known))
             place = as_created(place, COMMANDS[name], known)
             if place.is_mapping("must be a mapping, such as id: nightly"):
                 given = read_command(name, place)
@@ -264,17 +254,12 @@ def _body_place(place: DocumentPlace, name: str) -> DocumentPlace:
     if isinstance(value, dict) and (entry := place.get(name)) is not None:
         place = entry
         value = place.tree.value
-    if adds_tasks and isinstance(value, dict) and "commandLine" in value:
-        return _as_tasks(place, Tree(place.tree.position, [place.tree]))
-    if adds_tasks and isinstance(value, list):
-        return _as_tasks(place, place.tree)
-    return place
-
-
-def _as_tasks(place: DocumentPlace, tasks: Tree) -> DocumentPlace:
+    is_task = isinstance(value, dict) and "commandLine" in value
+    if not adds_tasks or not (is_task or isinstance(value, list)):
+        return place
     position = place.tree.position
-    tree = Tree(position, {"tasks": tasks}, {"tasks": position}, {"tasks": place.path})
-    return place._replace(tree=tree)
+    tasks = Tree(position, [place.tree]) if is_task else place.tree
+    return place._replace(tree=Tree(position, {"tasks": tasks}, {"tasks": position}, {"tasks": place.path}))
 
 
 def _refusals(place: DocumentPlace, command: Command, account: AccountInForce | None) -> Iterator[Problem]:

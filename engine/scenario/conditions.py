@@ -368,11 +368,8 @@ def _job_subject(place: DocumentPlace, ids: Mapping[str, str]) -> ConditionSubje
 def _pool_subject(place: DocumentPlace, ids: Mapping[str, str]) -> ConditionSubject | None:
     node = place.get("node")
     if node is None and "nodeId" not in ids:
-        return (
-            ConditionSubject(SubjectKind.POOL, pool_id=ids["poolId"])
-            if "poolId" in ids
-            else ConditionSubject(SubjectKind.RUN)
-        )
+        kind = SubjectKind.POOL if "poolId" in ids else SubjectKind.RUN
+        return ConditionSubject(kind, pool_id=ids.get("poolId"))
     if "poolId" not in ids:
         place.report("a node is named by poolId and node or nodeId: poolId is missing", key=True)
         return None

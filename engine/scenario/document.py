@@ -41,7 +41,7 @@ def format_path(path: Path) -> str:
 
 @dataclass(slots=True)
 class Document:
-    """A scenario file while it is checked: its tree, and the problems and warnings found.
+    """A scenario file while it is checked, with the problems and warnings found.
 
     ``misspelt`` holds the paths of mappings with unknown keys, in which missing keys are not reported, and ``created``
     the entries of timelines with their bodies in the form that creates the thing. ``returned`` are the paths of bodies
@@ -49,7 +49,6 @@ class Document:
     """
 
     file: str
-    root: Tree | None = None
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
     misspelt: set[Path] = field(default_factory=set)

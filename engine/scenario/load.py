@@ -20,11 +20,10 @@ from engine.scenario.locations import VARIED
 from engine.scenario.model import (
     DEFAULT_START,
     SIMULATE,
+    Entry,
     Expectation,
     JobEntry,
-    JobScheduleEntry,
     Options,
-    PoolEntry,
     Scenario,
     TimelineEntry,
     WorldSimulation,
@@ -159,6 +158,7 @@ class _ScenarioReader:
         options = self._body(root, "options", Options)
         simulate = self._simulate()
         collector = self._given.collector = WarningCollector(
+            self._given.names,
             self._start,
             account,
             tasks_are_simulated=bool(simulate.tasks.model_fields_set),
@@ -191,7 +191,7 @@ class _ScenarioReader:
             acts_wait=self._given.waits,
         )
         self._check_asked()
-        collector.finish(self._given.names, self._asked, scenario.study.factors)
+        collector.finish(self._asked, scenario.study.factors)
         return scenario
 
     # --- the run as a whole
@@ -274,14 +274,14 @@ class _ScenarioReader:
                 ids.take(entry_id, f"one of the {key}, line {place.line}", place)
             yield place, read_body(place, model, without=others), self._time(place, "at") or 0
 
-    def _pools(self, account: Account, options: Options, simulate: WorldSimulation) -> Iterator[PoolEntry]:
+    def _pools(self, account: Account, options: Options, simulate: WorldSimulation) -> Iterator[Entry[PoolSpec]]:
         for place, spec, at_ms in self._entries("pools", PoolSpec, _ENTRY_KEYS, self._pool_ids):
             self._given.take("createPool", place, at_ms=at_ms)
             if spec is not None:
                 refusals = pool_refusals(spec, account, pool_setting(options, simulate))
                 report_refusals(place, PoolSpec, (one for one in refusals if not self._may_pass(spec, one, at_ms)))
                 self._count(place, at_ms, "pools", account.quotas.pools, "PoolQuotaReached")
-                yield PoolEntry(spec, at_ms, place.line)
+                yield Entry(spec, at_ms, place.line)
 
     def _may_pass(self, spec: PoolSpec, refusal: Refusal, at_ms: int) -> bool:
         """Return whether a command may provide the package that a later pool misses (APP-8)."""
@@ -298,15 +298,15 @@ class _ScenarioReader:
             if spec is not None:
                 report_refusals(place, JobSpec, job_refusals(spec))
                 self._count_job(place, at_ms)
-                yield JobEntry(spec, at_ms, tasks, factory, place.line)
+                yield JobEntry(spec, at_ms, place.line, tasks, factory)
 
-    def _schedules(self) -> Iterator[JobScheduleEntry]:
+    def _schedules(self) -> Iterator[Entry[JobScheduleSpec]]:
         for place, spec, at_ms in self._entries("jobSchedules", JobScheduleSpec, _ENTRY_KEYS, self._job_ids):
             self._given.take("createJobSchedule", place)
             if spec is not None:
                 report_refusals(place, JobScheduleSpec, schedule_refusals(spec))
                 self._count_job(place, at_ms)
-                yield JobScheduleEntry(spec, at_ms, place.line)
+                yield Entry(spec, at_ms, place.line)
 
     # --- what is done, and what is expected
 
@@ -315,7 +315,7 @@ class _ScenarioReader:
         for place, entry in read_timeline(section, self._start, self._asked) if section is not None else ():
             added = added_body(place.tree)
             if added is not None and entry is not None:
-                self._given.names.add_command(entry.command.NAME, dict(added), None)
+                self._given.names.add_command(entry.command.NAME, dict(added))
                 yield entry
                 continue
             factory, at_ms = (entry.factory, entry.at_ms) if entry is not None else (None, None)

@@ -16,7 +16,7 @@ from engine.base.errors import Position
 from engine.base.values import lazy_regex, quoted
 from engine.scenario.document import Path, format_path
 from engine.scenario.text import Scalar, one_of, shown
-from engine.scenario.tree import Tree, parse
+from engine.scenario.tree import Tree, parse_value
 from engine.specs.base import words
 from engine.specs.commands import COMMANDS
 
@@ -87,8 +87,7 @@ def parse_values(text: str) -> list[Tree]:
     """
     if is_range(text.strip()):
         return [Tree(NOWHERE, number) for number in parse_range(text.strip())]
-    problems: list[str] = []
-    tree = parse(f"[{text}\n]", lambda message, _: problems.append(message))
+    tree, problems = parse_value(f"[{text}\n]")
     if problems or tree is None or not isinstance(tree.value, list):
         raise FactorMistake(
             f"{quoted(text)} are not YAML values separated by commas" + "".join(f": {problems[0]}" if problems else "")
@@ -165,9 +164,14 @@ def locate(root: Tree, steps: Sequence[str]) -> Location:
         FactorMistake: It leads nowhere; the nearest right name is given.
     """
     if steps[0] not in VARIED:
-        raise FactorMistake(_cannot_be_varied(steps[0]))
+        if steps[0] == "seed":
+            raise FactorMistake("the seed is not a factor: --seeds and 'seeds' say which seeds each variant has")
+        raise FactorMistake(f"{shown(steps[0])} cannot be varied{one_of(steps[0], VARIED)}")
     if len(steps) == 1 and steps[0] in _LISTS:
-        raise FactorMistake(f"must say which of the {steps[0]}, such as {steps[0]}.{_example(root, steps[0])}")
+        section = root.value.get(steps[0]) if isinstance(root.value, dict) else None
+        ids = map(_id_of, section.value) if section is not None and isinstance(section.value, list) else ()
+        example = next(filter(None, ids), "0")
+        raise FactorMistake(f"must say which of the {steps[0]}, such as {steps[0]}.{example}")
     at: list[str | int] = []
     tree: Tree | None = root
     for step in steps:
@@ -189,7 +193,7 @@ def locate(root: Tree, steps: Sequence[str]) -> Location:
     return Location(where, where[:2] if is_command else where)
 
 
-def value_at(root: Tree, at: Path) -> Tree | None:
+def tree_at(root: Tree, at: Path) -> Tree | None:
     """Return the value at a place in a document; None if there is none."""
     tree: Tree | None = root
     for step in at:
@@ -209,7 +213,7 @@ def completions(root: Tree, text: str) -> list[str]:
     tree: Tree | None = root
     if begun:
         try:
-            tree = value_at(root, (begun,) if begun in _LISTS else locate(root, parse_path(begun)).at)
+            tree = tree_at(root, (begun,) if begun in _LISTS else locate(root, parse_path(begun)).at)
         except FactorMistake:
             return []
     inside = None if tree is None else tree.value
@@ -223,19 +227,6 @@ def completions(root: Tree, text: str) -> list[str]:
         names = []
     paths = (f"{begun}.{name}" if begun else name for name in names if _STEP.fullmatch(name))
     return [path for path in paths if path.casefold().startswith(text.casefold())]
-
-
-def _cannot_be_varied(step: str) -> str:
-    if step == "seed":
-        return "the seed is not a factor: --seeds and 'seeds' say which seeds each variant has"
-    return f"{shown(step)} cannot be varied" + one_of(step, VARIED)
-
-
-def _example(root: Tree, key: str) -> str:
-    """Return the first item of a section as a path names it."""
-    section = value_at(root, (key,))
-    items = section.value if section is not None and isinstance(section.value, list) else []
-    return next(filter(None, map(_id_of, items)), "0")
 
 
 def _item(items: list[Tree], step: str, at: Sequence[str | int]) -> int:

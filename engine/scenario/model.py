@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from engine.base.terms import ReleaseAfter
 from engine.base.values import lazy_regex, quoted
@@ -31,6 +31,7 @@ from engine.scenario.text import does_not_exist, shown
 from engine.scenario.tree import Tree
 from engine.specs.account import SimulateStorage
 from engine.specs.base import Bool, Spec, words
+from engine.specs.bodies import JobSpec
 from engine.specs.common import Simulate, SimulateAutoScale, SimulateNodes, SimulateService, SimulateSpot
 from engine.specs.machine import SimulateNetwork
 from engine.specs.pool_refusals import PoolSetting
@@ -43,11 +44,12 @@ if TYPE_CHECKING:
     from engine.scenario.factory import TaskFactory
     from engine.scenario.text import ScenarioSource
     from engine.specs.account import Account
-    from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
+    from engine.specs.bodies import JobScheduleSpec, PoolSpec, TaskSpec
     from engine.specs.command import Command
     from engine.specs.conditions import Condition
 
 
+SpecT = TypeVar("SpecT", bound=Spec)
 STUDY_KEYS = ("seeds", "vary", "measure")
 MEASURES = words(
     "makespanSeconds costUsd nodeHours slotUtilization failedTasks failedPreparations failedReleases"
@@ -229,7 +231,9 @@ SIMULATE: dict[str, type[Spec]] = {
     "autoScale": SimulateAutoScale,
     "service": SimulateService,
 }
-"""The parts of the top-level ``simulate``; storage and network have one for each pattern of names."""
+"""The parts of the top-level ``simulate``."""
+BY_PATTERN = ("storage", "network")
+"""Those of which there is one for each pattern of names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,32 +263,20 @@ def pool_setting(options: Options, simulate: WorldSimulation) -> PoolSetting:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolEntry:
-    """A pool of the scenario and the time of its creation."""
+class Entry(Generic[SpecT]):
+    """A pool, a job or a job schedule of the scenario, and the time at which it is added."""
 
-    spec: PoolSpec
+    spec: SpecT
     at_ms: int = 0
     line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class JobEntry:
-    """A job of the scenario, the time at which it is added, and its tasks, listed ones first."""
+class JobEntry(Entry[JobSpec]):
+    """A job of the scenario with its tasks, listed ones first."""
 
-    spec: JobSpec
-    at_ms: int = 0
     tasks: tuple[TaskSpec, ...] = ()
     factory: TaskFactory | None = None
-    line: int = field(default=0, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class JobScheduleEntry:
-    """A job schedule of the scenario and the time at which it is added."""
-
-    spec: JobScheduleSpec
-    at_ms: int = 0
-    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,9 +329,9 @@ class Scenario:
     start: datetime = DEFAULT_START
     until_ms: int | None = None
     options: Options = field(default_factory=Options)
-    pools: tuple[PoolEntry, ...] = ()
+    pools: tuple[Entry[PoolSpec], ...] = ()
     jobs: tuple[JobEntry, ...] = ()
-    job_schedules: tuple[JobScheduleEntry, ...] = ()
+    job_schedules: tuple[Entry[JobScheduleSpec], ...] = ()
     timeline: tuple[TimelineEntry, ...] = ()
     expect: tuple[Expectation, ...] = ()
     study: StudySection = field(default_factory=StudySection, compare=False)  # a run ignores it

@@ -44,6 +44,38 @@ def changed_applications(value: Plain) -> Iterator[str]:
         yield from changed_applications(part)
 
 
+class PoolNodes(NamedTuple):
+    """The nodes of a pool, as its body tells of them."""
+
+    os: OsFamily
+    slots: int  # of each node
+
+
+class NodeOwner(NamedTuple):
+    """The owner of the nodes on which a task runs: a pool, the pool of a job, or the job with a pool of its own."""
+
+    pool_id: str | None = None
+    job_id: str | None = None
+    nodes: PoolNodes | None = None
+
+
+def nodes_in(body: Plain) -> PoolNodes:
+    """Return what a pool's body tells of its nodes, as written."""
+    cloud_service = isinstance(body, dict) and body.get("cloudServiceConfiguration") is not None
+    agent = text_at(body, "virtualMachineConfiguration", "nodeAgentSKUId")
+    slots = body.get("taskSlotsPerNode", body.get("maxTasksPerNode")) if isinstance(body, dict) else None
+    os = os_of(node_agent_sku_id=agent, cloud_service=cloud_service)
+    return PoolNodes(os, slots if isinstance(slots, int) else 1)
+
+
+def owner_in(specification: Plain) -> NodeOwner:
+    """Return the owner of the nodes on which the tasks of a job with this body run."""
+    info = specification.get("poolInfo") if isinstance(specification, dict) else None
+    automatic = info.get("autoPoolSpecification") if isinstance(info, dict) else None
+    pool = automatic.get("pool") if isinstance(automatic, dict) else None
+    return NodeOwner(text_at(info, "poolId"), nodes=nodes_in(pool) if isinstance(pool, dict) else None)
+
+
 @dataclass(slots=True)
 class _Tasks:
     """The tasks that a job may have; ids by their folded spelling (GEN-1)."""
@@ -67,34 +99,55 @@ class _Tasks:
 
 @dataclass(slots=True)
 class DeclaredIds:
-    """All ids that some part of the scenario may create."""
+    """All that some part of the scenario may create: its ids, and the nodes on which tasks run."""
 
     _pools: dict[str, str] = field(default_factory=dict)
     _prefixes: set[str] = field(default_factory=set)
     _jobs: dict[str, str] = field(default_factory=dict)
     _schedules: dict[str, str] = field(default_factory=dict)
     _tasks: dict[str, _Tasks] = field(default_factory=dict)
+    _nodes: dict[str, PoolNodes] = field(default_factory=dict)  # by pool
+    _owners: dict[str, NodeOwner] = field(default_factory=dict)  # by job or job schedule
+    _moves: dict[str, list[NodeOwner]] = field(default_factory=dict)  # other pools of jobs (JOB-14)
     any_task: bool = False  # any job may have any task, since processes of unknown jobs may add tasks
     anything: bool = False  # anything may be there, since more processes act than are looked at
 
-    def add_command(self, name: str, body: Plain, factory: TaskFactory | None) -> None:
+    def add_command(
+        self, name: str, body: Plain, factory: TaskFactory | None = None, *, is_refused: bool = False
+    ) -> None:
         """Declare what a command may create; a job schedule creates jobs (JS-11)."""
-        own_id, job_id, schedule_id = (text_at(body, key) for key in ("id", "jobId", "jobScheduleId"))
         if not isinstance(body, dict):
             return
-        if name == "createPool" and own_id is not None:
-            self._pools[own_id.casefold()] = own_id
-        elif name == "createJob" and own_id is not None:
-            self._jobs[own_id.casefold()] = own_id
-            self._add_parts(own_id, body)
-            self._add_tasks(own_id, body, factory)
-        elif name == "createJobSchedule" and own_id is not None:
-            self._schedules[own_id.casefold()] = own_id
-            self._add_parts(own_id, body.get("jobSpecification"))
-        elif name == "addTasks" and job_id is not None:
-            self._add_tasks(job_id, body, factory)
-        elif name == "updateJobSchedule" and schedule_id is not None:
-            self._add_parts(schedule_id, body.get("jobSpecification"))
+        own_id, pool_id, job_id = (text_at(body, key) for key in ("id", "poolId", "jobId"))
+        specification = body.get("jobSpecification")
+        match name:
+            case "createPool" if own_id is not None:
+                self._pools[own_id.casefold()] = own_id
+                self._add_nodes(own_id, body)
+            case "updatePool" if pool_id is not None:
+                self._add_nodes(pool_id, body)
+            case "createJob" if own_id is not None:
+                self._jobs[own_id.casefold()] = own_id
+                self._owners[own_id.casefold()] = owner_in(body)
+                self._add_parts(own_id, body)
+                self._add_tasks(own_id, body, factory)
+            case "addTasks" if job_id is not None:
+                self._add_tasks(job_id, body, factory)
+            case "updateJob" if job_id and not is_refused:
+                moved = text_at(body, "poolInfo", "poolId")
+                self._moves.setdefault(job_id.casefold(), []).extend([] if moved is None else [NodeOwner(moved)])
+            case "createJobSchedule" if own_id is not None:
+                self._schedules[own_id.casefold()] = own_id
+                self._owners[own_id.casefold()] = owner_in(specification)
+                self._add_parts(own_id, specification)
+            case "updateJobSchedule" if (schedule_id := text_at(body, "jobScheduleId")) is not None:
+                self._add_parts(schedule_id, specification)
+
+    def _add_nodes(self, pool_id: str, body: Plain) -> None:
+        """Note the nodes of a pool. An update may give them more slots: the largest number counts."""
+        nodes = nodes_in(body)
+        known = self._nodes.setdefault(pool_id.casefold(), nodes)
+        self._nodes[pool_id.casefold()] = known._replace(slots=max(known.slots, nodes.slots))
 
     def _add_tasks(self, job_id: str, body: dict[str, Plain], factory: TaskFactory | None) -> None:
         known = self._tasks.setdefault(job_id.casefold(), _Tasks())
@@ -152,6 +205,19 @@ class DeclaredIds:
             folded.startswith(prefix) and _GUID.fullmatch(folded.removeprefix(prefix)) for prefix in self._prefixes
         )
 
+    def most_slots(self, owner: NodeOwner) -> int | None:
+        """Return the most slots of a node on which a task may ever run; None if some pool is not known."""
+        moves = self._moves.get((owner.job_id or "").casefold(), ())
+        found = [nodes.slots for each in (owner, *moves) if (nodes := self.nodes_of(each)) is not None]
+        return max(found) if len(found) > len(moves) else None
+
+    def nodes_of(self, owner: NodeOwner) -> PoolNodes | None:
+        """Return the nodes of an owner; None if nothing that has been read yet tells of them."""
+        if owner.pool_id is None and owner.nodes is None and owner.job_id is not None:
+            job_id = owner.job_id.casefold()
+            owner = self._owners.get(job_id) or self._owners.get(job_id.rpartition(":")[0]) or NodeOwner()
+        return owner.nodes or self._nodes.get((owner.pool_id or "").casefold())
+
     def _tasks_of(self, job_id: str) -> list[_Tasks]:
         owners = (job_id.casefold(), _schedule_of(job_id))
         return [self._tasks[owner] for owner in owners if owner in self._tasks]
@@ -179,70 +245,3 @@ class Ids:
             (place.get("id") or place).report(f"the id {shown(new_id)} is taken by {owner} (case does not count)")
         else:
             self.names[new_id.casefold()] = what
-
-
-class PoolNodes(NamedTuple):
-    """The nodes of a pool, as its body tells of them."""
-
-    os: OsFamily
-    slots: int  # of each node
-
-
-class NodeOwner(NamedTuple):
-    """The owner of the nodes on which a task runs: a pool, the pool of a job, or the job with a pool of its own."""
-
-    pool_id: str | None = None
-    job_id: str | None = None
-    nodes: PoolNodes | None = None
-
-
-class KnownNodes:
-    """The nodes of all pools and jobs that have been read."""
-
-    def __init__(self) -> None:
-        self._pools: dict[str, PoolNodes] = {}
-        self._jobs: dict[str, NodeOwner] = {}
-        self._moves: dict[str, list[NodeOwner]] = {}
-
-    def add_pool(self, pool_id: str, nodes: PoolNodes) -> None:
-        """Note the nodes of a pool. An update may give them more slots: the largest number counts."""
-        known = self._pools.setdefault(pool_id.casefold(), nodes)
-        self._pools[pool_id.casefold()] = known._replace(slots=max(known.slots, nodes.slots))
-
-    def add_job(self, job_id: str, owner: NodeOwner) -> None:
-        """Note where the tasks of a job, or of the jobs of a job schedule, run."""
-        self._jobs[job_id.casefold()] = owner
-
-    def move_job(self, job_id: str, pool_id: str) -> None:
-        """Note another pool to which a job is moved (JOB-14)."""
-        self._moves.setdefault(job_id.casefold(), []).append(NodeOwner(pool_id))
-
-    def most_slots(self, owner: NodeOwner) -> int | None:
-        """Return the most slots of a node on which a task may ever run; None if some pool is not known."""
-        moves = self._moves.get((owner.job_id or "").casefold(), ())
-        found = [nodes.slots for each in (owner, *moves) if (nodes := self.of(each)) is not None]
-        return max(found) if len(found) > len(moves) else None
-
-    def of(self, owner: NodeOwner) -> PoolNodes | None:
-        """Return the nodes of an owner; None if nothing that has been read yet tells of them."""
-        if owner.pool_id is None and owner.nodes is None and owner.job_id is not None:
-            job_id = owner.job_id.casefold()
-            owner = self._jobs.get(job_id) or self._jobs.get(job_id.rpartition(":")[0]) or NodeOwner()
-        return owner.nodes or self._pools.get((owner.pool_id or "").casefold())
-
-
-def nodes_in(body: Plain) -> PoolNodes:
-    """Return what a pool's body tells of its nodes, as written."""
-    cloud_service = isinstance(body, dict) and body.get("cloudServiceConfiguration") is not None
-    agent = text_at(body, "virtualMachineConfiguration", "nodeAgentSKUId")
-    slots = body.get("taskSlotsPerNode", body.get("maxTasksPerNode")) if isinstance(body, dict) else None
-    os = os_of(node_agent_sku_id=agent, cloud_service=cloud_service)
-    return PoolNodes(os, slots if isinstance(slots, int) else 1)
-
-
-def owner_in(specification: Plain) -> NodeOwner:
-    """Return the owner of the nodes on which the tasks of a job with this body run."""
-    info = specification.get("poolInfo") if isinstance(specification, dict) else None
-    automatic = info.get("autoPoolSpecification") if isinstance(info, dict) else None
-    pool = automatic.get("pool") if isinstance(automatic, dict) else None
-    return NodeOwner(text_at(info, "poolId"), nodes=nodes_in(pool) if isinstance(pool, dict) else None)

@@ -195,11 +195,9 @@ class CoreQuotas:
             self._commands.append((name, place, at_ms))
 
     def finish(self, expected: Collection[str], varied: Collection[str]) -> None:
-        """Report the pools that stay small.
+        """Report the pools that stay small, unless their ids, in lower case, are ``expected``.
 
-        Args:
-            expected: The ids, in lower case, of pools of which the scenario expects that a quota keeps them small.
-            varied: The quotas that its study varies.
+        The quotas that are ``varied`` by the study of the scenario do not count.
         """
         for kind in _KINDS:
             limits = tuple(self._limits(kind, varied))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from engine.base.terms import Plain
 from engine.base.values import format_duration, lazy_regex, shortened
 from engine.scenario.model import Scenario
-from engine.scenario.tree import Tree, parse
+from engine.scenario.tree import Tree, parse_valid, parse_value
 from engine.specs.command import Command
 
 # Text that needs no quotes in YAML, wherever it stands.
@@ -52,8 +52,7 @@ def dump(scenario: Scenario, given: Iterable[GivenCommand] = ()) -> str:
 def _with_entries(text: str, seed: int, given: Iterable[GivenCommand]) -> str:
     """Return the text of a scenario with this seed, and with more entries in its timeline."""
     entries = [_entry(command) for command in given]
-    tree = parse(text, lambda *_: None)
-    assert tree is not None
+    tree = parse_valid(text)
     plain = dict(tree.plain) if isinstance(tree.plain, dict) else {}
     wanted = plain | {"seed": seed}
     before = plain.get("timeline")
@@ -80,8 +79,7 @@ def values_text(values: Mapping[str, Plain]) -> str:
 
 def keys_of(text: str) -> frozenset[str]:
     """Return the keys at the top level of a valid scenario that have a value."""
-    tree = parse(text, lambda *_: None)
-    assert tree is not None
+    tree = parse_valid(text)
     assert isinstance(tree.plain, dict)
     return frozenset(key for key, value in tree.plain.items() if value is not None)
 
@@ -92,13 +90,10 @@ def with_settings(text: str, settings: Mapping[str, Plain]) -> str:
     The text is kept, comments included, if each key can be added at the end or replaced on its line; otherwise the
     scenario is written anew.
     """
-    tree = parse(text, lambda *_: None)
-    assert tree is not None
+    tree = parse_valid(text)
     plain = tree.plain if isinstance(tree.plain, dict) else {}
     wanted = {**plain, **settings}
-    lines = text.splitlines(keepends=True)
-    if lines and not lines[-1].endswith("\n"):
-        lines[-1] += "\n"
+    lines = _lines_of(text)
     for key, value in settings.items():
         line = f"{_scalar(key)}: {flow_text(value)}\n"
         if key in tree.keys:
@@ -109,9 +104,16 @@ def with_settings(text: str, settings: Mapping[str, Plain]) -> str:
     return kept if _reads_as(kept, wanted) else document_text(wanted)
 
 
+def _lines_of(text: str) -> list[str]:
+    """Return the lines of a text, each with a line break at its end."""
+    lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    return lines
+
+
 def _reads_as(text: str, wanted: Plain) -> bool:
-    problems: list[str] = []
-    tree = parse(text, lambda message, _: problems.append(message))
+    tree, problems = parse_value(text)
     return tree is not None and not problems and tree.plain == wanted
 
 
@@ -127,9 +129,7 @@ def _timeline_entry(at_ms: int, name: str, body: Plain, refused: Plain) -> dict[
 def _appended(text: str, tree: Tree, entries: Iterable[dict[str, Plain]]) -> str | None:
     """Return the text with entries added to its timeline, or None if that takes more than new lines."""
     assert isinstance(tree.value, dict)
-    lines = text.splitlines(keepends=True)
-    if lines and not lines[-1].endswith("\n"):
-        lines[-1] += "\n"
+    lines = _lines_of(text)
     timeline = tree.value.get("timeline")
     if timeline is None:
         return "".join([*lines, "\ntimeline:\n", *_entry_lines(entries, "  ")])

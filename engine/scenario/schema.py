@@ -28,7 +28,7 @@ from engine.scenario.conditions import (
     TASK_COUNTS,
     TASK_STATES,
 )
-from engine.scenario.model import MEASURES, SHORT_NAMES, SIMULATE, Options
+from engine.scenario.model import BY_PATTERN, MEASURES, SHORT_NAMES, SIMULATE, Options
 from engine.specs.account import Account
 from engine.specs.base import Spec, accepted_names, wire_names
 from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
@@ -74,7 +74,7 @@ def _properties() -> dict[str, Schema]:
             "description": "Defaults for the simulated behaviour.",
             **_mapping(
                 {
-                    name: _by_pattern(model) if name in ("storage", "network") else _ref(model)
+                    name: {"type": "object", "additionalProperties": _ref(model)} if name in BY_PATTERN else _ref(model)
                     for name, model in SIMULATE.items()
                 }
             ),
@@ -312,10 +312,6 @@ def _list(item: Schema, description: str) -> Schema:
 
 def _ref(model: type[Spec]) -> Schema:
     return {"$ref": f"#/$defs/{model.__name__}"}
-
-
-def _by_pattern(model: type[Spec]) -> Schema:
-    return {"type": "object", "additionalProperties": _ref(model)}
 
 
 def _simplified(definition: Any) -> Any:  # noqa: ANN401 - any JSON

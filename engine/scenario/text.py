@@ -167,15 +167,12 @@ def _read_path(path: str) -> bytes | None:
         return None
     except (OSError, ValueError) as error:
         if isinstance(error, IsADirectoryError | PermissionError) and Path(path).is_dir():  # either, by the platform
-            raise _failure(path, "is a directory, not a scenario" + _scenarios_in(path)) from None
+            names = listed(Path(path))
+            more = f": name one of the files in it, such as {Path(path) / names[0]}" if names else ""
+            raise _failure(path, f"is a directory, not a scenario{more}") from None
         if isinstance(error, PermissionError):
             raise _failure(path, "may not be read: permission denied") from None
         raise _failure(with_short_words(path), f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
-
-
-def _scenarios_in(directory: str) -> str:
-    names = listed(Path(directory))
-    return f": name one of the files in it, such as {Path(directory) / names[0]}" if names else ""
 
 
 def listed(directory: Path) -> list[str]:
@@ -271,7 +268,7 @@ class JsonPart(NamedTuple):
 
 
 class JsonText:
-    """A text with JSON in it, with the positions of its characters."""
+    """A text, perhaps with JSON in it, with the positions of its characters."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -436,12 +433,7 @@ def unprintable(text: str) -> tuple[str, Position] | None:
     found = _UNPRINTABLE.search(text)
     if found is None:
         return None
-    return f"the character U+{ord(found[0]):04X} is not allowed in YAML", _position_of(text, found.start())
-
-
-def _position_of(text: str, index: int) -> Position:
-    line = text.count("\n", 0, index)
-    return Position(line + 1, index - (text.rfind("\n", 0, index) + 1) + 1)
+    return f"the character U+{ord(found[0]):04X} is not allowed in YAML", JsonText(text).position(found.start())
 
 
 def _joined(surrogates: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -298,13 +299,13 @@ def _read_entry(place: DocumentPlace, index: int, start: datetime, asked: Asked)
     return TimelineEntry(index, command, at_ms, when, after_ms, refused, tasks, factory, place.line)
 
 
-Given = tuple[Command, tuple[TaskSpec, ...], TaskFactory | None]
+ReadCommand = tuple[Command, tuple[TaskSpec, ...], TaskFactory | None]
 """A command, and the tasks or the factory that it holds."""
 
 
 def read_given(
-    place: DocumentPlace, timing: tuple[str, ...], read: Callable[[str, DocumentPlace], Given | None]
-) -> Given | None:
+    place: DocumentPlace, timing: tuple[str, ...], read: Callable[[str, DocumentPlace], ReadCommand | None]
+) -> ReadCommand | None:
     """Return the one command of an entry, read with ``read``; keys in ``timing`` are read by the caller."""
     before = len(place.document.problems)
     operations = []
@@ -345,7 +346,7 @@ def _read_refused(place: DocumentPlace) -> str | None:
     return code if isinstance(code, str) else None
 
 
-def read_command(name: str, place: DocumentPlace) -> Given | None:
+def read_command(name: str, place: DocumentPlace) -> ReadCommand | None:
     """Return the command with this body, or None if it has a mistake, which is reported."""
     if place.plain is None:
         place = place._replace(tree=Tree(place.tree.position, {}))
@@ -412,8 +413,7 @@ def _read_act(place: DocumentPlace, index: int, asked: Asked, *, own_job: bool) 
         refused.report("a refusal of a process's command does not count, so none is announced: leave it out", key=True)
     after_ms = _read_after(after) if after is not None else 0
     condition = read_condition(when, asked, own_job=own_job) if when is not None else None
-    read = _read_own if own_job else _read_without_job
-    given = read_given(place, (*_ACT_TIMING, "at", "refused"), read)
+    given = read_given(place, (*_ACT_TIMING, "at", "refused"), partial(_read_of_process, own_job=own_job))
     if len(place.document.problems) > before or given is None:
         return None
     command, tasks, factory = given
@@ -428,19 +428,15 @@ def _read_after(place: DocumentPlace) -> int | None:
     return read_time(place, _ANY_START)
 
 
-def _read_own(name: str, place: DocumentPlace) -> Given | None:
-    """Read a command of a process that belongs to a job, which the command is about if it names none."""
-    value = place.tree.value
-    if issubclass(COMMANDS[name], OnJob) and (value is None or isinstance(value, dict)) and place.get("jobId") is None:
-        place = place._replace(tree=place.tree.with_names({"jobId": OWN_JOB}))
-    return read_command(name, place)
-
-
-def _read_without_job(name: str, place: DocumentPlace) -> Given | None:
-    """Read a command of a start task, which belongs to no job."""
+def _read_of_process(name: str, place: DocumentPlace, *, own_job: bool) -> ReadCommand | None:
+    """Read a command of a process. One that names no job is about the process's own, which a start task has not."""
     if issubclass(COMMANDS[name], OnJob) and place.get("jobId") is None:
-        place.report("'jobId' is missing and required: a start task has no job of its own", key=True, below=("jobId",))
-        return None
+        if not own_job:
+            message = "'jobId' is missing and required: a start task has no job of its own"
+            place.report(message, key=True, below=("jobId",))
+            return None
+        if place.tree.value is None or isinstance(place.tree.value, dict):
+            place = place._replace(tree=place.tree.with_names({"jobId": OWN_JOB}))
     return read_command(name, place)
 
 

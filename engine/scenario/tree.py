@@ -7,7 +7,7 @@ expansion of aliases are limited: any input is read quickly, to a tree or to a p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import NoReturn, Protocol
@@ -77,10 +77,11 @@ class Tree:
             self._has_plain = True
         return self._plain
 
-    def with_names(self, names: Mapping[str, Scalar]) -> Tree:
-        """Return the mapping with these values, which have no positions of their own; null is an empty mapping."""
+    def with_names(self, names: Mapping[str, Plain]) -> Tree:
+        """Return the mapping with these values, which are not written in the document; null is an empty mapping."""
         value = self.value if isinstance(self.value, dict) else {}
-        added = {key: Tree(self.position, scalar) for key, scalar in names.items()}
+        made = {key: tree_of(inner) for key, inner in names.items()}
+        added = {key: Tree(self.position, inner.value, inner.keys) for key, inner in made.items()}
         return Tree(self.position, value | added, self.keys | dict.fromkeys(names, self.position), self.origins)
 
 
@@ -262,21 +263,15 @@ class _Builder:
 
     def _merge(self, target: Tree, source: Tree, position: Position) -> None:
         """Add the entries of ``source`` that ``target`` lacks; in a list the earlier mapping wins."""
-        if isinstance(source.value, list):
-            for inner in source.value:
-                if isinstance(inner.value, list):
-                    self._report("'<<' takes a mapping or a list of mappings", position)
-                else:
-                    self._merge(target, inner, position)
-            return
-        if not isinstance(source.value, dict):
-            self._report("'<<' takes a mapping or a list of mappings", position)
-            return
         assert isinstance(target.value, dict)
-        for key, inner in source.value.items():
-            self._count(0, position)
-            if key not in target.value:
-                self._put(target, key, source.keys[key], inner)
+        for mapping in source.value if isinstance(source.value, list) else [source]:
+            if not isinstance(mapping.value, dict):
+                self._report("'<<' takes a mapping or a list of mappings", position)
+                continue
+            for key, inner in mapping.value.items():
+                self._count(0, position)
+                if key not in target.value:
+                    self._put(target, key, mapping.keys[key], inner)
 
     def _grow(self, parent: Tree, tree: Tree, position: Position) -> None:
         parent.size += tree.size
@@ -315,11 +310,25 @@ def parse(text: str, report: Callable[[str, Position], None]) -> Tree | None:
     lines = lifted(text)
     if lines is not None:
         problems: list[str] = []
-        runs = {name: list(_line_trees(text, run)) for name, run in lines.runs.items()}
+        written = JsonText(text)
+        runs = {name: [_line_tree(written, line) for line in run] for name, run in lines.runs.items()}
         tree = _built(lines.text, lambda message, _: problems.append(message), runs)
         if tree is not None and not problems and not runs:
             return tree
     return _built(text, report)
+
+
+def parse_valid(text: str) -> Tree:
+    """Return the tree of a text that has been read without mistakes before."""
+    tree = parse(text, lambda *_: None)
+    assert tree is not None
+    return tree
+
+
+def parse_value(text: str) -> tuple[Tree | None, list[str]]:
+    """Return the tree of a text, None if there is nothing in it, and the mistakes in it."""
+    problems: list[str] = []
+    return parse(text, lambda message, _: problems.append(message)), problems
 
 
 def tree_of(value: Plain, lines: Iterator[int] | None = None) -> Tree:
@@ -352,10 +361,8 @@ def _json_tree(text: str) -> Tree | None:
     return None if size > VALUE_LIMIT or depth > DEPTH_LIMIT else JsonTree(JsonText(text), start, plain)
 
 
-def _line_trees(text: str, lines: Iterable[JsonLine]) -> Iterator[Tree]:
-    written = JsonText(text)
-    for line in lines:
-        yield JsonTree(written, line.start, line.plain, 1 + (line.end - line.start) // _CHARACTERS_PER_VALUE)
+def _line_tree(text: JsonText, line: JsonLine) -> Tree:
+    return JsonTree(text, line.start, line.plain, 1 + (line.end - line.start) // _CHARACTERS_PER_VALUE)
 
 
 def _built(

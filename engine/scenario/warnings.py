@@ -19,7 +19,7 @@ from engine.base.terms import OsFamily
 from engine.base.values import lazy_regex
 from engine.scenario.bodies import fields_of, model_of
 from engine.scenario.document import DocumentPlace, format_path
-from engine.scenario.names import DeclaredIds, KnownNodes, NodeOwner, nodes_in, owner_in, text_at
+from engine.scenario.names import DeclaredIds, NodeOwner, nodes_in, owner_in, text_at
 from engine.scenario.quota_warnings import CoreQuotas, pools_at_quota
 from engine.scenario.timeline import is_ordinary
 from engine.shell.small_shell import facts_of
@@ -37,7 +37,7 @@ from engine.specs.bodies import (
 )
 from engine.specs.catalogue import is_listed, nearest_sizes, vm_size
 from engine.specs.command import OnJob, OnPool
-from engine.specs.commands import COMMANDS, AddTasks, CreateJob
+from engine.specs.commands import COMMANDS, AddTasks
 from engine.specs.common import CommandLine, ResourceFile
 from engine.specs.machine import ImageReference
 
@@ -56,6 +56,12 @@ if TYPE_CHECKING:
 
 
 _SHELL = lazy_regex(r"sh\b|cmd", re.IGNORECASE)
+# The bodies of what commands create, and what an auto pool in them belongs to.
+_CREATED: dict[str, tuple[type[Spec], str]] = {
+    "createPool": (PoolSpec, ""),
+    "createJob": (JobSpec, "job"),
+    "createJobSchedule": (JobScheduleSpec, "job schedule"),
+}
 # Each names a command line and has a `simulate` beside it.
 _WITH_LINES: dict[type[Spec], str] = {CommandLine: "commandLine", MultiInstanceSettings: "coordinationCommandLine"}
 
@@ -161,20 +167,17 @@ class WarningCollector:
     """A collector of the warnings about one document."""
 
     def __init__(
-        self, start: datetime, account: Account, *, tasks_are_simulated: bool = False, has_subnets: bool = False
+        self, names: DeclaredIds, start: datetime, account: Account, *, tasks_are_simulated: bool, has_subnets: bool
     ) -> None:
-        """Create it.
+        """Create it for a document whose ``names`` are being read.
 
-        Args:
-            start: The start of the scenario, at which the support of an image counts.
-            account: The account with its quotas and its storage account, for containers that are given by name.
-            tasks_are_simulated: A default ``simulate`` speaks for all tasks of jobs.
-            has_subnets: The scenario describes subnets, which may have too few addresses for a pool.
+        With ``tasks_are_simulated`` a default ``simulate`` speaks for all tasks of jobs; with ``has_subnets`` there are
+        subnets, which may have too few addresses for a pool.
         """
+        self._names = names
         self._start = start
         self._has_storage_account = account.storage_account is not None
         self._tasks_are_simulated = tasks_are_simulated
-        self._nodes = KnownNodes()
         self._quotas = CoreQuotas(account.quotas, has_subnets=has_subnets)
         self._pool_ids: list[DocumentPlace] = []
         self._waiting: list[tuple[DocumentPlace, str, NodeOwner]] = []  # command lines on nodes that are not known yet
@@ -182,96 +185,62 @@ class WarningCollector:
         self._alike: Counter[tuple[Path, int, NodeOwner]] = Counter()
         self._first: dict[tuple[Path, int, NodeOwner], DocumentPlace] = {}
 
-    def _pool(self, place: DocumentPlace, at_ms: int | None, *, is_refused: bool) -> None:
-        """Search the body that creates a pool."""
-        if not is_refused:
-            self._quotas.create(place, at_ms)
-        pool_id = text_at(place.plain, "id")
-        if pool_id is not None:
-            self._nodes.add_pool(pool_id, nodes_in(place.plain))
-        self._search(place, PoolSpec, NodeOwner())
-
-    def _job(self, place: DocumentPlace, factory: TaskFactory | None, at_ms: int | None, *, is_refused: bool) -> None:
-        """Search the body that creates a job, and its tasks."""
-        job_id = text_at(place.plain, "id")
-        owner = owner_in(place.plain)._replace(job_id=job_id)
-        if not is_refused:
-            self._auto_pool(place, at_ms, f"job {job_id}")
-        if job_id is not None:
-            self._nodes.add_job(job_id, owner)
-        self._search(place, JobSpec, owner)
-        self._search_tasks(place, owner, factory)
-
-    def _schedule(self, place: DocumentPlace, *, is_refused: bool) -> None:
-        """Search the body that creates a job schedule."""
-        specification = place.get("jobSpecification")
-        owner = owner_in(specification.plain if specification is not None else None)
-        schedule_id = text_at(place.plain, "id")
-        if schedule_id is not None:
-            self._nodes.add_job(schedule_id, owner)
-        if specification is not None and not is_refused:
-            self._auto_pool(specification, None, f"job schedule {schedule_id}")
-        self._search(place, JobScheduleSpec, owner)
-
     def command(
-        self,
-        name: str,
-        place: DocumentPlace,
-        factory: TaskFactory | None,
-        at_ms: int | None = None,
-        *,
-        is_refused: bool = False,
-        own_job: str | None = None,
+        self, name: str, place: DocumentPlace, factory: TaskFactory | None, at_ms: int | None, *, is_refused: bool
     ) -> None:
         """Search the body of a command that is given at a moment, or at an unknown one if ``at_ms`` is None.
 
-        One that is expected to be refused changes nothing, and may name a pool that does not exist. A process's
-        command without ``jobId`` is about ``own_job``.
+        One that is expected to be refused changes nothing, and may name a pool that does not exist.
         """
         model = COMMANDS.get(name)
-        if model is None:
-            return
-        if name == "createPool":
-            self._pool(place, at_ms, is_refused=is_refused)
-        elif issubclass(model, CreateJob):
-            self._job(place, factory, at_ms, is_refused=is_refused)
-        elif name == "createJobSchedule":
-            self._schedule(place, is_refused=is_refused)
-        else:
+        if name in _CREATED:
+            self._creation(name, place, factory, at_ms, is_refused=is_refused)
+        elif model is not None:
+            owner = NodeOwner(text_at(place.plain, "poolId"), text_at(place.plain, "jobId"))
             if not is_refused:
                 self._quotas.command(name, place, at_ms)
-            owner = NodeOwner(text_at(place.plain, "poolId"), text_at(place.plain, "jobId") or own_job)
-            pool = place.get("poolId")
-            if name == "updatePool" and owner.pool_id is not None:
-                self._nodes.add_pool(owner.pool_id, nodes_in(place.plain))
-            moved = text_at(place.plain, "poolInfo", "poolId")
-            if name == "updateJob" and owner.job_id and moved is not None and not is_refused:
-                self._nodes.move_job(owner.job_id, moved)
-            if issubclass(model, OnPool) and pool is not None and not is_refused:
-                self._pool_ids.append(pool)
+                pool = place.get("poolId")
+                self._pool_ids += [pool] if issubclass(model, OnPool) and pool is not None else []
             if issubclass(model, AddTasks):
                 self._search_tasks(place, owner, factory)
             elif issubclass(model, OnPool | OnJob) or name == "updateJobSchedule":
                 self._search(place, model, owner)
 
-    def finish(self, names: DeclaredIds, asked: Asked, factors: Iterable[Factor]) -> None:
+    def _creation(
+        self, name: str, place: DocumentPlace, factory: TaskFactory | None, at_ms: int | None, *, is_refused: bool
+    ) -> None:
+        """Search the body that creates a pool, a job with its tasks, or a job schedule."""
+        model, kind = _CREATED[name]
+        own_id = text_at(place.plain, "id")
+        specification = place.get("jobSpecification") if name == "createJobSchedule" else place
+        owner = owner_in(specification.plain if specification is not None else None)
+        pool: DocumentPlace | None = place
+        if kind:
+            pool = specification.at("poolInfo", "autoPoolSpecification", "pool") if specification is not None else None
+        if pool is not None and not is_refused:
+            when_ms = None if name == "createJobSchedule" else at_ms
+            self._quotas.create(pool, when_ms, f"{kind} {own_id}" if kind else "")
+        if name == "createJob":
+            owner = owner._replace(job_id=own_id)
+        self._search(place, model, owner)
+        if name == "createJob":
+            self._search_tasks(place, owner, factory)
+
+    def finish(self, asked: Asked, factors: Iterable[Factor]) -> None:
         """Report what could be decided only now that the whole document has been read.
 
-        Args:
-            names: All that the scenario creates.
-            asked: All conditions; what they ask for is meant.
-            factors: What the study of the scenario varies.
+        A shortage of cores that a condition asks for, or whose quota is a factor of the study, is meant.
         """
         for place in self._pool_ids:
-            reason = names.missing_pool(str(place.plain)) if isinstance(place.plain, str) else None
+            reason = self._names.missing_pool(str(place.plain)) if isinstance(place.plain, str) else None
             if reason is not None:
                 place.warn(reason)
         for place, text, owner in self._waiting:
-            nodes = self._nodes.of(owner)
+            nodes = self._names.nodes_of(owner)
             _check_line(place, text, nodes.os if nodes is not None else OsFamily.LINUX)
         for alike, place in self._first.items():
             _, required, owner = alike
-            slots = self._nodes.most_slots(owner)
+            slots = self._names.most_slots(owner)
             if slots is not None and required > slots:
                 more = f" ({self._alike[alike] - 1:,} more like it)" if self._alike[alike] > 1 else ""
                 place.warn(
@@ -280,11 +249,6 @@ class WarningCollector:
                 )
         varied = {factor.steps[2] for factor in factors if factor.steps[:2] == ("account", "quotas")}
         self._quotas.finish(pools_at_quota(asked), varied)
-
-    def _auto_pool(self, specification: DocumentPlace, at_ms: int | None, owner: str) -> None:
-        place = specification.at("poolInfo", "autoPoolSpecification", "pool")
-        if place is not None:
-            self._quotas.create(place, at_ms, owner)
 
     def _search_tasks(self, place: DocumentPlace, owner: NodeOwner, factory: TaskFactory | None) -> None:
         for name in ("tasks", "value"):
@@ -298,21 +262,15 @@ class WarningCollector:
             self._search(template, TaskSpec, owner, line=factory.command_line(0))
         listed = place.at("taskFactory", "tasks")
         if listed is not None:
-            self._search_alike(listed, TaskSpec, owner)
+            self._search(listed, TaskSpec, owner)
 
     # --- the walk through one body
 
     def _search(self, place: DocumentPlace, model: type[Spec], owner: NodeOwner, line: str | None = None) -> None:
-        """Search one body; ``line`` is the text of a command line template in it."""
+        """Search one body, or a list of them that counts as one; ``line`` is the text of a command line template."""
         body = _Body(place, owner, [])
-        self._visit(place, model, body, line)
-        _report_without_effect(body)
-
-    def _search_alike(self, listed: DocumentPlace, model: type[Spec], owner: NodeOwner) -> None:
-        """Search a list of bodies that count as one."""
-        body = _Body(listed, owner, [])
-        for place in listed.entries():
-            self._visit(place, model, body)
+        for each in _values(place):
+            self._visit(each, model, body, line)
         _report_without_effect(body)
 
     def _visit(self, place: DocumentPlace, model: type[Spec], body: _Body, line: str | None = None) -> None:
@@ -372,7 +330,7 @@ class WarningCollector:
         # A program with arguments can always be read.
         if is_simulated or place.plain.get("simulate") or not _SHELL.search(text):
             return
-        nodes = self._nodes.of(owner)
+        nodes = self._names.nodes_of(owner)
         if nodes is None:
             self._waiting.append((written, text, owner))
         else:

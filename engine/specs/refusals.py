@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import BatchError
-from engine.base.values import lazy_regex, quoted, shortened
+from engine.base.values import lazy_regex, quoted, shortened, value_at
 from engine.specs.base import MASK, Spec, wire_name
 from engine.specs.machine import (
     InboundNatPool,
@@ -48,22 +48,10 @@ class Refusal(NamedTuple):
     def error(self, body: Spec) -> BatchError:
         """Return the answer of the service to ``body``, with the name and value of the property (GEN-10)."""
         values = {"PropertyName": ".".join(map(str, self.path))} if self.path else {}
-        value = _value_at(body.wire(), self.path) if self.path and self.code != MISSING else None
-        if value is not None and _value_at(body.masked(), self.path) != MASK:
+        value = value_at(body.wire(), *self.path) if self.path and self.code != MISSING else None
+        if value is not None and value_at(body.masked(), *self.path) != MASK:
             values["PropertyValue"] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         return BatchError(self.code, self.reason, **values)
-
-
-def _value_at(body: object, path: Path) -> object:
-    """Return the value of a property as the service writes it; None if it is absent or a secret."""
-    for part in path:
-        if isinstance(body, dict):
-            body = body.get(part)
-        elif isinstance(body, list) and isinstance(part, int) and part < len(body):
-            body = body[part]
-        else:
-            return None
-    return body
 
 
 _INVALID = "InvalidPropertyValue"

@@ -38,7 +38,7 @@ from engine.scenario.locations import (
 from engine.scenario.model import ChosenVariant, parse_seeds
 from engine.scenario.record import flow_text, values_text
 from engine.scenario.text import ScenarioSource, decode
-from engine.scenario.tree import Tree, parse
+from engine.scenario.tree import Tree, parse_valid
 from engine.studies import measures
 
 if TYPE_CHECKING:
@@ -140,8 +140,7 @@ def planned(scenario: Scenario, options: Sequence[str] = (), *, seeds: str | Non
         ScenarioError: Options or files of values have mistakes; all of them are listed.
     """
     source, section = scenario.source, scenario.study
-    root = parse(source.text, lambda *_: None)
-    assert root is not None
+    root = parse_valid(source.text)
     problems: list[Problem] = []
     chosen = None
     try:
@@ -232,7 +231,7 @@ class Variants:
     def __init__(self, study: Study) -> None:
         """Parse the scenario, which must be valid."""
         self.study = study
-        self._root = _without_study(parse(study.source.text, lambda *_: None))
+        self._root = _without_study(parse_valid(study.source.text))
         self._locations: list[Location] = [locate(self._root, factor.steps) for factor in study.factors]
         values = (varied.value.plain for factor in study.factors for varied in factor.values)
         self._words = "\n".join((study.source.text, *(one.path for one in study.factors), *map(flow_text, values)))

@@ -1,12 +1,34 @@
-"""Actions of a session: one by its command, and the keys that choose it from the sheet."""
+"""Actions of a session: one by its command, its commands, their trial, and the keys that choose it from the sheet."""
 
 from __future__ import annotations
 
 from tui.viewmodels.actions.menu import actions_for
+from tui.viewmodels.actions.trial import Trials
 
 
 def action(session, command, *subjects):
     return next(each for each in actions_for(session, subjects) if each.command == command)
+
+
+def read(action, choice=None, answers=None):
+    """What an action makes of the first choice, or this one, and of the texts that its fields begin with, or these."""
+    texts = action.defaults if answers is None else answers
+    asked = action.type.choices if action.asks(texts) else ()
+    return action.read_fields(texts, chosen=(choice or asked[0]).body if asked else None)
+
+
+def commands_of(action, choice=None, answers=None):
+    """The commands that ``read`` finds. Raises ValueError with the sentence of the first mistake."""
+    result = read(action, choice, answers)
+    if result.mistakes:
+        raise ValueError(result.mistakes[0].sentence)
+    return list(result.commands)
+
+
+def trial_of(session, commands):
+    """The result of a trial of commands, as far as it can be told."""
+    *_, result = filter(None, Trials(session).steps(commands))
+    return result
 
 
 def choose(app_session, command, subject):

@@ -7,11 +7,10 @@ import asyncio
 import pytest
 
 from engine.views.resources.jobs import pool_ids
-from tests.tui.acting import action, choose
+from tests.tui.acting import action, choose, commands_of, trial_of
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.viewmodels.actions.menu import actions_for
-from tui.viewmodels.actions.trial import Trials
 from tui.viewmodels.text import ItemRef
 from tui.widgets.rows import Buttons
 
@@ -227,5 +226,5 @@ def test_a_pool_that_keeps_nodes_because_their_tasks_go_on_does_not_get_too_few(
     session = session_at(16_114, "nodes-for-a-deadline")
     (pool,) = pool_ids(session.simulation)
     resize = action(session, "resizePool", ItemRef("pool", pool))
-    trial = Trials(session).of(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "5"}))
+    trial = trial_of(session, commands_of(resize, answers={**resize.defaults, "targetDedicatedNodes": "5"}))
     assert trial.short == ()

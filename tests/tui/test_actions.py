@@ -9,7 +9,7 @@ import pytest
 from engine.specs.commands import COMMANDS
 from engine.state.tables import BrokenInvariant
 from engine.views.resources.jobs import pool_ids
-from tests.tui.acting import action, choose
+from tests.tui.acting import action, choose, commands_of, trial_of
 from tests.tui.screen_text import contains
 from tui.dialogs import action_form
 from tui.viewmodels.actions.menu import actions_for, effect_lines, script_of
@@ -22,7 +22,7 @@ RISK = ItemRef("job", "risk")
 
 
 def tried(session, act):
-    return Trials(session).of(act.commands())
+    return trial_of(session, commands_of(act))
 
 
 def test_actions_say_what_follows_and_how_it_is_recorded(session_at):
@@ -30,18 +30,18 @@ def test_actions_say_what_follows_and_how_it_is_recorded(session_at):
     reboot, reimage = actions_for(session, [NODES[1]])[:2]
     assert any("stays ineligible for risk" in effect for effect in reboot.effects)
     assert any("eligible again for risk" in effect for effect in reimage.effects)
-    requeue, terminate = reboot.choices[:2]
-    script = script_of(reboot.commands(requeue), 330_000)
+    requeue, terminate = reboot.type.choices[:2]
+    script = script_of(commands_of(reboot, requeue), 330_000)
     assert script == ["- {at: PT5M30.001S, rebootNode: {poolId: shared, node: 1, nodeRebootOption: requeue}}"]
-    assert reboot.commands(terminate)[0].node_reboot_option == "terminate"
+    assert commands_of(reboot, terminate)[0].node_reboot_option == "terminate"
 
 
 @pytest.mark.parametrize("subject", [NODES[0], ItemRef("task", 3), RISK, ItemRef("pool", "shared")])
 def test_every_choice_of_every_action_is_a_command(session_at, subject):
     for act in actions_for(session_at(LATER_S), [subject]):
-        if not act.opens_formula and not act.title.startswith("Edit"):  # nothing differs yet
-            for choice in act.choices or (None,):
-                assert [act.command] == [command.NAME for command in act.commands(choice)]
+        if not act.type.opens_formula and not act.title.startswith("Edit"):  # nothing differs yet
+            for choice in act.type.choices or (None,):
+                assert [act.command] == [command.NAME for command in commands_of(act, choice)]
 
 
 def test_what_the_service_would_refuse_has_no_consequences(session_at):
@@ -55,7 +55,7 @@ def test_what_the_service_would_refuse_has_no_consequences(session_at):
 
 def test_the_verbs_of_each_kind(session_at):
     session = session_at(LATER_S)
-    session.simulation.submit(action(session, "createNodeUser", NODES[0]).commands()[0])
+    session.simulation.submit(commands_of(action(session, "createNodeUser", NODES[0]))[0])
     session.update()
 
     def verbs(subject):
@@ -84,7 +84,7 @@ def test_quotas_of_cores_are_changed_from_a_pool(session_at):
     change = action(session, "quota", ItemRef("pool", "pricing"))
     assert change.defaults == {"dedicatedCores": "12", "lowPriorityCores": "100"}
     assert "8 dedicated and 0 Spot cores are in use" in "\n".join(map(plain, effect_lines(session, change, 80)))
-    (command,) = change.commands(answers={**change.defaults, "dedicatedCores": "16"})
+    (command,) = commands_of(change, answers={**change.defaults, "dedicatedCores": "16"})
     assert command.wire() == {"dedicatedCores": 16, "lowPriorityCores": 100}
 
 
@@ -102,18 +102,18 @@ def test_a_pool_that_scales_itself_is_evaluated_and_switched_off(session_at):
 def test_what_is_typed_must_fit(session_at):
     priority = action(session_at(LATER_S), "updateJob", RISK)
     assert priority.defaults == {"priority": "0"}
-    assert priority.commands(answers={"priority": "-5"})[0].priority == -5
+    assert commands_of(priority, answers={"priority": "-5"})[0].priority == -5
     with pytest.raises(ValueError, match="Priority: 'high' must be a whole number"):
-        priority.commands(answers={"priority": "high"})
+        commands_of(priority, answers={"priority": "high"})
 
 
 def test_users_are_named_by_hand(session_at):
     session = session_at(LATER_S)
     add = action(session, "createNodeUser", NODES[0])
-    (command,) = add.commands(answers={**add.defaults, "name": "ada", "isAdmin": "no"})
+    (command,) = commands_of(add, answers={**add.defaults, "name": "ada", "isAdmin": "no"})
     assert (command.name, command.is_admin) == ("ada", False)
     with pytest.raises(ValueError, match="Administrator: 'maybe' must be yes or no"):
-        add.commands(answers={**add.defaults, "isAdmin": "maybe"})
+        commands_of(add, answers={**add.defaults, "isAdmin": "maybe"})
     session.simulation.submit(command)
     session.update()
     delete = action(session, "deleteNodeUser", *NODES[:2])
@@ -142,7 +142,7 @@ def test_what_a_reboot_touches_now_is_added_up(session_at):
 def test_a_shrinking_pool_names_the_nodes_that_go(session_at):
     session = session_at(LATER_S)
     resize = action(session, "resizePool", ItemRef("pool", "shared"))
-    trial = Trials(session).of(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "3"}))
+    trial = trial_of(session, commands_of(resize, answers={**resize.defaults, "targetDedicatedNodes": "3"}))
     assert len(trial.leaving) == 2
     assert contains(
         [plain(each) for each in trial_lines(session, trial, 80)], f"that leave: {', '.join(trial.leaving)}"
@@ -153,14 +153,14 @@ def test_nodes_that_would_leave_later_anyway_are_named_too(session_at):
     session = session_at(3600, "nodes-for-a-deadline")
     (pool,) = pool_ids(session.simulation)
     resize = action(session, "resizePool", ItemRef("pool", pool))
-    trial = Trials(session).of(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "4"}))
+    trial = trial_of(session, commands_of(resize, answers={**resize.defaults, "targetDedicatedNodes": "4"}))
     assert trial.leaving == ("n4", "n5", "n6", "n7", "n8")
 
 
 def test_a_preview_says_when_a_quota_keeps_a_pool_small(session_at):
     session = session_at(LATER_S)
     resize = action(session, "resizePool", ItemRef("pool", "shared"))
-    trial = Trials(session).of(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "500"}))
+    trial = trial_of(session, commands_of(resize, answers={**resize.defaults, "targetDedicatedNodes": "500"}))
     said = " ".join(" ".join(map(plain, trial_lines(session, trial, 100))).split())
     assert "pool shared gets too few nodes: AccountCoreQuotaReached, the pool asked for" in said
 
@@ -172,19 +172,19 @@ def test_a_verb_on_several_nodes_is_a_command_for_each(session_at):
     assert len(reboot.bodies) == 5
     assert any("(n1)" in effect for effect in reboot.effects)
     assert any("(n0, n2, n4)" in effect for effect in reboot.effects)
-    assert script_of(reboot.commands(), 0)[-1] == "and 2 more"
+    assert script_of(commands_of(reboot), 0)[-1] == "and 2 more"
 
 
 def test_nodes_leave_the_pool_together(session_at):
     remove = action(session_at(LATER_S), "removeNodes", *NODES)
-    (command,) = remove.commands()
+    (command,) = commands_of(remove)
     assert command.node_list == (0, 1, 2, 3, 4)
 
 
 def test_a_verb_that_no_subject_is_in_a_state_for_says_why(session_at):
     session = session_at(LATER_S)
     assert action(session, "enableNodeScheduling", *NODES[:2]).unavailable == "it is already enabled"
-    session.simulation.submit(action(session, "disableNodeScheduling", NODES[0]).commands()[0])
+    session.simulation.submit(commands_of(action(session, "disableNodeScheduling", NODES[0]))[0])
     session.update()
     assert action(session, "enableNodeScheduling", *NODES[:2]).unavailable == ""
     assert actions_for(session, [NODES[5]]) == []
@@ -218,20 +218,20 @@ def test_the_jobs_that_a_schedule_will_create_are_one_row_after_the_cost(session
         "onAllTasksComplete": "terminatejob",
     }
     body = {"id": "often", "schedule": {"recurrenceInterval": "PT5M"}, "jobSpecification": specification}
-    trial = Trials(session).of([COMMANDS["createJobSchedule"].from_wire(body)])
-    created = [job for job in trial.given.completed_ms if job.startswith("often:")]
+    trial = trial_of(session, [COMMANDS["createJobSchedule"].from_wire(body)])
+    created = [job for job in trial.given.tally.completed_ms if job.startswith("often:")]
     assert len(created) > 3
     lines = [plain(each) for each in trial_lines(session, trial, 90)]
     assert "cost an hour" in lines[0]
     assert "cost by then" in lines[1]
     (row,) = (line for line in lines if "often:" in line or "new jobs" in line)
-    first, last = (session.clock(when(trial.given.completed_ms[job] for job in created)) for when in (min, max))
+    first, last = (session.clock(when(trial.given.tally.completed_ms[job] for job in created)) for when in (min, max))
     assert " ".join(row.split()) == f"{len(created):,} new jobs completed {first} to {last}"
 
 
 def test_a_trial_tells_refusals_with_code_and_reason(session_at):
     session = session_at(LATER_S)
-    session.simulation.submit(action(session, "rebootNode", NODES[0]).commands()[0])
+    session.simulation.submit(commands_of(action(session, "rebootNode", NODES[0]))[0])
     session.update()
     trial = tried(session, action(session, "rebootNode", NODES[0], NODES[4]))
     assert [(whose(command), error.code) for command, error in trial.refused] == [("n0", "NodeBeingRebooted")]
@@ -243,7 +243,7 @@ def test_a_trial_tells_refusals_with_code_and_reason(session_at):
 def test_nothing_different_is_said_too(session_at):
     session = session_at(LATER_S)
     priority = action(session, "updateJob", RISK)
-    trial = Trials(session).of(priority.commands(answers={"priority": "10"}))
+    trial = trial_of(session, commands_of(priority, answers={"priority": "10"}))
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial, 80)]
     assert lines == [
         "accepted; no other difference",
@@ -254,7 +254,7 @@ def test_nothing_different_is_said_too(session_at):
 
 def test_equal_refusals_are_told_once_with_a_count(session_at):
     session = session_at(LATER_S)
-    for command in action(session, "rebootNode", *NODES[:5]).commands():
+    for command in commands_of(action(session, "rebootNode", *NODES[:5])):
         session.simulation.submit(command)
     session.update()
     lines = refusal_lines(tried(session, action(session, "rebootNode", *NODES[:5])).refused)
@@ -270,8 +270,8 @@ def test_a_trial_that_stops_early_says_how_far_it_looked(session_at, monkeypatch
     monkeypatch.setattr("tui.viewmodels.actions.trial.SLICE", 8)
     reboot = tried(session, action(session, "rebootNode", NODES[0]))
     assert heading(session, reboot) == "Simulated the next 1:47 of the run, until 08:07:17; farther was not looked at"
-    priority = action(session, "updateJob", RISK).commands(answers={"priority": "10"})
-    lines = [plain(each).strip() for each in trial_lines(session, Trials(session).of(priority), 120)]
+    priority = commands_of(action(session, "updateJob", RISK), answers={"priority": "10"})
+    lines = [plain(each).strip() for each in trial_lines(session, trial_of(session, priority), 120)]
     assert lines[0] == "accepted; no other difference in the next 1:47 of the run"
 
 
@@ -279,7 +279,7 @@ def test_a_trial_shows_what_is_near_at_once_and_then_looks_farther(session_at, m
     session = session_at(LATER_S)
     monkeypatch.setattr("tui.viewmodels.actions.trial.MOST_ENTRIES", (10, 40, 5_000, 80_000))
     monkeypatch.setattr("tui.viewmodels.actions.trial.SLICE", 8)
-    commands = action(session, "rebootNode", NODES[0]).commands()
+    commands = commands_of(action(session, "rebootNode", NODES[0]))
     before = len(session.simulation.log)
     results = []
     for each in Trials(session).steps(commands):
@@ -294,12 +294,12 @@ def test_a_longer_trial_that_has_no_time_replaces_nothing(session_at, monkeypatc
     session = session_at(LATER_S)
     monkeypatch.setattr("tui.viewmodels.actions.trial.MOST_ENTRIES", (40, 20))
     monkeypatch.setattr("tui.viewmodels.actions.trial.SLICE", 8)
-    commands = action(session, "rebootNode", NODES[0]).commands()
+    commands = commands_of(action(session, "rebootNode", NODES[0]))
     assert len([each for each in Trials(session).steps(commands) if each is not None]) == 1
     monkeypatch.setattr("tui.viewmodels.actions.trial.MOST_ENTRIES", (40,))
-    near_ms = Trials(session).of(commands).until_ms
+    near_ms = trial_of(session, commands).until_ms
     monkeypatch.setattr("tui.viewmodels.actions.trial.MOST_ENTRIES", (40, 20))
-    assert Trials(session).of(commands).until_ms == near_ms
+    assert trial_of(session, commands).until_ms == near_ms
 
 
 def test_a_form_that_is_closed_while_a_trial_goes_on_gets_no_more_results(dashboard_at, monkeypatch):
@@ -344,11 +344,11 @@ def test_a_mistake_of_the_engine_in_a_trial_is_told_and_leaves_the_run_as_it_was
     with monkeypatch.context() as patched:
         patched.setattr(session.simulation.world.calendar, "advance", breaks)
         trial = tried(session, reboot)
-    assert trial.mistake.text == "BrokenInvariant: two and two are five"
+    assert trial.given.mistake.text == "BrokenInvariant: two and two are five"
     lines = [plain(each) for each in trial_lines(session, trial, 120)]
     assert lines[0].startswith("✗ internal error at 08:05:15: BrokenInvariant")
     assert (session.now_ms, len(session.simulation.log)) == (LATER_S * 1000, before)
-    assert tried(session, reboot).mistake is None
+    assert tried(session, reboot).given.mistake is None
 
 
 # -- the sheet itself

@@ -6,6 +6,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.errors import Position
+from tests.tui.acting import commands_of
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, messages_of, text_of
 from tui.viewmodels.actions.menu import actions_for
@@ -113,12 +114,12 @@ def test_what_can_be_done_to_a_pool_that_scales_itself(session_at):
     assert actions["resizePool"].unavailable == "autoscale sets the targets"
     often = actions["enablePoolAutoScale"]
     name = "autoScaleEvaluationInterval"
-    assert often.commands(answers={name: "30m"})[0].auto_scale_evaluation_interval == 30 * 60_000
+    assert commands_of(often, answers={name: "30m"})[0].auto_scale_evaluation_interval == 30 * 60_000
     with pytest.raises(ValueError, match="Interval: 'soon' is not a duration"):
-        often.commands(answers={name: "soon"})
+        commands_of(often, answers={name: "soon"})
     assert "disablePoolAutoScale" in actions
     plain_pool = {action.command: action for action in actions_for(session_at(330), [ItemRef("pool", "shared")])}
-    assert plain_pool["enablePoolAutoScale"].opens_formula
+    assert plain_pool["enablePoolAutoScale"].type.opens_formula
     assert "disablePoolAutoScale" not in plain_pool
 
 

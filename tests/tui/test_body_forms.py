@@ -16,9 +16,7 @@ LATER_S = 330
 
 
 def typed_body(action, text):
-    from tui.viewmodels.actions.forms import read_body
-
-    return read_body(action.command, action.bodies, action.document, text)
+    return action.read_body(text)
 
 
 def test_a_form_and_its_body_keep_what_was_typed_in_the_other(dashboard_at):

@@ -9,23 +9,24 @@ from tests.builders import READY_S, a_job, a_pool, do, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.actions.forms import new_job, new_schedule, new_tasks, read_form
-from tui.viewmodels.actions.item_fields import JOB_FIELDS, SCHEDULE_FIELDS, TASK_FIELDS
+from tui.viewmodels.actions.forms import Form, new_job, new_schedule, new_tasks
+from tui.viewmodels.actions.on_jobs import CREATE_JOB, CREATE_SCHEDULE, JOB
 from tui.viewmodels.session import Session
 
+(ADD_TASKS,) = (each for each in JOB if each.command == "addTasks")
 NEVER_RUNS = "the release task never runs unless a user ends the job; choose terminatejob above (JOB-7)"
 
 
-def warned(document, fields, command, job_id="", **typed):
+def warned(document, action_type, job_id="", **typed):
     """Return the warnings of a form after these fields were filled in, by the label of the field."""
-    texts = {field.name: field.text_in(document.unfold(document.start)) for field in fields}
-    result = read_form(command, [{"jobId": job_id} if job_id else {}], document, fields, texts | typed)
+    form = Form(action_type, ({"jobId": job_id} if job_id else {},), document)
+    result = form.read_fields(form.defaults | typed)
     assert not result.mistakes
     return {each.label: each.message for each in result.warnings}
 
 
 def warned_of_job(session, **typed):
-    return warned(new_job(session), JOB_FIELDS, "createJob", **typed)
+    return warned(new_job(session), CREATE_JOB, **typed)
 
 
 @pytest.fixture
@@ -50,10 +51,9 @@ def test_a_release_task_that_nothing_runs_is_said_beside_its_command_line(sessio
 
 
 def test_what_the_service_refuses_of_a_whole_task_stands_at_its_first_field(session):
-    document = new_job(session)
-    texts = {field.name: field.text_in(document.unfold(document.start)) for field in JOB_FIELDS}
-    texts |= {"jobReleaseTask.commandLine": "clean-up", "onAllTasksComplete": "terminatejob"}
-    (refusal,) = read_form("createJob", [{}], document, JOB_FIELDS, texts).refusals
+    form = Form(CREATE_JOB, ({},), new_job(session))
+    typed = {"jobReleaseTask.commandLine": "clean-up", "onAllTasksComplete": "terminatejob"}
+    (refusal,) = form.read_fields(form.defaults | typed).refusals
     assert (refusal.name, refusal.label) == ("jobReleaseTask.commandLine", "Command line")
     assert "needs a jobPreparationTask" in refusal.message
 
@@ -62,7 +62,7 @@ def test_a_schedule_is_warned_of_its_jobs(session):
     document = new_schedule(session)
     release = {"jobReleaseTask": {"commandLine": "clean-up"}}
     start = {**document.start, "jobSpecification": {"poolInfo": {"poolId": "p"}, **release}}
-    said = warned(document._replace(start=start), SCHEDULE_FIELDS, "createJobSchedule")
+    said = warned(document._replace(start=start), CREATE_SCHEDULE)
     assert NEVER_RUNS in said.values()
 
 
@@ -101,11 +101,11 @@ def test_tasks_that_are_added_to_a_job_on_such_a_pool_are_cautioned_about():
     sim = simulation(a_job("waits"), pool=a_pool(nodes=0))
     run_to(sim, seconds=5)
     session = Session(sim)
-    said = warned(new_tasks(session, "waits"), TASK_FIELDS, "addTasks", job_id="waits")
+    said = warned(new_tasks(session, "waits"), ADD_TASKS, job_id="waits")
     assert list(said.values()) == ["no task runs there: pool p has no nodes, and its target is 0"]
     do(sim, "resizePool", poolId="p", targetDedicatedNodes=1)
     session.update()
-    assert warned(new_tasks(session, "waits"), TASK_FIELDS, "addTasks", job_id="waits") == {}
+    assert warned(new_tasks(session, "waits"), ADD_TASKS, job_id="waits") == {}
 
 
 def test_a_pool_without_nodes_is_not_proposed_while_another_has_some(session):

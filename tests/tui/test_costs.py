@@ -6,8 +6,9 @@ from engine import Simulation, load_scenario
 from engine.base.values import HOUR_MS, MINUTE_MS
 from engine.run.conditions import cost_usd
 from engine.specs.commands import DisableJob, DisableNodeScheduling, ReimageNode, ResizePool
+from tests.tui.acting import trial_of
 from tui.viewmodels import format as fmt
-from tui.viewmodels.actions.trial import Trials, trial_lines
+from tui.viewmodels.actions.trial import trial_lines
 from tui.viewmodels.lists.instances import PreparationModel
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
@@ -161,18 +162,18 @@ def test_every_preview_has_the_cost_until_the_end_and_that_of_an_hour():
     halved = ResizePool.model_validate(
         {"poolId": session.pool_id, "targetDedicatedNodes": 1, "targetLowPriorityNodes": 4}
     )
-    lines = [" ".join(plain(each).split()) for each in trial_lines(session, Trials(session).of([halved]), 100)]
+    lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial_of(session, [halved]), 100)]
     assert "cost an hour $0.30 no difference" in lines
     assert "cost in all $0.88 (-$0.058) otherwise $0.94" in lines
     paused = DisableNodeScheduling.model_validate({"poolId": session.pool_id, "node": 0})
-    lines = [" ".join(plain(each).split()) for each in trial_lines(session, Trials(session).of([paused]), 100)]
+    lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial_of(session, [paused]), 100)]
     assert sum(each.startswith(("cost an hour", "cost in all", "cost by then")) for each in lines) == 2
 
 
 def test_a_run_that_comes_to_rest_earlier_is_no_cheaper_for_that():
     session = session_of("preparation-fails-on-one-node", 3 * MINUTE_MS)
     disabled = DisableJob.model_validate({"jobId": "align", "disableTasks": "requeue"})
-    trial = Trials(session).of([disabled])
+    trial = trial_of(session, [disabled])
     without, with_it = trial.cost_usd
     assert without == with_it == pytest.approx(cost_usd(run_of("preparation-fails-on-one-node").world, trial.until_ms))
 
@@ -212,8 +213,8 @@ def test_amounts_that_differ_by_less_than_a_cent_show_it():
 def test_a_preview_names_the_expectations_that_would_break():
     session = session_of("preparation-fails-on-one-node", 3 * MINUTE_MS)
     reimaged = ReimageNode.model_validate({"poolId": session.pool_id, "node": 1})
-    trial = Trials(session).of([reimaged])
+    trial = trial_of(session, [reimaged])
     assert any("breaks expectation" in plain(each) for each in trial_lines(session, trial, 200))
     session = session_of("preparation-fails-on-one-node", 3 * MINUTE_MS)
-    untouched = Trials(session).of([])
+    untouched = trial_of(session, [])
     assert not any("breaks" in plain(each) for each in trial_lines(session, untouched, 200))

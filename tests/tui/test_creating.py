@@ -7,6 +7,7 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.specs.commands import COMMANDS, EnablePoolAutoScale, EvaluatePoolAutoScale
 from engine.views.results import recorded
+from tests.tui.acting import commands_of
 from tui.viewmodels.actions.menu import ACTION_TYPES, actions_for
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.text import ItemRef
@@ -55,13 +56,13 @@ def possible(session, kind, number):
     return None
 
 
-def commands_of(action):
+def given_by_hand(action):
     """What the form, or the editor of formulas, gives for this action."""
-    if action.opens_formula:
+    if action.type.opens_formula:
         body = {"poolId": action.bodies[0]["poolId"], "autoScaleFormula": "$TargetDedicatedNodes = 2;"}
         kind = EvaluatePoolAutoScale if action.command == "evaluatePoolAutoScale" else EnablePoolAutoScale
         return [kind.from_wire(body)]
-    return action.commands(answers={**action.defaults, **TYPED.get(action.title, {})})
+    return commands_of(action, answers={**action.defaults, **TYPED.get(action.title, {})})
 
 
 def test_every_command_of_the_engine_has_an_action():
@@ -76,11 +77,11 @@ def test_whatever_is_done_by_hand_is_taken_and_replays_to_the_same_log(session_a
     simulation = session.simulation
     if ACTION_TYPES[kind][number].command == "stopPoolResize":
         (resize,) = (each for each in actions_for(session, ITEMS["pool"][:1]) if each.command == "resizePool")
-        simulation.submit_all(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "4"}))
+        simulation.submit_all(commands_of(resize, answers={**resize.defaults, "targetDedicatedNodes": "4"}))
         session.update()
     action = possible(session, kind, number)
     assert action is not None
-    commands = commands_of(action)
+    commands = given_by_hand(action)
     assert [error and (error.code, error.values) for error in simulation.submit_all(commands)] == [None] * len(commands)
     simulation.run_until(simulation.end_ms)
     assert list(simulation.json_lines()) == replayed_log(simulation, tmp_path / "session.yaml")

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from textual import events
 from textual.screen import Screen
 
+from tests.tui.acting import commands_of, read, trial_of
 from tests.tui.conftest import simulation_at
 from tests.tui.driving import drive, edit, look, tried_out, typed
 from tests.tui.screen_text import contains, text_of
@@ -17,7 +18,7 @@ from tui.cli.commands import cli
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.form_fields import FormInputs
 from tui.viewmodels.actions.menu import action_for_new, actions_for, grouped_actions, record_lines
-from tui.viewmodels.actions.trial import Trials, trial_lines
+from tui.viewmodels.actions.trial import trial_lines
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.text import ItemRef, plain
 
@@ -107,8 +108,8 @@ RETURNED = {"id": "b", "vmSize": "standard_d2s_v3", "state": "active", "targetDe
 
 def test_a_copy_begins_with_what_is_there_under_a_new_id(session_at):
     session = session_at(LATER_S)
-    (pool,) = act(session, SHARED, "Clone shared").commands()
-    (job,) = act(session, RISK, "Clone risk").commands()
+    (pool,) = commands_of(act(session, SHARED, "Clone shared"))
+    (job,) = commands_of(act(session, RISK, "Clone risk"))
     assert (pool.id, pool.target_dedicated_nodes, pool.task_slots_per_node) == ("shared-copy", 5, 2)
     assert job.id == "risk-copy"
     assert job.spec.job_preparation_task == session.job("risk").record.spec.job_preparation_task
@@ -116,15 +117,15 @@ def test_a_copy_begins_with_what_is_there_under_a_new_id(session_at):
     session.simulation.submit_all([pool, job])
     session.update()
     assert session.job("risk-copy").phases.tasks.total == 40
-    assert act(session, SHARED, "Clone shared").commands()[0].id == "shared-copy-2"
+    assert commands_of(act(session, SHARED, "Clone shared"))[0].id == "shared-copy-2"
 
 
 def test_a_change_sends_only_what_differs(session_at):
     session = session_at(LATER_S)
     edit_job = act(session, RISK, "Edit risk")
     with pytest.raises(ValueError, match="Nothing differs yet"):
-        edit_job.commands()
-    (change,) = edit_job.commands(answers={**edit_job.defaults, "maxParallelTasks": "3"})
+        commands_of(edit_job)
+    (change,) = commands_of(edit_job, answers={**edit_job.defaults, "maxParallelTasks": "3"})
     assert change.wire() == {"jobId": "risk", "maxParallelTasks": 3}
     session.simulation.submit(change)
     session.update()
@@ -135,7 +136,7 @@ def test_a_field_keeps_what_it_does_not_show(session_at):
     session = session_at(LATER_S)
     clone = act(session, RISK, "Clone risk")
     assert clone.defaults["task.simulate.exitCode"] == '{"0": 0.9, "1": 0.1}'
-    (job,) = clone.commands(answers={**clone.defaults, "priority": "7", "count": "3"})
+    (job,) = commands_of(clone, answers={**clone.defaults, "priority": "7", "count": "3"})
     assert job.priority == 7
     assert job.task_factory["repeatTask"]["simulate"]["exitCode"] == {"0": 0.9, "1": 0.1}
     assert job.spec.job_preparation_task.simulate.on_node  # it has no field
@@ -183,10 +184,10 @@ def test_the_hints_of_a_form_name_enter_where_it_acts(dashboard_at):
 def test_tasks_of_a_new_job_are_numbered_also_without_an_id(session_at, command_line):
     action = action_for_new(session_at(0, "empty"), "job", None)
     typed_in = {"poolInfo.poolId": "pool-1", "count": "3", "task.commandLine": command_line}
-    result = action.read(None, {**action.defaults, **typed_in})
+    result = read(action, answers={**action.defaults, **typed_in})
     if command_line:
         assert result.commands[0].wire()["taskFactory"]["repeatTask"]["id"] == "task-{0}"
-        one = action.read(None, {**action.defaults, **typed_in, "count": "1"})
+        one = read(action, answers={**action.defaults, **typed_in, "count": "1"})
         assert [task["id"] for task in one.commands[0].wire()["tasks"]] == ["task"]
     else:
         assert [(each.name, each.label) for each in result.mistakes] == [("task.commandLine", "Command line")]
@@ -195,7 +196,7 @@ def test_tasks_of_a_new_job_are_numbered_also_without_an_id(session_at, command_
 def test_a_preview_has_the_price_of_an_hour_and_the_cost_until_the_end(session_at):
     session = session_at(LATER_S)
     resize = act(session, SHARED, "Resize shared")
-    trial = Trials(session).of(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "7"}))
+    trial = trial_of(session, commands_of(resize, answers={**resize.defaults, "targetDedicatedNodes": "7"}))
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial, 100)]
     assert any(each.startswith("cost an hour $0.67 (+$0.19) otherwise $0.48") for each in lines)
     assert any(each.startswith("cost in all") for each in lines)
@@ -233,7 +234,7 @@ def test_what_was_typed_is_not_lost_by_one_press_of_esc(dashboard_at):
 def test_a_user_of_a_node_may_have_an_ssh_key(session_at):
     session = session_at(LATER_S)
     add = act(session, ItemRef("node", 0), "Add a user account to n0")
-    (command,) = add.commands(answers={**add.defaults, "sshPublicKey": "ssh-rsa AAAA", "password": ""})
+    (command,) = commands_of(add, answers={**add.defaults, "sshPublicKey": "ssh-rsa AAAA", "password": ""})
     assert (command.ssh_public_key, command.password) == ("ssh-rsa AAAA", None)
     session.simulation.submit(command)
     session.update()
@@ -294,7 +295,7 @@ def test_a_large_form_is_ascii_where_that_is_asked_for(dashboard_at, size):
 
 def test_what_is_recorded_is_folded_only_where_it_has_no_room(session_at):
     session = session_at(LATER_S)
-    commands = next(each for each in actions_for(session, [SHARED]) if each.command == "resizePool").commands()
+    commands = commands_of(next(each for each in actions_for(session, [SHARED]) if each.command == "resizePool"))
     folded, whole = (
         [plain(each) for each in record_lines(session, commands, 12, is_folded=True, key="ctrl+r", rows=rows)]
         for rows in (6, 20)
@@ -384,7 +385,7 @@ def test_saving_asks_in_two_lines_that_say_what_enter_does(dashboard_at):
 def test_no_line_of_a_preview_is_cut(session_at, cells):
     session = session_at(LATER_S)
     resize = act(session, SHARED, "Resize shared")
-    trial = Trials(session).of(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "7"}))
+    trial = trial_of(session, commands_of(resize, answers={**resize.defaults, "targetDedicatedNodes": "7"}))
     lines = [plain(each).rstrip() for each in trial_lines(session, trial, cells)]
     assert max(map(len, lines)) <= cells
     assert any("otherwise" in each for each in lines)

@@ -4,6 +4,7 @@ import pytest
 
 from engine.specs.bodies import PoolSpec
 from tests.builders import a_pool, refusal, run_to, simulation
+from tests.tui.acting import commands_of
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.actions.trial import refusal_lines
 from tui.viewmodels.format import what
@@ -120,5 +121,5 @@ def test_pool_28_a_release_is_a_fault_of_cloud_service_pools():
     session.update()
     assert "guestOSRelease" not in [act.command for act in actions_for(session, [ItemRef("pool", "machines")])]
     (release,) = (act for act in actions_for(session, [ItemRef("pool", "p")]) if act.command == "guestOSRelease")
-    (command,) = release.commands(answers=release.defaults)
+    (command,) = commands_of(release, answers=release.defaults)
     assert command.wire() == {"osVersion": "5.20"}

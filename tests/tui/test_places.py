@@ -9,11 +9,11 @@ import pytest
 from engine.specs.commands import DisableJobSchedule, RebootNode, ResizePool
 from engine.studies.measures import Row, change, figures_of_run
 from engine.studies.wording import label, value_text
+from tests.tui.acting import commands_of, trial_of
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.viewmodels import moments
 from tui.viewmodels.actions.menu import actions_for, trial_result_lines
-from tui.viewmodels.actions.trial import Trials
 from tui.viewmodels.format import words_of
 from tui.viewmodels.go_line import letters_for
 from tui.viewmodels.items import links_of
@@ -208,7 +208,7 @@ def test_a_comparison_has_small_differences_of_cost_and_the_expectations_that_on
     session = session_at(300, "priorities-and-fairness")
     bookmarks = Bookmarks(session)
     resize = ResizePool(pool_id=session.pool_id, target_dedicated_nodes=1)
-    trial = Trials(session).of([resize])
+    trial = trial_of(session, [resize])
     dialog = [" ".join(plain(each).split()) for each in trial_result_lines(session, trial, 200)]
     while session.ahead.advance(10_000):
         pass
@@ -386,7 +386,7 @@ def test_esc_leaves_a_picker_without_going_anywhere(dashboard_at):
 def add_tasks(session, **answers):
     (action,) = (each for each in actions_for(session, [ItemRef("job", "risk")]) if each.command == "addTasks")
     named = {name if name == "count" else f"task.{name.replace('_', '.')}": text for name, text in answers.items()}
-    return action.commands(answers={**action.defaults, **named})
+    return commands_of(action, answers={**action.defaults, **named})
 
 
 def test_one_task_is_listed_and_several_are_a_factory(session_at):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import a_job, a_pool, a_task, do, node_row, run_to, simulation
+from tests.tui.acting import commands_of
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
@@ -87,7 +88,7 @@ def test_a_user_is_added_and_deleted_by_hand():
     session, node = Session(sim), node_row(sim)
     for title, there in (("Add a user account to n0", True), ("Delete a user account from n0", False)):
         (action,) = (each for each in actions_for(session, [ItemRef("node", node)]) if each.title == title)
-        for command in action.commands():
+        for command in commands_of(action):
             sim.submit(command)
         session.update()
         users = next(block for block in NodesModel(session).details(node) if block.title == "Users")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.tui.screen_text import messages_of
 from tests.tui.test_timeline import model_of
-from tui.app.list_keys import TimelineDrawing
+from tui.app.list_keys import draw_timeline
 from tui.saving.targets import NewLines, TargetError
 from tui.textual import views
 from tui.viewmodels.timeline.svg import Paint, drawn
@@ -115,7 +115,7 @@ def test_a_picture_is_left_off_when_time_goes_on(dashboard_at, tmp_path, monkeyp
     monkeypatch.setattr("tui.app.list_keys.SLICE_S", 0)
 
     def draw(app):
-        TimelineDrawing(app.screen.view.grid, app.screen.playback).start("timeline.svg")
+        draw_timeline(app.screen.view.grid, app.screen.playback, "timeline.svg")
 
     steps = [draw, lambda app: app.session.simulation.step()]
     said = drive_and_draw(dashboard_at(LATER_S), "8", steps=steps)

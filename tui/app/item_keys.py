@@ -18,14 +18,14 @@ from engine.views.results import given_by_hand
 from tui.app.navigation_keys import branch, unmark
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet, Autoscale, FormulaEditor, Why, WhyActions
-from tui.dialogs.sheets import HelpScreen, Sheet, entries_here, entries_of
+from tui.dialogs.sheets import HelpScreen, Sheet
 from tui.panes.timeline import Timeline
 from tui.panes.watch import Attention, Watch
 from tui.saving.session_files import broken_note
 from tui.saving.targets import NewLines
 from tui.textual.keys import Command
 from tui.textual.screens import OfferActions, ShowView, StudyFormula, say
-from tui.viewmodels.actions.menu import CREATING, NEW, PAST, Action, action_for_new, gone_note, grouped_actions
+from tui.viewmodels.actions.menu import CREATING, NEW, PAST, Action, action_for_new, grouped_actions, target_of
 from tui.viewmodels.actions.trial import Trials, refusal_lines
 from tui.viewmodels.format import counted, what
 from tui.viewmodels.items import VIEW_OF, files_of
@@ -41,12 +41,13 @@ from tui.widgets.texts import AnswerError, Prompt
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from textual.widget import Widget
+
     from engine import BatchError
     from engine.specs.command import Command as Input
     from engine.views.diagnosis.model import Next
     from tui.app.view_screen import ViewScreen
     from tui.textual.screens import View
-    from tui.viewmodels.sheets import KeyEntry
     from tui.viewmodels.text import Kind
 
 
@@ -115,7 +116,8 @@ def offer_actions(main: ViewScreen, subjects: Sequence[ItemRef]) -> None:
     subjects = subjects or [ACCOUNT_ITEM]  # of an empty run there is nothing else
     groups = grouped_actions(main.session, subjects)
     if not groups:
-        say(main, gone_note(main.session, subjects[0]) or "There is nothing here to act on.")
+        gone = target_of(main.session, subjects[0])
+        say(main, gone if isinstance(gone, str) and gone else "There is nothing here to act on.")
         return
     kind = subjects[0].kind
     marked = "marked " if subjects[0] in main.session.marks else ""
@@ -173,7 +175,7 @@ def start_action(main: ViewScreen, kind: Kind, title: str, action: Action | None
         say(main, f"{title}: put the cursor on one, then press a.")
     elif main.session.is_past:
         say(main, PAST, "warning")
-    elif action.opens_formula:
+    elif action.type.opens_formula:
         _answered(main, action)
     else:
         _open_form(main, action)
@@ -345,15 +347,14 @@ def _show_files(main: ViewScreen) -> None:
 
 def _help(main: ViewScreen) -> None:
     """Show the keys of the focused pane, and explain the view."""
-    here = [] if main.focused is None else entries_here(main.keymap, type(main.focused))
-    explain(main, main.view, here, shows_page=False)
+    explain(main, main.view, main.focused, page=False)
 
 
-def explain(main: ViewScreen, view: View, here: Sequence[KeyEntry] = (), *, shows_page: bool = True) -> None:
-    """Explain a view, beginning with its page or with all keys, first those of the pane, which are ``here``."""
-    everywhere = entries_of(main.keymap, type(main), type(main.app))
+def explain(main: ViewScreen, view: View, pane: Widget | None = None, *, page: bool = True) -> None:
+    """Explain a view, beginning with its page or with all keys, first those of the focused pane."""
     about = HelpPage(view.title, view.help_text, view.columns)
-    main.app.push_screen(HelpScreen(about, here, everywhere, main.session.glyphs, shows_page=shows_page))
+    around = type(main), type(main.app)
+    main.app.push_screen(HelpScreen(about, main.keymap, main.session.glyphs, pane, *around, page=page))
 
 
 def describe_screen(main: ViewScreen) -> None:

@@ -103,29 +103,24 @@ MOST_ROWS = 20_000
 _PROGRESS_S = 0.1
 
 
-class TimelineDrawing:
-    """A picture of all rows of the timeline, with its progress below the rows while it is drawn."""
+def draw_timeline(grid: TimelineGrid, playback: Playback, name: str) -> None:
+    """Draw all rows of the timeline into a file, in a worker. Raises TargetError if it cannot be created."""
+    done = f"drew {len(grid.model.keys):,} rows in"
+    write_in_slices(grid, playback, name, partial(_drawn_with_progress, grid), done=done)
 
-    def __init__(self, grid: TimelineGrid, playback: Playback) -> None:
-        self._grid = grid
-        self._playback = playback
-        self.rows = len(grid.model.keys)
 
-    def start(self, name: str) -> None:
-        """Draw into a file, in a worker. Raises TargetError if it cannot be created."""
-        write_in_slices(self._grid, self._playback, name, self._portions, done=f"drew {self.rows:,} rows in")
-
-    def _portions(self, paint: Paint) -> Iterator[list[str]]:
-        next_progress_s, written = time.perf_counter() + _PROGRESS_S, 0
-        try:
-            for lines in drawn(self._grid.model, paint):
-                yield lines
-                written += bool(lines)
-                if time.perf_counter() >= next_progress_s:
-                    self._grid.show_progress(f"drawing {min(1, written / max(1, self.rows)):.0%}")
-                    next_progress_s = time.perf_counter() + _PROGRESS_S
-        finally:
-            self._grid.show_progress("")
+def _drawn_with_progress(grid: TimelineGrid, paint: Paint) -> Iterator[list[str]]:
+    """Yield the lines of the picture, while its progress is shown below the rows."""
+    rows, next_progress_s, written = len(grid.model.keys), time.perf_counter() + _PROGRESS_S, 0
+    try:
+        for lines in drawn(grid.model, paint):
+            yield lines
+            written += bool(lines)
+            if time.perf_counter() >= next_progress_s:
+                grid.show_progress(f"drawing {min(1, written / max(1, rows)):.0%}")
+                next_progress_s = time.perf_counter() + _PROGRESS_S
+    finally:
+        grid.show_progress("")
 
 
 _HTML, _MARKDOWN = (".html", ".htm"), (".md", ".markdown")
@@ -322,12 +317,13 @@ def _export(main: ViewScreen) -> None:
     page, view = main.list_page, main.view
     subject = None if main.detail_page is None else main.detail_page.subject
     if isinstance(view, Timeline):
-        drawing = TimelineDrawing(view.grid, main.playback)
-        if drawing.rows > MOST_ROWS:
-            said = f"{drawing.rows:,} rows are too many for a picture; ! leaves those that have failed."
+        rows = len(view.grid.model.keys)
+        if rows > MOST_ROWS:
+            said = f"{rows:,} rows are too many for a picture; ! leaves those that have failed."
             say(main, said, "warning")
         else:
-            main.ask(f"draw {drawing.rows:,} rows as SVG in", drawing.start, text="timeline.svg")
+            draw = partial(draw_timeline, view.grid, main.playback)
+            main.ask(f"draw {rows:,} rows as SVG in", draw, text="timeline.svg")
     elif subject is not None and subject.kind == "node":
         _export_rdp_file(main, int(subject.key))
     elif page is None:

@@ -18,18 +18,17 @@ from tui.textual.overrides import set_subtitle
 from tui.textual.screens import Frame, Modal
 from tui.textual.views import LinesView
 from tui.viewmodels.actions.action import Field
-from tui.viewmodels.actions.forms import FormMistake, FormResult, first_lines
+from tui.viewmodels.actions.forms import FormResult, first_lines
 from tui.viewmodels.actions.menu import (
     Action,
     effect_lines,
     joined,
     notice_lines,
-    problem_lines,
     record_lines,
     trial_result_lines,
 )
 from tui.viewmodels.actions.trial import reason
-from tui.viewmodels.text import Line, Role, Span, clip, line
+from tui.viewmodels.text import Line, Role, Span, clip, line, paragraph
 from tui.widgets.rows import Buttons
 
 if TYPE_CHECKING:
@@ -114,7 +113,6 @@ class FormTrial:
 _FRAME_LINES = 4  # the border, and a line of the main screen above and below it
 _LEAST_FORM, _FORM_REST = 22, 5  # lines of the form of a body, which leaves room for what would happen
 _READ_DELAY_S = 0.01  # after a key: several keys in quick succession are read once
-_MOST_PROBLEMS = 8
 _CONFIRM = "confirm"
 
 
@@ -141,15 +139,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
     def __init__(
         self, session: Session, action: Action, better: Sequence[Action], trials: Trials, *, has_menu: bool = False
     ) -> None:
-        """Create the form of an action.
-
-        Args:
-            session: The session.
-            action: The action.
-            better: Actions with a button of their own.
-            trials: Tries commands out from the present moment.
-            has_menu: The menu of actions lies below.
-        """
+        """``better`` are actions with a button of their own; with ``has_menu`` the menu of actions lies below."""
         super().__init__()
         self._back = "back to the menu" if has_menu else "close"
         self._session = session
@@ -168,7 +158,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._trial_lines: list[Line] = []
 
     def compose(self) -> ComposeResult:
-        classes = "" if self._action.document is None else "-document"
+        classes = "-document" if self._action.document.is_editable else ""
         with Frame(self._session.text(self._action.title), "", classes=classes):
             with Container(id="form-panes"):
                 yield self._inputs
@@ -182,17 +172,19 @@ class ActionForm(Modal[list[Command] | Action | None]):
         action = self._action
         labels = [action.title, *(f"{each.title.split()[0]} instead" for each in self._better), "Cancel"]
         buttons = self.query_one(Buttons)
-        buttons.show([self._session.text(each) for each in labels], len(labels) - 1 if action.cannot_be_undone else 0)
+        buttons.show(
+            [self._session.text(each) for each in labels], len(labels) - 1 if action.type.cannot_be_undone else 0
+        )
         self._show_keys()
         if not self._inputs.focus_first():
             (self._confirmation.entry if action.to_type else buttons).focus()
         self.call_after_refresh(self._update)
 
     def _show_keys(self) -> None:
-        needs_more = self._action.cannot_be_undone or bool(self._action.to_type)
+        needs_more = self._action.type.cannot_be_undone or bool(self._action.to_type)
         confirm = "enter or ctrl+s" if self._inputs.confirms_on_enter and not needs_more else "ctrl+s"
         keys = ["tab next", f"{confirm} do it", f"esc {self._back}"]
-        if self._action.document is not None:
+        if self._action.document.is_editable:
             keys[1:1] = ["ctrl+t the form" if self._inputs.shows_body else "ctrl+t as a body"]
         set_subtitle(self.query_one("#actions"), "  ".join(keys))
 
@@ -202,14 +194,14 @@ class ActionForm(Modal[list[Command] | Action | None]):
 
     def _fit(self) -> None:
         """Make the form of a whole body as high as its fields; its text and a narrow form take the whole screen."""
-        if self._action.document is not None:
+        if self._action.document.is_editable:
             is_whole = self._inputs.shows_body or self.has_class("-narrow")
             lines = max(_LEAST_FORM, self._inputs.line_count + _FORM_REST)
             self.query_one("#actions").styles.height = None if is_whole else min(lines, self.size.height)
 
     def action_toggle_body(self) -> None:
         """Show the body in place of the fields, or the fields for what the body says now."""
-        if self._action.document is None:
+        if not self._action.document.is_editable:
             return
         problem = self._inputs.toggle_body()
         if problem:
@@ -267,33 +259,29 @@ class ActionForm(Modal[list[Command] | Action | None]):
         effects = effect_lines(session, self._action, cells, asks=self._inputs.asks_for_choice)
         news = self._news(cells)
         # A large form has little room for anything else on a small screen: what would happen comes first.
-        parts = [effects, news] if self._action.document is None else [news, effects]
-        rows = 0 if self._action.document is None else view.size.height - len(joined(*parts)) - 1
+        parts = [news, effects] if self._action.document.is_editable else [effects, news]
+        rows = view.size.height - len(joined(*parts)) - 1 if self._action.document.is_editable else 0
         commands, is_folded = self._result.commands, self._is_folded
         record = record_lines(session, commands, cells, is_folded=is_folded, key="ctrl+r", rows=rows)
         lines = joined(*parts, record)
-        if self._action.document is None:
-            room = self._room()
+        if not self._action.document.is_editable:
+            others = self._inputs.line_count + bool(self._action.to_type) + bool(self._action.type.fields)
+            room = self.size.height - _FRAME_LINES - others - 2
             lines = [(), *lines] if len(lines) < room else lines
             view.styles.height = max(3, min(len(lines), room))
         view.show(lines)
         self._show_help()
 
-    def _room(self) -> int:
-        """Return the number of lines left for the consequences."""
-        rows = self._inputs.line_count + bool(self._action.to_type) + bool(self._action.entries)
-        return self.size.height - _FRAME_LINES - rows - 2
-
     def _news(self, cells: int) -> list[Line]:
         """Return the mistakes, or what would happen."""
         result = self._result
         if result.mistakes:
-            return problem_lines(first_lines(result.mistakes, _MOST_PROBLEMS), cells)
+            return [each for said in first_lines(result.mistakes) for each in paragraph(said, cells, Role.FAILED)]
         waiting = [line(Span("What would happen", Role.STRONG)), line(Span("  simulating", Role.DIM))]
         return joined(
             self._trial_lines or waiting,
-            notice_lines("The service would refuse", _sentences(result.refusals), cells),
-            notice_lines("Warnings", _sentences(result.warnings), cells),
+            notice_lines("The service would refuse", first_lines(result.refusals), cells),
+            notice_lines("Warnings", first_lines(result.warnings), cells),
         )
 
     def _show_help(self) -> None:
@@ -303,7 +291,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._inputs.show_labels()
         if self._action.to_type:
             self._confirmation.show_label()
-        view.display = bool(self._action.entries)
+        view.display = bool(self._action.type.fields)
         focused = self._inputs.focused_field
         if focused is None:
             view.show([()])
@@ -314,7 +302,6 @@ class ActionForm(Modal[list[Command] | Action | None]):
         view.show([line(Span(clip(self._session.text(said), max(20, view.size.width)), Role.DIM))])
 
     def action_scroll(self, pages: int) -> None:
-        """Scroll the consequences."""
         view = self.query_one("#consequences", LinesView)
         view.scroll_relative(y=pages * max(1, view.size.height - 1), animate=False)
 
@@ -335,7 +322,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         message.stop()
         if self._action.to_type:
             self._confirmation.entry.focus()
-        elif self._action.cannot_be_undone:
+        elif self._action.type.cannot_be_undone:
             self.query_one(Buttons).focus()
         else:
             self.action_confirm()
@@ -368,7 +355,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
             self._show()
             self.action_go_to_mistake()
             self._say(self._result.mistakes[0].sentence)
-        elif self._action.entries and self._refusal and not self._is_refused:
+        elif self._action.type.fields and self._refusal and not self._is_refused:
             self._is_refused = True
             self.action_go_to_mistake()
             self._say(f"The service would refuse it: {self._refusal}. ctrl+s again sends it all the same.", "warning")
@@ -393,7 +380,3 @@ class ActionForm(Modal[list[Command] | Action | None]):
 
     def _say(self, text: str, severity: Any = "error") -> None:  # noqa: ANN401 - Textual's own names
         self.notify(self._session.text(text), severity=severity)
-
-
-def _sentences(found: Sequence[FormMistake]) -> list[str]:
-    return first_lines(found, _MOST_PROBLEMS)

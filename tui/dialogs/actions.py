@@ -26,7 +26,7 @@ from tui.viewmodels.actions.trial import Trials
 from tui.viewmodels.autoscale import FIRST_FORMULA, FormulaTrial, autoscale_lines, try_out
 from tui.viewmodels.go_line import PaletteEntry, fitting, words_for
 from tui.viewmodels.sentences import next_change, plain_text, why_lines
-from tui.viewmodels.text import Line, Role, Span, line, wrapped
+from tui.viewmodels.text import Line, Role, Span, line, paragraph
 from tui.widgets.rows import Choices
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Why(Sheet):
     def _show_expected(self) -> None:
         self._expected = self._actions.expect()
         if self._expected is not None:
-            self.show_again()
+            self.fit()
 
     async def action_dismiss(self, result: None = None) -> None:
         """Close, and let time go on."""
@@ -127,12 +127,11 @@ class Autoscale(Sheet):
         self._study = study
 
     def action_edit(self) -> None:
-        """Open the editor."""
         self.app.push_screen(FormulaEditor(self._session, self._pool_id, self._study), self._edited)
 
     def _edited(self, commands: list[Command] | None) -> None:
         self._submit(commands)
-        self.show_again()
+        self.fit()
 
 
 class FormulaEditor(Modal[list[Command] | None]):
@@ -195,33 +194,36 @@ class FormulaEditor(Modal[list[Command] | None]):
 
     def action_apply(self) -> None:
         """Return the command that applies the formula; warn once if it would fail."""
-        if self._session.is_past:
-            self.notify(PAST, severity="warning")
-        elif not self._trial.is_taken:
-            self.action_go_to_fault()
-            self.notify("The service would refuse it.", severity="error")
-        elif self._trial.fault is not None and not self._is_warned:
+        if not self._session.is_past and not self._trial.is_taken:
+            self._refuse()
+        elif not self._session.is_past and self._trial.fault is not None and not self._is_warned:
             self._is_warned = True
             self.notify("It would fail as the pool is now. Ctrl+s again applies it.", severity="warning")
         else:
-            formula = self.query_one(TextArea).text
-            self.dismiss([EnablePoolAutoScale.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula})])
+            self._give(EnablePoolAutoScale)
 
     def action_evaluate(self) -> None:
         """Have the service evaluate the formula. The result is an event, and nothing changes (AS-87)."""
-        if self._session.is_past:
-            self.notify(PAST, severity="warning")
-        else:
-            formula = self.query_one(TextArea).text
-            self.dismiss([EvaluatePoolAutoScale.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula})])
+        self._give(EvaluatePoolAutoScale)
 
     def action_study(self) -> None:
         """Play the scenario with this formula and with the present one, many times each."""
         if self._trial.fault is not None and not self._trial.is_taken:
-            self.action_go_to_fault()
-            self.notify("The service would refuse it.", severity="error")
+            self._refuse()
         else:
             self._study(self._pool_id, self.query_one(TextArea).text)
+
+    def _refuse(self) -> None:
+        self.action_go_to_fault()
+        self.notify("The service would refuse it.", severity="error")
+
+    def _give(self, command: type[Command]) -> None:
+        """Return the command with the formula; in the past nothing can be done."""
+        if self._session.is_past:
+            self.notify(PAST, severity="warning")
+        else:
+            formula = self.query_one(TextArea).text
+            self.dismiss([command.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula})])
 
     def action_leave(self) -> None:
         """Leave the editor; warn once if changes would be lost."""
@@ -248,8 +250,7 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         super().__init__()
         self._session = session
         self._title = title
-        self._actions = [action for group in groups for action in group.actions]
-        self._headings = [group.heading for group in groups for _ in group.actions]
+        self._offered = [(group.heading, action) for group in groups for action in group.actions]
         self._branch = branch
         self._trials = Trials(session)
         self._typed = ""
@@ -273,19 +274,19 @@ class ActionSheet(Modal[list[Command] | Action | None]):
     def _fitting(self) -> list[int]:
         """Return the numbers of the actions that fit what is typed, the best first."""
         entries = [
-            PaletteEntry(each.title, each.command, list, words=words_for(each.command)) for each in self._actions
+            PaletteEntry(each.title, each.command, list, words=words_for(each.command)) for _, each in self._offered
         ]
         return [entries.index(each) for each in fitting(entries, self._typed)]
 
     def _show(self) -> None:
         lines: list[tuple[int, Line]] = []
-        heading = ""
+        shown = ""
         for number in self._fitting():
-            action = self._actions[number]
-            if not self._typed and self._headings[number] != heading:
-                heading = self._headings[number]
+            heading, action = self._offered[number]
+            if not self._typed and heading != shown:
+                shown = heading
                 lines.append((-1, line(Span(self._session.text(heading), Role.STRONG))))
-            reason = f"  {self._headings[number]}" if self._typed and self._headings[number] else ""
+            reason = f"  {heading}" if self._typed and heading else ""
             reason += f"  ({action.unavailable})" if action.unavailable else ""
             role = Role.OFF if action.unavailable or self._session.is_past else Role.PLAIN
             lines.append((number, line(Span(self._session.text(action.title), role), Span(reason, Role.DIM))))
@@ -302,7 +303,7 @@ class ActionSheet(Modal[list[Command] | Action | None]):
             [line(Span(f"/ {typed}{cursor}", Role.KEY)) if typed else line(hint)]
         )
         if lines:
-            self._show_consequences(self._actions[lines[0][0]])
+            self._show_consequences(self._offered[lines[0][0]][1])
         else:
             self.query_one("#consequences", LinesView).show([])
 
@@ -327,19 +328,16 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         lines: list[Line] = [(), *effect_lines(self._session, action, max(20, view.size.width))]
         if self._session.is_past:
             said = _BRANCHES_NEXT if action is self._asked else _PAST
-            warned = [line(Span(each, Role.ALERT)) for each in wrapped(said, max(20, view.size.width))]
-            lines = [(), *warned, *lines]
+            lines = [(), *paragraph(said, max(20, view.size.width), Role.ALERT), *lines]
         view.styles.height = len(lines)
         view.show(lines)
 
     def on_choices_moved(self, message: Choices.Moved) -> None:
-        """Show the consequences of the action under the cursor."""
-        self._show_consequences(self._actions[message.number])
+        self._show_consequences(self._offered[message.number][1])
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Open the form of the action."""
         message.stop()
-        self._open(self._actions[message.number])
+        self._open(self._offered[message.number][1])
 
     def _open(self, action: Action) -> None:
         if self._session.is_past and action is not self._asked:
@@ -350,10 +348,10 @@ class ActionSheet(Modal[list[Command] | Action | None]):
             self._branch()
             self._show_keys()
             self._show()
-        if action.opens_formula:
+        if action.type.opens_formula:
             self.dismiss(action)
         else:
-            others = {each.command: each for each in self._actions}
+            others = {each.command: each for _, each in self._offered}
             better = [others[one.command] for one in action.better if one.command in others]
             form = ActionForm(self._session, action, better, self._trials, has_menu=True)
             self.query_one("#actions").visible = False  # it may be higher than the form

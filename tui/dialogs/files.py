@@ -12,7 +12,7 @@ from textual.content import Content
 
 from engine.base.paths import name_of
 from engine.base.values import quoted
-from tui.dialogs.sheets import HelpScreen, entries_here, entries_of
+from tui.dialogs.sheets import HelpScreen
 from tui.saving.targets import write_new
 from tui.textual.screens import Modal, say
 from tui.textual.views import LinesView
@@ -177,7 +177,6 @@ class Files(Modal[None]):
         self.on_file_tree_moved()
 
     def on_text_view_moved(self) -> None:
-        """Show the position in the text."""
         self._show_status()
 
     # -- the text ------------------------------------------------------------------------------------------------
@@ -204,7 +203,6 @@ class Files(Modal[None]):
         self._show()
 
     def action_copy(self) -> None:
-        """Copy the path under the cursor."""
         self.app.copy_to_clipboard(self.model.tree.path)
         say(self, f"copied {self.model.tree.path}")
 
@@ -224,7 +222,7 @@ class Files(Modal[None]):
         on_answer: Callable[[str], None],
         *,
         text: str = "",
-        on_typed: Callable[[str], object] | None = None,
+        on_typed: Callable[[str], object] = lambda _: None,
     ) -> None:
         """Ask for a text about the file; ``on_typed`` is called with each change, and with "" on Escape."""
         if not self.model.reads:
@@ -237,8 +235,7 @@ class Files(Modal[None]):
             self._show()
 
         def typed(text: str) -> None:
-            if on_typed is not None:
-                on_typed(text)
+            on_typed(text)
             self._show()
 
         def cancelled() -> None:
@@ -262,7 +259,6 @@ class Files(Modal[None]):
         self._ask("only lines with, or !without", lambda _: None, text=text.filter_text, on_typed=text.filter)
 
     def action_ask_line(self) -> None:
-        """Ask for a line to go to."""
 
         def answered(answer: str) -> None:
             number = answer.strip().replace(",", "")
@@ -273,7 +269,6 @@ class Files(Modal[None]):
         self._ask(f"line, 1 to {self.model.text.total:,}", answered)
 
     def action_ask_save(self) -> None:
-        """Ask for a file to write a copy to."""
         self._ask("save a copy as", self._save, text=name_of(self.model.reads))
 
     def _save(self, name: str) -> None:
@@ -288,7 +283,5 @@ class Files(Modal[None]):
         self._playback._asdict()[key]()
 
     def action_help(self) -> None:
-        """Show the keys, and explain the dialog."""
-        here = [] if self.focused is None else entries_here(self._keymap, type(self.focused))
-        everywhere, about = entries_of(self._keymap, Files), HelpPage("Files", HELP_TEXT)
-        self.app.push_screen(HelpScreen(about, here, everywhere, self._session.glyphs))
+        about = HelpPage("Files", HELP_TEXT)
+        self.app.push_screen(HelpScreen(about, self._keymap, self._session.glyphs, self.focused, Files))

@@ -16,15 +16,7 @@ from textual.widgets import Input, TextArea
 
 from tui.textual.views import CursorView, LinesView, TextField, strip_of
 from tui.viewmodels.actions.action import LASTING, AnyField, Body
-from tui.viewmodels.actions.forms import (
-    FormMistake,
-    FormResult,
-    base_for,
-    body_of,
-    read_body,
-    text_of,
-    texts_of,
-)
+from tui.viewmodels.actions.forms import FormMistake, FormResult, text_of
 from tui.viewmodels.text import Line, Role, Span, line, wrapped
 from tui.widgets.rows import Choices
 
@@ -43,11 +35,6 @@ if TYPE_CHECKING:
 
 LABEL_CELLS = 22
 _DEFAULT = "default"  # the text of the option that leaves the property out
-
-
-def _placeholder(hint: str) -> str:
-    """Return the first part of a hint. In parentheses it is no value, even without colours."""
-    return f"({hint.partition(';')[0]})" if hint else ""
 
 
 class OptionField(CursorView):
@@ -103,7 +90,6 @@ class OptionField(CursorView):
         return strip_of(self, line(Span(left, role), text, Span(right, role), count))
 
     def action_turn(self, by: int) -> None:
-        """Choose the next or previous option."""
         at = (self._options.index(self._value) + by) % len(self._options)
         self._value = self._options[at]
         self.refresh()
@@ -114,7 +100,6 @@ class OptionField(CursorView):
         self.post_message(self.Submitted(self))
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the next option."""
         event.stop()
         self.action_turn(1)
 
@@ -127,11 +112,13 @@ class FieldRow(Vertical):
         super().__init__(classes="field-row")
         self._field = field
         self._glyphs = glyphs
+        # In parentheses it is no value, even without colours.
+        placeholder = f"({field.hint.partition(';')[0]})" if field.hint else ""
         identity = f"entry-{field.name.replace('.', '_')}"
         self.entry: TextField | OptionField = (
             OptionField(value, options, glyphs, id=identity)
             if options
-            else TextField(value, id=identity, placeholder=_placeholder(field.hint), select_on_focus=True)
+            else TextField(value, id=identity, placeholder=placeholder, select_on_focus=True)
         )
         self._label = LinesView(classes="label")
         self._problem = LinesView(classes="problem")
@@ -181,16 +168,16 @@ class FormInputs(Vertical):
         self._action = action
         self._rows = {
             entry.name: FieldRow(entry, action.defaults[entry.name], action.options[entry.name], session.glyphs)
-            for entry in action.entries
+            for entry in action.type.fields
         }
         self.shows_body = False
-        self._base: Body = {} if action.document is None else action.document.start
+        self._base = action.document.start
         self._text = self._shown_text = ""  # of the body: as it was left, and as it was shown last
         self._text_body: Body | None = None  # what the text says
 
     def compose(self) -> ComposeResult:
         with Vertical(id="fields"):
-            for entry in self._action.entries:
+            for entry in self._action.type.fields:
                 if entry.section:
                     yield LinesView(id=f"section-{entry.name.replace('.', '_')}", classes="section")
                 yield self._rows[entry.name]
@@ -199,11 +186,11 @@ class FormInputs(Vertical):
         body.display = False
         yield body
         choices = Choices(self._session.glyphs.cursor, id="choices")
-        choices.display = bool(self._action.choices)
+        choices.display = bool(self._action.type.choices)
         yield choices
 
     def on_mount(self) -> None:
-        for entry in self._action.entries:
+        for entry in self._action.type.fields:
             if entry.section:
                 section = self.query_one(f"#section-{entry.name.replace('.', '_')}", LinesView)
                 section.show([line(Span(entry.section, Role.STRONG))])
@@ -220,15 +207,15 @@ class FormInputs(Vertical):
         """Put the cursor into the first input; return False if there is none."""
         if self._rows:
             next(iter(self._rows.values())).entry.focus()
-        elif self._action.choices:
+        elif self._action.type.choices:
             self._choices.focus()
-        return bool(self._rows or self._action.choices)
+        return bool(self._rows or self._action.type.choices)
 
     @property
     def line_count(self) -> int:
         """The number of lines that the fields and choices take."""
-        choices = len(self._action.choices) + 1 if self.asks_for_choice else 0
-        sections = sum(_SECTION_LINES for entry in self._action.entries if entry.section)
+        choices = len(self._action.type.choices) + 1 if self.asks_for_choice else 0
+        sections = sum(_SECTION_LINES for entry in self._action.type.fields if entry.section)
         return sum(max(1, row.size.height) for row in self._rows.values()) + sections + choices
 
     @property
@@ -239,7 +226,7 @@ class FormInputs(Vertical):
     @property
     def focused_field(self) -> tuple[AnyField, str] | None:
         """The field that has the focus, and its text; None if another widget has it."""
-        for entry in self._action.entries:
+        for entry in self._action.type.fields:
             widget = self._rows[entry.name].entry
             if widget.has_focus:
                 return entry, widget.value
@@ -253,7 +240,7 @@ class FormInputs(Vertical):
         return any(self._is_last(row.entry) and row.entry.has_focus for row in self._rows.values())
 
     def _is_last(self, entry: Input | OptionField) -> bool:
-        return entry is self._rows[self._action.entries[-1].name].entry
+        return entry is self._rows[self._action.type.fields[-1].name].entry
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -262,17 +249,16 @@ class FormInputs(Vertical):
 
     def read(self) -> FormResult:
         """Return what is typed as commands, or its mistakes."""
-        action = self._action
-        if self.shows_body and action.document is not None:
-            return read_body(action.command, action.bodies, action.document, self._editor.text)
-        choice = action.choices[self._choices.number] if action.choices else None
-        return action.read(choice, self._texts(), self._base)
+        action, texts = self._action, self._texts()
+        if self.shows_body:
+            return action.read_body(self._editor.text)
+        asked = action.type.choices if action.asks(texts) else ()
+        return action.read_fields(texts, self._base, asked[self._choices.number].body if asked else None)
 
     @property
     def has_changes(self) -> bool:
         """True if something was typed that is not what the form began with."""
-        document = self._action.document
-        if document is not None and self._base != document.start:
+        if self._base != self._action.document.start:
             return True
         if self.shows_body:
             return self._editor.text != self._shown_text
@@ -281,18 +267,12 @@ class FormInputs(Vertical):
     # -- fields and body -----------------------------------------------------------------------------------------
 
     def toggle_body(self) -> str:
-        """Show the body in place of the fields, or the fields for what the body says now.
-
-        Returns:
-            A sentence if what is typed cannot be shown in the other form, else an empty string.
-        """
+        """Show the body in place of the fields, or the fields in place of the body; return why that is impossible."""
         return self._show_fields() if self.shows_body else self._show_body()
 
     def _show_body(self) -> str:
-        action = self._action
-        assert action.document is not None
         texts = self._texts()
-        body, mistakes = body_of(action.command, action.entries, action.document, self._base, texts)
+        body, mistakes = self._action.body_of(self._base, texts)
         unread = next((each for each in mistakes if texts[each.name].strip()), None)
         if unread is not None:
             self._rows[unread.name].entry.focus()
@@ -306,15 +286,13 @@ class FormInputs(Vertical):
         return ""
 
     def _show_fields(self) -> str:
-        action = self._action
-        assert action.document is not None
         text = self._editor.text
-        base = base_for(text, action.command, action.bodies, action.document)
+        base = self._action.base_for(text)
         if isinstance(base, str):
             return base
         self._base = self._text_body = dict(base)
         self._text = text
-        for name, value in texts_of(action.entries, action.document, base).items():
+        for name, value in self._action.texts_of(base).items():
             self._rows[name].entry.value = value
         self._switch(shows_body=False)
         self.focus_first()
@@ -351,12 +329,12 @@ class FormInputs(Vertical):
 
     def _show_choices(self) -> None:
         choices, on = self._choices, "*" if self._session.glyphs.ascii_only else "•"
-        choices.display = bool(self._action.choices) and self._action.asks(self._texts())
-        asked = "How long" if self._action.choices == LASTING else "What happens to running tasks"
+        choices.display = bool(self._action.type.choices) and self._action.asks(self._texts())
+        asked = "How long" if self._action.type.choices == LASTING else "What happens to running tasks"
         lines: list[tuple[int, Line]] = [(-1, line(Span(asked, Role.DIM)))]
         lines += [
             (number, line(f"({on if number == choices.number else ' '}) {choice.text}"))
-            for number, choice in enumerate(self._action.choices)
+            for number, choice in enumerate(self._action.type.choices)
         ]
         choices.styles.height = len(lines)
         choices.show(lines)
@@ -380,7 +358,6 @@ class FormInputs(Vertical):
         self.post_message(self.Changed())
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Take the body as it is typed so far."""
         event.stop()
         if self.shows_body:
             self.post_message(self.Changed())

@@ -90,7 +90,6 @@ class Jump(Modal[JumpTarget | None]):
             self.dismiss(None)
 
     def on_click(self) -> None:
-        """Close the dialog."""
         self.dismiss(None)
 
 
@@ -134,7 +133,6 @@ class ColumnChooser(Modal[None]):
         self._changed()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Show or hide the column, as with Space."""
         message.stop()
         self.action_switch()
 
@@ -231,11 +229,9 @@ class SettingsScreen(Modal[None]):
         return self._entries[self.query_one(Choices).number]
 
     def on_choices_moved(self) -> None:
-        """Explain the setting under the cursor."""
         self._explain()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Take the next value, or ask for a key."""
         message.stop()
         self.action_change(1)
 
@@ -285,7 +281,6 @@ class KeyCatcher(Modal[str | None]):
         )
 
     def on_key(self, event: events.Key) -> None:
-        """Return the key."""
         event.stop()
         event.prevent_default()
         self.dismiss(None if event.key == "escape" else event.key)
@@ -328,7 +323,6 @@ class Finder(Modal[ResultT]):
         self.call_after_refresh(self.find, self._initial)
 
     def on_resize(self) -> None:
-        """Use the new size."""
         self.call_after_refresh(self.find, self.typed)
 
     @property
@@ -356,27 +350,19 @@ class Finder(Modal[ResultT]):
         choices.styles.height = max(1, min(len(lines), self.size.height - _FRAME_LINES))
         choices.show(lines)
 
-    def first_line(self) -> None:
-        """Move the cursor to the first line."""
-        self.query_one(Choices).to_first()
-
     def action_cursor(self, by: int) -> None:
-        """Move the cursor of the list."""
         self.query_one(Choices).action_cursor(by)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Find what fits the text so far."""
         event.stop()
         self.find(event.value)
-        self.first_line()
+        self.query_one(Choices).to_first()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Choose the line under the cursor."""
         event.stop()
         self.query_one(Choices).action_choose()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Choose a line."""
         message.stop()
         self.choose(message.number)
 
@@ -404,12 +390,10 @@ class Palette(Finder[Callable[[], object] | None]):
         return line(Span(f"{fmt.counted(len(self._found), 'command')}   ", Role.DIM), Span(about, Role.DERIVED))
 
     def on_choices_moved(self, message: Choices.Moved) -> None:
-        """Explain the command under the cursor."""
         message.stop()
         self.query_one("#found", LinesView).show([self._heading(message.number)])
 
     def choose(self, number: int) -> None:
-        """Close, and do it."""
         self.dismiss(self._found[number].run)
 
 
@@ -451,6 +435,5 @@ class SearchDialog(Finder[Target | None]):
         self.show(search_heading(self._search), lines)
 
     def choose(self, number: int) -> None:
-        """Close, and open what is under the cursor."""
         if number < len(self._targets):
             self.dismiss(self._targets[number])

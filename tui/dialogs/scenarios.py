@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 from engine.base.errors import ScenarioError
 from engine.scenario.locations import completions
-from engine.scenario.tree import parse
+from engine.scenario.tree import parse_valid
 from engine.studies.runs import DEFAULT_SEEDS
 from tui.dialogs.form_fields import FieldRow
 from tui.textual.screens import Frame, Modal
@@ -90,22 +90,18 @@ class ScenarioPicker(Modal[str | None]):
         about.show(preview(self._entry, max(20, about.size.width - 2)))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """List what fits the text."""
         event.stop()
         self._offer(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Open the scenario under the cursor, or list the directory."""
         event.stop()
         self._choose()
 
     def on_choices_moved(self, message: Choices.Moved) -> None:
-        """Describe the scenario under the cursor."""
         message.stop()
         self._show_preview()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Open the scenario under the cursor, or list the directory."""
         message.stop()
         self._choose()
 
@@ -153,19 +149,11 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
     ]
 
     def __init__(self, session: Session, scenario: Scenario, request: StudyRequest) -> None:
-        """Begin with an earlier request.
-
-        Args:
-            session: The session, for its characters.
-            scenario: The scenario to study, not a variant of it.
-            request: What was asked for last.
-        """
+        """Begin with an earlier request; ``scenario`` is the one to study, not a variant of it."""
         super().__init__()
         self._session = session
         self._scenario = scenario
-        root = parse(scenario.source.text, lambda *_: None)
-        assert root is not None
-        self._root = root
+        self._root = parse_valid(scenario.source.text)
         seeds = len(scenario.study.seeds or DEFAULT_SEEDS)
         count = max(_FACTORS, len(request.vary) + 1)
         factors = {f"factor-{at}": Field[Any](f"factor-{at}", f"Factor {at + 1}", "PATH=VALUES") for at in range(count)}
@@ -224,7 +212,6 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
         self._show_offer()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Begin the study."""
         event.stop()
         self.action_confirm()
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from textual.geometry import Region
     from textual.screen import Screen
     from textual.strip import Strip
+    from textual.widget import Widget
 
     from engine.base.rulebook import Chapter, Rule
     from tui.textual.keys import Keymap
@@ -76,12 +77,10 @@ class Picker(Modal[int | None]):
         choices.focus()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Return the line under the cursor."""
         message.stop()
         self.dismiss(message.number)
 
     def on_key(self, event: events.Key) -> None:
-        """Return the first line with this letter."""
         pressed = event.character or ""
         for number, pick in enumerate(self._picks):
             if pressed and pressed in (pick.letter, *pick.also):
@@ -184,12 +183,7 @@ class Sheet(Modal[None]):
         set_subtitle(self._text_view, f"{below}{self._keys}")
 
     def on_sheet_text_moved(self) -> None:
-        """Count again what follows."""
         self._tell_more(self._text_view.size.height)
-
-    def show_again(self) -> None:
-        """Make the text anew."""
-        self.fit()
 
 
 class LiveSheet(Sheet):
@@ -236,26 +230,23 @@ class HelpScreen(Modal[None]):
     def __init__(
         self,
         about: About,
-        here: Sequence[KeyEntry],
-        everywhere: Sequence[KeyEntry],
+        keymap: Keymap,
         glyphs: GlyphSet,
-        *,
-        shows_page: bool = False,
+        pane: Widget | None,
+        *around: type[DOMNode],
+        page: bool = False,
     ) -> None:
-        """Show the keys first, or the text about the view if ``shows_page``.
+        """Show the keys of the focused pane, then those of the screens ``around`` it.
 
-        Args:
-            about: The view.
-            here: The keys of the focused pane.
-            everywhere: The keys of the screen around it.
-            glyphs: The characters to draw with.
-            shows_page: Begin with the text about the view.
+        With ``page`` the text about the view is shown first.
         """
         super().__init__()
+        here = [] if pane is None else entries_here(keymap, type(pane))
+        everywhere = entries_of(keymap, *around)
         self._about = about
         self._keys = SheetText(lambda cells: key_lines(here, everywhere, cells))
         self._page = SheetText(lambda cells: page_lines(about, glyphs, cells))
-        self._first = self._page if shows_page else self._keys
+        self._first = self._page if page else self._keys
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="help", classes="sheet"):
@@ -271,7 +262,6 @@ class HelpScreen(Modal[None]):
         self._first.focus()
 
     def on_resize(self) -> None:
-        """Show both texts, or only the one with the focus."""
         self._arrange()
 
     def _arrange(self) -> None:
@@ -280,7 +270,6 @@ class HelpScreen(Modal[None]):
             text.display = is_wide or text is self._first
 
     def action_other(self) -> None:
-        """Go to the other text."""
         self._first = self._page if self._first is self._keys else self._keys
         self._arrange()
         self._first.focus()

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.geometry import Size
 
 from engine.studies.runs import Run
-from tui.dialogs.sheets import HelpScreen, Sheet, entries_here, entries_of
+from tui.dialogs.sheets import HelpScreen, Sheet
 from tui.textual.overrides import set_subtitle, set_title
 from tui.textual.screens import Frame, Modal, say
 from tui.textual.views import LinesView
@@ -87,7 +87,6 @@ class VariantRuns(Modal[int | None]):
         self.query_one("#runs").styles.height = min(lines, self.size.height)
 
     def on_table_arranged(self, message: Table.Arranged) -> None:
-        """Show the runs in their new order."""
         message.stop()
         self.query_one(Table).update()
 
@@ -96,7 +95,6 @@ class VariantRuns(Modal[int | None]):
         message.stop()
 
     def on_table_opened(self, message: Table.Opened) -> None:
-        """Return the seed under the cursor."""
         message.stop()
         self.dismiss(message.key)
 
@@ -292,7 +290,6 @@ class StudyScreen(Modal[None]):
         self._show_lines(table)
 
     def on_table_arranged(self, message: Table.Arranged) -> None:
-        """Show the rows in their new order."""
         message.stop()
         self.update()
 
@@ -313,7 +310,6 @@ class StudyScreen(Modal[None]):
     # -- keys ----------------------------------------------------------------------------------------------------
 
     def action_ask(self) -> None:
-        """Ask what else to study."""
         self._actions.ask()
 
     def action_stop(self) -> None:
@@ -347,10 +343,8 @@ class StudyScreen(Modal[None]):
             table.move_to_key(in_order[max(0, min(in_order.index(table.key) + by, len(in_order) - 1))])
 
     def action_help(self) -> None:
-        """Show the keys, and explain the study."""
-        here = entries_here(self._keymap, Table)
-        everywhere, about = entries_of(self._keymap, StudyScreen), HelpPage("Study", HELP_TEXT, self._model.columns)
-        self.app.push_screen(HelpScreen(about, here, everywhere, self._session.glyphs))
+        about, pane = HelpPage("Study", HELP_TEXT, self._model.columns), self.query_one(Table)
+        self.app.push_screen(HelpScreen(about, self._keymap, self._session.glyphs, pane, StudyScreen))
 
     def on_screen_resume(self, _: events.ScreenResume) -> None:
         """Show what has come in while another dialog was open."""

@@ -14,7 +14,7 @@ from rich.cells import cell_len, chop_cells
 from engine.autoscale import METRICS, OPTION, TARGETS, FormulaError
 from engine.base.values import lazy_regex
 from engine.scenario.record import flow_text
-from engine.scenario.tree import parse
+from engine.scenario.tree import parse_valid
 from engine.views.resources.jobs import dry_run, pool_row, refusal_of, scale_page
 from tui.viewmodels import format as fmt
 from tui.viewmodels.text import Line, Role, Span, beside, cut, line, wrapped
@@ -353,8 +353,7 @@ def _values(values: list[Plain] | list[str]) -> str:
 
 def _body(scenario: Scenario, pool_id: str) -> dict[str, Plain] | None:
     """Return the body of a pool as the file has it."""
-    tree = parse(scenario.source.text, lambda *_: None)
-    document = None if tree is None else tree.plain
+    document = parse_valid(scenario.source.text).plain
     pools = document.get("pools") if isinstance(document, dict) else None
     bodies = (body for body in pools if isinstance(body, dict)) if isinstance(pools, list) else ()
     return next((body for body in bodies if str(body.get("id", "")).casefold() == pool_id.casefold()), None)

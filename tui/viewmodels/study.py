@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from engine import load_scenario
 from engine.base.errors import Problem, ScenarioError
 from engine.base.values import quoted, shortened
-from engine.scenario.locations import locate, value_at
+from engine.scenario.locations import locate, tree_at
 from engine.scenario.record import flow_text
 from engine.scenario.text import did_you_mean
-from engine.scenario.tree import parse
+from engine.scenario.tree import parse_valid
 from engine.studies.runs import Run, StudyState, Variants, installed_version, planned
 from engine.studies.summary import Tally
 from engine.studies.wording import pace_text, recommendation, short_names
@@ -69,8 +69,7 @@ class ValueNames:
 
     def __init__(self, study: Study) -> None:
         """Read the document of the scenario, for the values that are as they are there."""
-        root = parse(study.source.text, lambda *_: None)
-        assert root is not None
+        root = parse_valid(study.source.text)
         self.heads = short_names([factor.path for factor in study.factors])
         self._paths = [factor.path for factor in study.factors]
         self._names = [_names_of(factor, root) for factor in study.factors]
@@ -105,7 +104,7 @@ def short_head(head: str) -> str:
 
 def _names_of(factor: Factor, root: Tree) -> dict[str, str]:
     """Return the names of the values of a factor, by their texts."""
-    own = value_at(root, locate(root, factor.steps).at)
+    own = tree_at(root, locate(root, factor.steps).at)
     noun = _NOUNS.get(factor.steps[-1], _ANY)
     found: dict[str, str] = {}
     for number, one in enumerate(factor.values, start=1):

@@ -224,6 +224,11 @@ def wrapped(text: str, cells: int) -> list[str]:
     return lines
 
 
+def paragraph(text: str, cells: int, role: Role = Role.PLAIN, indent: str = "") -> list[Line]:
+    """Return a text in lines of at most so many cells, all in one role."""
+    return [line(Span(f"{indent}{each}", role)) for each in wrapped(text, cells - len(indent))]
+
+
 def _pieces(word: str, cells: int) -> list[str]:
     """Return a word in pieces of at most ``cells`` cells."""
     if cells <= 0 or not word:

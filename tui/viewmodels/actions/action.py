@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from engine.base.terms import OnAllTasksComplete, Plain, PoolState, WireOption
-from engine.base.values import format_duration, quoted
+from engine.base.values import format_duration, quoted, value_at
+from engine.scenario.bodies import fields_of, model_of
 from engine.scenario.record import flow_text
-from engine.scenario.tree import parse
+from engine.scenario.tree import parse_value
 from engine.specs.account import ApplicationPackageReference
-from engine.specs.base import Distribution, accepted_names, is_duration
+from engine.specs.base import Distribution, Spec, is_duration
 from engine.specs.bodies import TaskSpec
 from engine.specs.commands import COMMANDS
 from engine.specs.common import CertificateReference
@@ -68,8 +67,7 @@ def whole_or_value(text: str) -> Plain:
 
 def value(text: str) -> Plain:
     """Return a value in the flow style of YAML. Raises ValueError with a sentence."""
-    problems: list[str] = []
-    tree = parse(text, lambda message, _: problems.append(message))
+    tree, problems = parse_value(text)
     if tree is None or problems:
         raise ValueError(problems[0] if problems else "must be a value")
     return tree.plain
@@ -119,37 +117,20 @@ def as_text(value: object) -> str:
 # -- properties of a body, by the names on the way to them
 
 
-def property_at(body: object, path: str) -> object:
+def property_at(body: Any, path: str) -> Any:  # noqa: ANN401 - a value of JSON
     """Return the property at a path such as ``jobPreparationTask.commandLine``, None if it is absent."""
-    found: Any = body
-    for name in path.split("."):
-        if not isinstance(found, Mapping) or name not in found:
-            return None
-        found = found[name]
-    return found
+    return value_at(body, *path.split("."))
 
 
 def with_property(body: Body, path: str, value: object) -> dict[str, Any]:
     """Return the body with another value at a path; None removes the property, and what is empty without it."""
-    changed = deepcopy(dict(body))
-    *above, last = path.split(".")
-    inner: dict[str, Any] = changed
-    chain = [changed]
-    for name in above:
-        if not isinstance(inner.get(name), dict):
-            if value is None:
-                return changed
-            inner[name] = {}
-        inner = inner[name]
-        chain.append(inner)
-    if value is not None:
-        inner[last] = value
-        return changed
-    inner.pop(last, None)
-    for name, outer in zip(reversed(above), reversed(chain[:-1]), strict=True):
-        if not outer[name]:
-            del outer[name]
-    return changed
+    name, _, rest = path.partition(".")
+    if rest:
+        inner = body.get(name)
+        value = with_property(inner if isinstance(inner, dict) else {}, rest, value) or None
+    if value is None:
+        return {key: each for key, each in body.items() if key != name}
+    return {**body, name: value}
 
 
 # -- fields of a form
@@ -174,18 +155,15 @@ _BY_CLASS: dict[type, InputKind] = {
 def input_kind(command: str, name: str) -> InputKind:
     """Return how a property of a command is typed, by its type in the body of the command.
 
-    Args:
-        command: The name of the command.
-        name: The names on the way to the property: ``jobReleaseTask.commandLine``, or ``task.id`` for one of its tasks.
+    ``name`` has the names on the way to it: ``jobReleaseTask.commandLine``, or ``task.id`` for one of its tasks.
     """
     path = name.split(".")
-    model: type[BaseModel] = TaskSpec if path[0] == EACH else COMMANDS[command]
-    classes: list[type] = []
+    model: type[Spec] = TaskSpec if path[0] == EACH else COMMANDS[command]
     found = FieldInfo()
     for part in path[path[0] == EACH :]:
-        found = next(each for each in model.model_fields.values() if part in accepted_names(each))
-        classes = list(_classes_in(found.annotation))
-        model = next((each for each in classes if issubclass(each, BaseModel)), model)
+        found = fields_of(model)[part]
+        model = model_of(found) or model
+    classes = list(_classes_in(found.annotation))
     if is_duration(found):
         return InputKind(duration)
     for one in classes:
@@ -207,15 +185,6 @@ def _classes_in(annotation: object) -> Iterator[type]:
             yield from _classes_in(each)
 
 
-def _nothing(_: object) -> str:
-    return ""
-
-
-def free_text(_: object) -> Sequence[str]:
-    """Return no options: the text is typed."""
-    return ()
-
-
 @dataclass(frozen=True)
 class Field(Generic[T]):
     """A field of a form.
@@ -234,7 +203,7 @@ class Field(Generic[T]):
     options: Callable[[Session], Sequence[str]] | None = None
     section: str = ""  # the heading above it, if it is the first field there
     is_required: bool = False
-    about: Callable[[str], str] = _nothing  # a sentence about what was typed
+    about: Callable[[str], str] = lambda _: ""  # a sentence about what was typed
 
     def options_in(self, command: str, session: Session) -> tuple[str, ...]:
         """Return the texts that are chosen from in the form of a command; empty if the text is typed."""
@@ -270,7 +239,7 @@ def file_to_delete(where: str, first: str) -> tuple[AnyField, ...]:
     """Return the fields for a file or directory to delete; ``where`` says below what its path is."""
     return (
         Field("filePath", "Path", where, first, is_required=True),
-        Field("recursive", "Recursive", "yes to delete a directory that is not empty", "no", options=free_text),
+        Field("recursive", "Recursive", "yes to delete a directory that is not empty", "no", options=lambda _: ()),
     )
 
 
@@ -297,7 +266,7 @@ Caution = tuple[str, str]
 
 
 class Document(NamedTuple):
-    """The body of a command, which a form shows in part and an editor as a whole.
+    """The body of a command, which a form shows in part and an editor as a whole if it ``is_editable``.
 
     ``start`` is the body to begin with. Of a body that changes something only the properties that differ from it are
     sent if ``is_patch``. ``unfold`` puts a body into the form whose properties the fields name, ``fold`` back.
@@ -305,15 +274,12 @@ class Document(NamedTuple):
     """
 
     start: Body
+    is_editable: bool = True
     is_patch: bool = False
     unfold: Callable[[Body], Body] = lambda body: body
     fold: Callable[[Body], Body] = lambda body: body
     account: AccountInForce | None = None  # for what the service would refuse in a pool
     cautions: Callable[[Body], Sequence[Caution]] = lambda _: ()
-
-
-def _always(_row: object, _texts: Mapping[str, str]) -> bool:
-    return True
 
 
 @dataclass(frozen=True)
@@ -326,7 +292,7 @@ class ActionType(Generic[T]):
     choices: tuple[Choice, ...] = ()
     fields: tuple[Field[T], ...] = ()
     document: Callable[[T, Session], Document] | None = None  # the body, if it can be written as a whole
-    asks: Callable[[T, Mapping[str, str]], bool] = _always  # whether the choices matter for what is typed
+    asks: Callable[[T, Mapping[str, str]], bool] = lambda *_: True  # whether the choices matter for what is typed
     adds: Callable[[T], Body] = lambda _: {}  # part of the body that nobody types
     counts: Callable[[T], Mapping[str, int]] = lambda _: {}  # affected items; added up over all rows
     choice_effects: tuple[str, ...] = ()  # further ones, only where the choices matter
@@ -338,6 +304,15 @@ class ActionType(Generic[T]):
     asks_for_count: bool = False  # the user confirms several rows by typing their number
     opens_formula: bool = False  # the formula editor takes the place of the form
     is_for_many: bool = False  # offered for several rows, although the body is that of the first one
+
+    def document_for(self, row: T, session: Session) -> Document:
+        """Return the body to begin with; that of a command whose body is not edited has the defaults of the fields."""
+        if self.document is not None:
+            return self.document(row, session)
+        start: Body = {}
+        for field in self.fields:
+            start = field.put_into(start, field.default_for(row), self.command)
+        return Document(start, is_editable=False)
 
 
 def options(name: str, *, keeps_data: bool, verb: str) -> tuple[Choice, ...]:
@@ -368,8 +343,11 @@ EACH = "task"  # one of them
 FIRST_ID = "task"  # of the tasks that a new job begins with, unless another id is typed
 
 
-def unfold_tasks(body: Body) -> Body:
-    """Return a body with its one task, or the tasks of its factory, as a description and a count."""
+def unfold_tasks(body: Body, *, needs_one: bool = False) -> Body:
+    """Return a body with its one task, or the tasks of its factory, as a description and a count.
+
+    With ``needs_one`` a body without tasks describes one of which nothing is known yet.
+    """
     rest = {name: value for name, value in body.items() if name not in ("tasks", "taskFactory")}
     listed, factory = body.get("tasks"), body.get("taskFactory")
     if isinstance(listed, list) and len(listed) == 1 and factory is None:
@@ -382,16 +360,11 @@ def unfold_tasks(body: Body) -> Body:
             only = sets[0] if len(sets) == 1 else None
             if isinstance(only, Mapping) and set(only) == {"start", "end"} and only["start"] == 1:
                 return rest | {EACH: {**task, "id": stem.removesuffix(f"-{_NUMBER}")}, COUNT: only["end"]}
-    return body
+    return {**body, EACH: {}, COUNT: 1} if needs_one and rest == body else body
 
 
 def fold_tasks(body: Body, default_id: str = "") -> Body:
-    """Return a body with the task that it describes, or a factory of as many as it says.
-
-    Args:
-        body: The body with a description and a count.
-        default_id: The id of a task that is described without one.
-    """
+    """Return a body with the task that it describes, or a factory of ``count`` of them, by default with this id."""
     described = body.get(EACH)
     rest = {name: value for name, value in body.items() if name not in (EACH, COUNT)}
     count = body.get(COUNT, 1)
@@ -421,7 +394,13 @@ def pool_for_jobs(session: Session) -> str:
 
 def cautions_about_job(session: Session, body: Body, prefix: str = "") -> list[Caution]:
     """Return the cautions about a job, or about the jobs of a schedule if their properties follow ``prefix``."""
-    return [*_about_release(body, prefix), *_about_pool(session, body, prefix)]
+    found: list[Caution] = []
+    release, pool = f"{prefix}jobReleaseTask.commandLine", f"{prefix}poolInfo.poolId"
+    if property_at(body, release) is not None and not _ends_by_itself(body, prefix):
+        text = "the release task never runs unless a user ends the job; choose terminatejob above (JOB-7)"
+        found.append((release, text))
+    pool_id = property_at(body, pool)
+    return [*found, *(_about_pool(session, pool_id, pool) if isinstance(pool_id, str) else [])]
 
 
 def cautions_about_schedule(session: Session, body: Body) -> list[Caution]:
@@ -437,15 +416,7 @@ def cautions_about_schedule(session: Session, body: Body) -> list[Caution]:
 def cautions_about_tasks(session: Session, job_id: str) -> list[Caution]:
     """Return the cautions about tasks that are added to a job."""
     job = session.job(job_id)
-    return [] if job is None else _about_pool_of(session, job.record.pool_id, "")
-
-
-def _about_release(body: Body, prefix: str) -> Iterator[Caution]:
-    """Yield that the release task will not run, since nothing but a user ends the job."""
-    if property_at(body, f"{prefix}jobReleaseTask.commandLine") is None or _ends_by_itself(body, prefix):
-        return
-    text = "the release task never runs unless a user ends the job; choose terminatejob above (JOB-7)"
-    yield f"{prefix}jobReleaseTask.commandLine", text
+    return [] if job is None else _about_pool(session, job.record.pool_id, "")
 
 
 def _ends_by_itself(body: Body, prefix: str) -> bool:
@@ -459,12 +430,7 @@ def _ends_by_itself(body: Body, prefix: str) -> bool:
     )
 
 
-def _about_pool(session: Session, body: Body, prefix: str) -> list[Caution]:
-    pool_id = property_at(body, f"{prefix}poolInfo.poolId")
-    return _about_pool_of(session, pool_id, f"{prefix}poolInfo.poolId") if isinstance(pool_id, str) else []
-
-
-def _about_pool_of(session: Session, pool_id: str, path: str) -> list[Caution]:
+def _about_pool(session: Session, pool_id: str, path: str) -> list[Caution]:
     """Return that there is no such pool, or that it has no nodes and gets none."""
     pool = session.pool(pool_id)
     if pool is None and pool_id:

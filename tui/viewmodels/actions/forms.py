@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import chain, count, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -17,7 +18,7 @@ from engine.base.values import lazy_regex
 from engine.scenario.commands import TypedCommand, read_typed
 from engine.scenario.record import block_text
 from engine.scenario.text import shown
-from engine.specs.base import wire_names
+from engine.specs.base import wire_names, words
 from engine.specs.bodies import JobScheduleUpdate, PoolReplacement
 from engine.specs.command import Command
 from engine.specs.commands import COMMANDS, AddTasks
@@ -35,6 +36,7 @@ from tui.viewmodels.actions.action import (
     COUNT,
     EACH,
     FIRST_ID,
+    ActionType,
     Body,
     Document,
     Field,
@@ -48,22 +50,28 @@ from tui.viewmodels.actions.action import (
 )
 
 if TYPE_CHECKING:
+    from engine import Simulation
     from tui.viewmodels.session import Session
 
 
-# What can change of each, in the order in which a body shows it.
-_CHANGEABLE = {
+# How to read a body that each of these commands changes, and what it can change, in the order in which a body shows it.
+_CHANGEABLE: dict[str, tuple[Callable[[Simulation, str], Body | None], tuple[str, ...]]] = {
     "updatePool": (
-        *("displayName", "taskSlotsPerNode", "taskSchedulingPolicy", "targetNodeCommunicationMode"),
-        *("enableInterNodeCommunication", "startTask", "applicationPackageReferences", "certificateReferences"),
-        "metadata",
+        pool_as_created,
+        words(
+            "displayName taskSlotsPerNode taskSchedulingPolicy targetNodeCommunicationMode enableInterNodeCommunication"
+            " startTask applicationPackageReferences certificateReferences metadata"
+        ),
     ),
-    "replacePoolProperties": wire_names(PoolReplacement),
+    "replacePoolProperties": (pool_as_created, wire_names(PoolReplacement)),
     "updateJob": (
-        *("priority", "poolInfo", "maxParallelTasks", "onAllTasksComplete", "constraints", "allowTaskPreemption"),
-        *("networkConfiguration", "metadata"),
+        job_as_created,
+        words(
+            "priority poolInfo maxParallelTasks onAllTasksComplete constraints allowTaskPreemption networkConfiguration"
+            " metadata"
+        ),
     ),
-    "updateJobSchedule": wire_names(JobScheduleUpdate),
+    "updateJobSchedule": (schedule_as_created, wire_names(JobScheduleUpdate)),
 }
 
 
@@ -142,16 +150,10 @@ def new_tasks(session: Session, job_id: str) -> Document:
 def _tasks(session: Session, job_id: str, task: Body) -> Document:
     return Document(
         {"tasks": [task]},
-        unfold=unfold_one_task,
+        unfold=partial(unfold_tasks, needs_one=True),
         fold=fold_tasks,
         cautions=lambda _: cautions_about_tasks(session, job_id),
     )
-
-
-def unfold_one_task(body: Body) -> Body:
-    """Return a body that adds tasks with its task as a description; one without any describes none yet."""
-    found = unfold_tasks(body)
-    return found if EACH in found or {"tasks", "taskFactory"} & set(found) else {**found, EACH: {}, COUNT: 1}
 
 
 def new_certificate(number: int) -> Document:
@@ -204,20 +206,12 @@ def schedule_like(session: Session, schedule_id: str) -> Document:
 # -- changes
 
 
-def _changes(command: str, body: Body | None) -> Document:
-    """Return what a command can change in a body; of all but a replacement, what differs is sent."""
-    start = {name: body[name] for name in _CHANGEABLE[command] if name in body} if body is not None else {}
+def changes(session: Session, command: str, identity: str) -> Document:
+    """Return what a command can change of the thing with this id; of all but a replacement, what differs is sent."""
+    as_created, names = _CHANGEABLE[command]
+    body = as_created(session.simulation, identity) or {}
+    start = {name: body[name] for name in names if name in body}
     return Document(start, is_patch=command != "replacePoolProperties")
-
-
-def changes_of_pool(session: Session, pool_id: str, command: str = "updatePool") -> Document:
-    """Return the properties of a pool that a command changes, or replaces as a whole."""
-    return _changes(command, pool_as_created(session.simulation, pool_id))
-
-
-def changes_of_job(session: Session, job_id: str) -> Document:
-    """Return what can change of a job; what differs is sent."""
-    return _changes("updateJob", job_as_created(session.simulation, job_id))
 
 
 def changes_of_task(session: Session, task: int) -> Document:
@@ -227,14 +221,10 @@ def changes_of_task(session: Session, task: int) -> Document:
     return Document({"constraints": shown})
 
 
-def changes_of_schedule(session: Session, schedule_id: str) -> Document:
-    """Return what can change of a job schedule; what differs is sent."""
-    return _changes("updateJobSchedule", schedule_as_created(session.simulation, schedule_id))
-
-
 # The service takes so many tasks in one request, and so many bytes (TASK-3).
 _MOST_TASKS = 100
 _MOST_BYTES = 900_000
+_MOST_SHOWN = 8  # mistakes
 _ONE_TASK = lazy_regex(r"^(?:tasks\[0\]|taskFactory\.repeatTask)(?=\.|$)")
 
 
@@ -265,35 +255,95 @@ class FormResult(NamedTuple):
     warnings: tuple[FormMistake, ...] = ()
 
 
-def texts_of(fields: Sequence[Field[Any]], document: Document, body: Body) -> dict[str, str]:
-    """Return the texts of the fields for a body."""
-    unfolded = document.unfold(body)
-    return {field.name: field.text_in(unfolded) for field in fields}
+@dataclass(frozen=True)
+class Form:
+    """The form of an action: it makes a command of what is typed with each of ``bodies``, the ids beside it."""
 
+    type: ActionType[Any]
+    bodies: tuple[Body, ...]
+    document: Document
 
-def body_of(
-    command: str, fields: Sequence[Field[Any]], document: Document, base: Body, texts: Mapping[str, str]
-) -> tuple[dict[str, Any], list[FormMistake]]:
-    """Return the body for what was typed into the fields, and mistakes of single fields.
+    @property
+    def command(self) -> str:
+        """The name of the command on the wire."""
+        return self.type.command
 
-    Properties of ``base`` that have no field, or whose field was not changed, stay as they are.
-    """
-    body: dict[str, Any] = dict(document.unfold(base))
-    before = {field.name: field.text_in(body) for field in fields}
-    mistakes = []
-    for field in fields:
-        text = texts.get(field.name, "")
-        if text.strip() == before[field.name].strip():
-            continue
-        try:
-            body = field.put_into(body, text, command)
-        except ValueError as error:
-            mistakes.append(FormMistake(str(error), field.name, field.label))
-    for field in fields:
-        is_given = bool(texts.get(field.name, "").strip())
-        if field.is_required and not is_given and not _is_listed(field, body):
-            mistakes.append(FormMistake("is required", field.name, field.label))
-    return dict(document.fold(body)), mistakes
+    @cached_property
+    def defaults(self) -> dict[str, str]:
+        """The texts that the fields begin with, by the names of their properties."""
+        return self.texts_of(self.document.start)
+
+    def texts_of(self, body: Body) -> dict[str, str]:
+        """Return the texts of the fields for a body."""
+        unfolded = self.document.unfold(body)
+        return {field.name: field.text_in(unfolded) for field in self.type.fields}
+
+    def body_of(self, base: Body, texts: Mapping[str, str]) -> tuple[dict[str, Any], list[FormMistake]]:
+        """Return the body for what was typed into the fields, and mistakes of single fields.
+
+        Properties of ``base`` that have no field, or whose field was not changed, stay as they are.
+        """
+        body: dict[str, Any] = dict(self.document.unfold(base))
+        before = self.texts_of(base)
+        mistakes = []
+        for field in self.type.fields:
+            text = texts.get(field.name, "")
+            if text.strip() == before[field.name].strip():
+                continue
+            try:
+                body = field.put_into(body, text, self.command)
+            except ValueError as error:
+                mistakes.append(FormMistake(str(error), field.name, field.label))
+        for field in self.type.fields:
+            is_given = bool(texts.get(field.name, "").strip())
+            if field.is_required and not is_given and not _is_listed(field, body):
+                mistakes.append(FormMistake("is required", field.name, field.label))
+        return dict(self.document.fold(body)), mistakes
+
+    def read_fields(self, texts: Mapping[str, str], base: Body | None = None, chosen: Body | None = None) -> FormResult:
+        """Return what was typed into the fields as commands, with all mistakes.
+
+        Args:
+            texts: What was typed, by the names of the properties.
+            base: The whole body with the properties that have no field; by default the one that the form begins with.
+            chosen: What a choice adds to the body.
+        """
+        body, mistakes = self.body_of(self.document.start if base is None else base, texts)
+        if mistakes:
+            return FormResult((), tuple(mistakes))
+        commands, *found = self.read_body({**body, **(chosen or {})})
+        labels = {field.name: field.label for field in self.type.fields}
+        return FormResult(commands, *(tuple(_of_field(each, labels) for each in some) for some in found))
+
+    def read_body(self, body: Body | str) -> FormResult:
+        """Return a body as commands; a text is what an editor has."""
+        typed = self._typed(body)
+        if typed.command is None or typed.body is None:
+            return FormResult((), _mistakes(typed.mistakes))
+        first, sent = typed.command, typed.body
+        if self.document.is_patch:
+            sent = {name: value for name, value in sent.items() if self.document.start.get(name) != value}
+            if not sent:
+                return FormResult((), (FormMistake("Nothing differs yet: change a property first."),))
+            first = COMMANDS[self.command].from_wire({**sent, **self.bodies[0]})
+        commands = [first, *(COMMANDS[self.command].from_wire({**sent, **beside}) for beside in self.bodies[1:])]
+        cautions = tuple(FormMistake(said, path) for path, said in self.document.cautions(typed.body))
+        warnings = (*_mistakes(typed.warnings), *cautions)
+        return FormResult(tuple(chain(*map(in_requests, commands))), (), _mistakes(typed.refusals), warnings)
+
+    def _typed(self, body: Body | str) -> TypedCommand:
+        return read_typed(self.command, body, self.bodies[0], self.document.account)
+
+    def base_for(self, typed: str) -> Body | str:
+        """Return the body in a text, in the form that creates the thing; a sentence if it cannot be read as one."""
+        found = self._typed(typed or "{}")
+        if found.body is None:
+            first = found.mistakes[0]
+            return f"Line {first.line}: {first.message}"
+        unfolded = self.document.unfold(found.body)
+        if {"tasks", "taskFactory"} & set(unfolded) and EACH not in unfolded and self.command == "addTasks":
+            return f"Several tasks of their own, {shown('tasks')}, can be edited only as a body."
+        return found.body
 
 
 def _is_listed(field: Field[Any], body: Body) -> bool:
@@ -306,23 +356,6 @@ def _is_listed(field: Field[Any], body: Body) -> bool:
 def text_of(body: Body) -> str:
     """Return a body as YAML, to be edited."""
     return block_text(cast("Plain", body)) if body else ""
-
-
-def read_form(
-    command: str,
-    beside: Sequence[Body],
-    document: Document,
-    fields: Sequence[Field[Any]],
-    texts: Mapping[str, str],
-    base: Body | None = None,
-) -> FormResult:
-    """Return what was typed into the fields as commands; ``base`` has the properties without a field."""
-    body, mistakes = body_of(command, fields, document, document.start if base is None else base, texts)
-    if mistakes:
-        return FormResult((), tuple(mistakes))
-    commands, *found = read_body(command, beside, document, body)
-    labels = {field.name: field.label for field in fields}
-    return FormResult(commands, *(tuple(_of_field(each, labels) for each in some) for some in found))
 
 
 def _of_field(mistake: FormMistake, labels: Mapping[str, str]) -> FormMistake:
@@ -338,37 +371,8 @@ def _of_field(mistake: FormMistake, labels: Mapping[str, str]) -> FormMistake:
     return FormMistake(mistake.message, name, labels[name])
 
 
-def read_body(command: str, beside: Sequence[Body], document: Document, body: Body | str) -> FormResult:
-    """Return a body as commands, one for each of ``beside``, the ids beside it; a text is what an editor has."""
-    commands: list[Command] = []
-    typed = TypedCommand(None, None, ())
-    for names in beside:
-        typed = read_typed(command, body, names, document.account)
-        if typed.command is None:
-            return FormResult((), _mistakes(typed.mistakes))
-        given: Command = typed.command
-        if document.is_patch:
-            after = typed.body or {}
-            changed = {name: value for name, value in after.items() if document.start.get(name) != value}
-            if not changed:
-                return FormResult((), (FormMistake("Nothing differs yet: change a property first."),))
-            given = COMMANDS[command].from_wire({**names, **changed})
-        commands += in_requests(given)
-    cautions = tuple(FormMistake(said, path) for path, said in document.cautions(typed.body or {}))
-    return FormResult(tuple(commands), (), _mistakes(typed.refusals), (*_mistakes(typed.warnings), *cautions))
-
-
 def _mistakes(problems: Sequence[Problem]) -> tuple[FormMistake, ...]:
     return tuple(FormMistake(each.message, each.path, "", each.line, each.column) for each in problems)
-
-
-def read_bodies(command: str, bodies: Sequence[Body], fields: Sequence[Field[Any]]) -> FormResult:
-    """Return bodies that differ in the ids beside them as commands, with mistakes at the fields."""
-    typed = read_typed(command, bodies[0])
-    if typed.command is None:
-        labels = {field.name: field.label for field in fields}
-        return FormResult((), tuple(_of_field(each, labels) for each in _mistakes(typed.mistakes)))
-    return FormResult((typed.command, *(COMMANDS[command].from_wire(body) for body in bodies[1:])))
 
 
 def in_requests(command: Command) -> list[Command]:
@@ -393,20 +397,8 @@ def in_requests(command: Command) -> list[Command]:
     return [AddTasks.from_wire(each) for each in requests]
 
 
-def first_lines(mistakes: Sequence[FormMistake], most: int) -> list[str]:
+def first_lines(mistakes: Sequence[FormMistake]) -> list[str]:
     """Return the first mistakes as sentences, and how many more there are."""
-    said = [each.sentence for each in mistakes[:most]]
-    rest = len(mistakes) - most
+    said = [each.sentence for each in mistakes[:_MOST_SHOWN]]
+    rest = len(mistakes) - _MOST_SHOWN
     return said if rest <= 0 else [*said, f"and {rest:,} more"]
-
-
-def base_for(typed: str, command: str, beside: Sequence[Body], document: Document) -> Body | str:
-    """Return the body in a text, in the form that creates the thing; a sentence if the text cannot be read as one."""
-    found = read_typed(command, typed or "{}", beside[0] if beside else {}, document.account)
-    if found.body is None:
-        first = found.mistakes[0]
-        return f"Line {first.line}: {first.message}"
-    unfolded = document.unfold(found.body)
-    if {"tasks", "taskFactory"} & set(unfolded) and EACH not in unfolded and command == "addTasks":
-        return f"Several tasks of their own, {shown('tasks')}, can be edited only as a body."
-    return found.body

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,22 +38,28 @@ def about_size(name: str) -> str:
     return f"{size.cores} core{'s' if size.cores != 1 else ''}, {size.memory_gib:g} GiB{price}"
 
 
-_UBUNTU_22 = "Ubuntu 22.04"
+_MACHINE, _CLOUD_SERVICE = "virtualMachineConfiguration", "cloudServiceConfiguration"
+# The configurations that the field offers, by its texts; the first one is the service's default.
 _IMAGES: dict[str, dict[str, Any]] = {
+    "Ubuntu 22.04": {},
     "Ubuntu 24.04": {
-        "imageReference": {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server"},
-        "nodeAgentSKUId": "batch.node.ubuntu 24.04",
+        _MACHINE: {
+            "imageReference": {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server"},
+            "nodeAgentSKUId": "batch.node.ubuntu 24.04",
+        }
     },
     "Windows Server 2022": {
-        "imageReference": {
-            "publisher": "MicrosoftWindowsServer",
-            "offer": "WindowsServer",
-            "sku": "2022-datacenter",
-        },
-        "nodeAgentSKUId": "batch.node.windows amd64",
+        _MACHINE: {
+            "imageReference": {
+                "publisher": "MicrosoftWindowsServer",
+                "offer": "WindowsServer",
+                "sku": "2022-datacenter",
+            },
+            "nodeAgentSKUId": "batch.node.windows amd64",
+        }
     },
+    **{f"cloud service, family {family}": {_CLOUD_SERVICE: {"osFamily": family}} for family in ("6", "5")},
 }
-_CLOUD_SERVICES = {f"cloud service, family {family}": family for family in ("6", "5")}
 _OTHER = "as in the body"
 
 
@@ -64,23 +69,16 @@ class ImageField(Field[Any]):
 
     def text_in(self, body: Body) -> str:
         """Return the name of the image, or that the body has another one."""
-        machine, cloud = body.get("virtualMachineConfiguration"), body.get("cloudServiceConfiguration")
-        if machine is None and cloud is None:
-            return _UBUNTU_22
-        if isinstance(cloud, Mapping):
-            family = cloud.get("osFamily")
-            return next((text for text, each in _CLOUD_SERVICES.items() if each == family and len(cloud) == 1), _OTHER)
-        return next((text for text, each in _IMAGES.items() if each == machine), _OTHER)
+        present = {name: body[name] for name in (_MACHINE, _CLOUD_SERVICE) if body.get(name) is not None}
+        return next((text for text, each in _IMAGES.items() if each == present), _OTHER)
 
     def put_into(self, body: Body, text: str, _command: str) -> dict[str, Any]:
         """Return the body with the configuration of this image."""
         if text == _OTHER:
             return dict(body)
-        changed = {name: value for name, value in body.items() if name != "virtualMachineConfiguration"}
-        changed.pop("cloudServiceConfiguration", None)
-        if text in _CLOUD_SERVICES:
-            return changed | {"cloudServiceConfiguration": {"osFamily": _CLOUD_SERVICES[text]}}
-        return changed | ({"virtualMachineConfiguration": _IMAGES[text]} if text in _IMAGES else {})
+        return {name: each for name, each in body.items() if name not in (_MACHINE, _CLOUD_SERVICE)} | _IMAGES.get(
+            text, {}
+        )
 
 
 @dataclass(frozen=True)
@@ -126,10 +124,7 @@ POOL_FIELDS: tuple[AnyField, ...] = (
     ID,
     Field("vmSize", "VM size", "such as standard_d2s_v3", is_required=True, about=about_size),
     ImageField(
-        "virtualMachineConfiguration",
-        "Image",
-        "the operating system of the nodes; others in the body",
-        options=lambda _: (_UBUNTU_22, *_IMAGES, *_CLOUD_SERVICES),
+        _MACHINE, "Image", "the operating system of the nodes; others in the body", options=lambda _: tuple(_IMAGES)
     ),
     Field("targetDedicatedNodes", "Dedicated nodes", "how many to have", section="Scale"),
     Field("targetLowPriorityNodes", "Spot nodes", "how many to have; cheaper, may be preempted"),

@@ -99,11 +99,7 @@ _APPLICATION = Field(
 )
 
 CREATE_POOL = _creation(
-    "pool",
-    "createPool",
-    POOL_FIELDS,
-    forms.new_pool,
-    "its nodes are allocated, boot and run the start task (POOL-2)",
+    "pool", "createPool", POOL_FIELDS, forms.new_pool, "its nodes are allocated, boot and run the start task (POOL-2)"
 )
 CREATE_JOB = _creation("job", "createJob", JOB_FIELDS, forms.new_job, FIRST_PREPARATION)
 CREATE_SCHEDULE = _creation(
@@ -321,7 +317,7 @@ JOB: tuple[ActionType[JobRow], ...] = (
         "updateJob",
         ("running tasks continue; only what differs is sent (JOB-2)",),
         fields=JOB_CHANGES,
-        document=lambda job, session: forms.changes_of_job(session, job.job_id),
+        document=lambda job, session: forms.changes(session, "updateJob", job.job_id),
         unavailable=_is_over,
     ),
     ActionType(
@@ -386,7 +382,7 @@ JOB_SCHEDULE: tuple[ActionType[JobScheduleRow], ...] = (
         "updateJobSchedule",
         ("for jobs created from now on; only what differs is sent (JS-9)",),
         fields=SCHEDULE_CHANGES,
-        document=lambda schedule, session: forms.changes_of_schedule(session, schedule.schedule_id),
+        document=lambda schedule, session: forms.changes(session, "updateJobSchedule", schedule.schedule_id),
         unavailable=_is_ending,
     ),
     ActionType(

@@ -165,14 +165,14 @@ POOL: tuple[ActionType[PoolTarget], ...] = (
             "start task, packages and certificates reach a node at its next boot (POOL-15)",
         ),
         fields=POOL_CHANGES,
-        document=lambda pool, session: forms.changes_of_pool(session, pool.row.pool_id),
+        document=lambda pool, session: forms.changes(session, "updatePool", pool.row.pool_id),
     ),
     ActionType(
         "Replace the properties of {}",
         "replacePoolProperties",
         ("what is left empty is removed (POOL-14)",),
         fields=POOL_PROPERTIES,
-        document=lambda pool, session: forms.changes_of_pool(session, pool.row.pool_id, "replacePoolProperties"),
+        document=lambda pool, session: forms.changes(session, "replacePoolProperties", pool.row.pool_id),
     ),
     ActionType(
         "Clone {}",

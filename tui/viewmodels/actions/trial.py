@@ -11,7 +11,7 @@ from engine.views.diagnosis.expectations import broken_rows, newly_broken
 from engine.views.log.tally import Measure, Tally, leaving_since, shortfalls_since, tally_since
 from engine.views.resources.jobs import cost_of_run, usd_an_hour
 from tui.viewmodels import format as fmt
-from tui.viewmodels.text import Line, Role, Span, fit, line, squeeze, wrapped
+from tui.viewmodels.text import Line, Role, Span, fit, line, paragraph, squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -40,7 +40,7 @@ class EngineError(NamedTuple):
     when_ms: int
 
 
-class _Course(NamedTuple):
+class Course(NamedTuple):
     """The events in a part of a run."""
 
     until_ms: int
@@ -67,18 +67,20 @@ class TrialResult(NamedTuple):
     is_end: bool  # nothing more can happen after it
     commands: int
     refused: tuple[tuple[Command, BatchError], ...]
-    without: Tally
-    given: Tally
+    without: Course
+    given: Course
     leaving: tuple[str, ...]  # nodes that leave their pool, or leave it sooner, because of the commands
     short: tuple[str, ...]  # why resizes fall short because of the commands
-    mistake: EngineError | None
-    cost_usd: tuple[float, float] = (0.0, 0.0)  # of the run until then: without the commands, and with them
-    hourly_usd: tuple[float, float] = (0.0, 0.0)  # of the VMs that the pools have and await now
     broken: tuple[ExpectationRow, ...] = ()  # expectations that the commands break
+
+    @property
+    def cost_usd(self) -> tuple[float, float]:
+        """The cost of the run until then: without the commands, and with them."""
+        return self.without.cost_usd_until(self.until_ms), self.given.cost_usd_until(self.until_ms)
 
     def differences(self) -> list[tuple[Measure, int, int]]:
         """Return the measures that differ: without the commands, and with them."""
-        pairs = ((measure, self.without.counts[measure], self.given.counts[measure]) for measure in Measure)
+        pairs = ((measure, self.without.tally.counts[measure], self.given.tally.counts[measure]) for measure in Measure)
         return [(measure, before, after) for measure, before, after in pairs if before != after]
 
 
@@ -88,12 +90,7 @@ class Trials:
     def __init__(self, session: Session) -> None:
         """Start at the present moment of the session."""
         self._session = session
-        self._untouched: dict[int, _Course] = {}  # by the most entries
-
-    def of(self, commands: Sequence[Command]) -> TrialResult:
-        """Return the result of these commands, as far as it can be told."""
-        *_, result = filter(None, self.steps(commands))
-        return result
+        self._untouched: dict[int, Course] = {}  # by the most entries
 
     def steps(self, commands: Sequence[Command]) -> Iterator[TrialResult | None]:
         """Yield None after each part of a trial, in which everything has been undone, and each result.
@@ -106,7 +103,7 @@ class Trials:
             if result.until_ms > until_ms:  # while the machine is busy, time may end a longer trial earlier
                 yield result
             until_ms = result.until_ms
-            if result.is_end or result.mistake is not None or len(result.refused) == len(commands):
+            if result.is_end or result.given.mistake is not None or len(result.refused) == len(commands):
                 return
 
     def _parts(self, commands: Sequence[Command], most_entries: int) -> Generator[None, None, TrialResult]:
@@ -134,17 +131,14 @@ class Trials:
             is_end,
             len(commands),
             refused,
-            without.tally,
-            given.tally,
+            without,
+            given,
             leaving,
             tuple(
                 f"pool {pool_id} gets too few nodes: {code}, {why}"
                 for (pool_id, code), why in given.short.items()
                 if (pool_id, code) not in without.short
             ),
-            given.mistake,
-            (without.cost_usd_until(until_ms), given.cost_usd_until(until_ms)),
-            (without.hourly_usd, given.hourly_usd),
             # Without its end, the course without the commands does not say what is broken at the end anyway.
             newly_broken(without.broken, given.broken) if without.is_end or not given.is_end else (),
         )
@@ -152,7 +146,7 @@ class Trials:
 
 def _course(
     simulation: Simulation, commands: Sequence[Command], until_ms: int, most_entries: int | None = None
-) -> tuple[_Course, list[BatchError | None]]:
+) -> tuple[Course, list[BatchError | None]]:
     """Submit the commands, go on to ``until_ms`` or for ``most_entries`` log entries, then undo everything."""
     errors: list[BatchError | None] = [None] * len(commands)
     mistake = None
@@ -179,7 +173,7 @@ def _course(
             mistake = EngineError(f"{type(error).__name__}: {error}", simulation.entry_ms)
         is_end = simulation.finished and mistake is None
         cost_usd = cost_of_run(simulation)
-        course = _Course(
+        course = Course(
             simulation.now_ms,
             is_end,
             tally_since(simulation, first),
@@ -197,7 +191,7 @@ def _course(
 def heading(session: Session, trial: TrialResult) -> str:
     """Return how far a trial went, and that no more was looked at."""
     until = f"until {session.clock(trial.until_ms)}"
-    if trial.mistake is not None:
+    if trial.given.mistake is not None:
         return f"Simulated {until}"
     if trial.is_end:
         return f"Simulated {until}, the end of the run"
@@ -212,21 +206,20 @@ def _far(trial: TrialResult) -> str:
 def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     """Return the result of a trial: refusals with their codes, differences, and ends of jobs."""
     lines: list[Line] = []
-    if trial.mistake is not None:
-        when = session.clock(trial.mistake.when_ms)
-        said = f"{session.glyphs.bad} internal error at {when}: {trial.mistake.text}. The run is unchanged."
-        lines += [line(Span(each, Role.FAILED)) for each in wrapped(said, cells)]
+    if trial.given.mistake is not None:
+        when = session.clock(trial.given.mistake.when_ms)
+        said = f"{session.glyphs.bad} internal error at {when}: {trial.given.mistake.text}. The run is unchanged."
+        lines += paragraph(said, cells, Role.FAILED)
     if trial.refused and trial.commands > 1:
         changed = trial.commands - len(trial.refused)
         lines.append(line(Span(f"{changed:,} of {trial.commands:,} change", Role.STRONG)))
     for text in (*refusal_lines(trial.refused), *trial.short):
-        said = f"{session.glyphs.bad} {session.text(text)}"
-        lines += [line(Span(each, Role.FAILED)) for each in wrapped(said, cells)]
+        lines += paragraph(f"{session.glyphs.bad} {session.text(text)}", cells, Role.FAILED)
     rows: list[_Row] = [(each.value, f"{after:,}", f"{before:,}") for each, before, after in trial.differences()]
     rows += _completions(session, trial)
     if not rows and not lines and not trial.leaving and not trial.broken:
         said = "accepted; no other difference" + ("" if trial.is_end else f" in {_far(trial)}")
-        lines += [line(Span(f"  {each}", Role.DIM)) for each in wrapped(said, cells - 2)]
+        lines += paragraph(said, cells, Role.DIM, "  ")
     rows = [*_money_rows(trial), *rows]  # the cost is seen without scrolling
     label_cells = min(max((len(label) for label, _, _ in rows), default=0), _LABEL_CELLS, cells // 2)
     value_cells = max((len(after) for _, after, before in rows if before), default=0)
@@ -243,21 +236,20 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
         rest = len(trial.broken) - _MOST_TOLD
         told = [f"breaks {row.text}" for row in trial.broken[:_MOST_TOLD]]
         told += [f"breaks {rest:,} more"] if rest > 0 else []
-        broken = [each for text in told for each in wrapped(session.text(text), cells - 2)]
-        lines += [line(Span(f"  {each}", Role.FAILED)) for each in broken]
+        lines += [each for text in told for each in paragraph(session.text(text), cells, Role.FAILED, "  ")]
     if trial.leaving:
-        texts = wrapped(f"nodes that leave: {_some_of(trial.leaving)}", cells - 2)
-        lines += [line(f"  {each}") for each in texts]
+        lines += paragraph(f"nodes that leave: {_some_of(trial.leaving)}", cells, indent="  ")
     return lines
 
 
 def _money_rows(trial: TrialResult) -> list[_Row]:
     """Return the cost of an hour from now on and that until the end of the trial; nothing if nothing costs."""
     until = "cost in all" if trial.is_end else "cost by then"
-    if len(trial.refused) == trial.commands or not any((*trial.hourly_usd, *trial.cost_usd)):
+    hourly_usd = trial.without.hourly_usd, trial.given.hourly_usd
+    if len(trial.refused) == trial.commands or not any((*hourly_usd, *trial.cost_usd)):
         return []
     rows: list[_Row] = []
-    for name, (before, after) in (("cost an hour", trial.hourly_usd), (until, trial.cost_usd)):
+    for name, (before, after) in (("cost an hour", hourly_usd), (until, trial.cost_usd)):
         said, otherwise = fmt.dollars(after), fmt.dollars(before)
         if abs(after - before) >= _LEAST_DIFFERENCE:
             if said == otherwise:  # the difference is in later digits
@@ -290,7 +282,7 @@ def refusal_lines(refused: Sequence[tuple[Command, BatchError]]) -> list[str]:
 
 def _completions(session: Session, trial: TrialResult) -> list[_Row]:
     """Return the jobs whose end differs, in the order of their ends; jobs that the commands create in one row."""
-    without, given = trial.without.completed_ms, trial.given.completed_ms
+    without, given = trial.without.tally.completed_ms, trial.given.tally.completed_ms
     changed = [job for job in {**without, **given} if without.get(job) != given.get(job)]
     changed.sort(key=lambda job: given.get(job, without.get(job, 0)))
     new = [job for job in changed if job not in without and session.progress(job) is None]
