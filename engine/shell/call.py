@@ -306,14 +306,15 @@ def _copy_tree(process: ShellProcess, source: str, target: str) -> None:
 
 @dataclass(frozen=True)
 class Program:
-    """A program of Linux; decorates the function that runs it with the options that were given.
+    """A program of Linux with its options; decorates the function that runs it.
 
-    ``spec`` has its options: a letter, its kind, and ``/`` before each long name. The kind is "" of a flag, ``=`` if a
-    value follows, ``?`` if one can be attached, and ``!`` if the real program has the option and the small shell does
-    not know it, as no option without a letter. With such an option the program counts as an unknown one (TASK-22).
+    Each item of ``spec`` is an option: its letter, its kind and its long names, as in ``q/quiet/silent n=/lines``. The
+    kind is empty for a flag, ``=`` for a required value, ``?`` for a value that can only be attached, and ``!`` for an
+    option that the real program has and the small shell does not know; an item without a letter is of that kind too.
+    With such an option the call counts as an unknown program (TASK-22).
 
-    ``usage`` is the exit code after a wrong option, whose message has ``synopsis`` too. The first operand ends the
-    options of a program that ``stops`` there. There are at ``least`` and at ``most`` so many operands.
+    ``usage`` is the exit code after a wrong option, whose message includes ``synopsis``. If ``stops`` is True, the
+    first operand ends the options. ``least`` and ``most`` limit the number of operands.
     """
 
     names: str
@@ -336,11 +337,11 @@ class Program:
         return kinds, words
 
     def __call__(self, run: Callable[[Call, ProgramOptions], int]) -> Builtin:
-        """Add the program to the table."""
+        """Add the program to the table of programs."""
         return command(PROGRAMS, *self.names.split())(lambda call: run(call, ProgramOptions(call.args, self)))
 
     def wrong(self, text: str) -> WrongUsage:
-        """Return the mistake of a call with wrong options."""
+        """Return the error for a call with wrong options."""
         return WrongUsage(f"{text}\n{self.synopsis}" if self.synopsis else text, self.usage)
 
 

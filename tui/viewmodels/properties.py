@@ -177,8 +177,8 @@ def pool_overview(session: Session, pool: PoolRow, start_task: Sequence[Block] =
         *pool_nodes(pool),
         *start_task,
         *pool_resources(pool.record.spec),
-        *pool_network(pool),
-        *pool_jobs(pool),
+        *block_of("Network", () if pool.network is None else _network_rows(pool.network)),
+        *block_of("Jobs", (("", link(job_id, ItemRef("job", job_id))) for job_id in pool.jobs)),
     ]
 
 
@@ -263,16 +263,6 @@ def pool_start_task(pool: PoolRow) -> list[Block]:
         row("Max retry count", task.max_task_retry_count),
     )
     return [Block("Start task", rows)]
-
-
-def pool_jobs(pool: PoolRow) -> list[Block]:
-    """Return the pool's jobs; nothing if there are none."""
-    return block_of("Jobs", (("", link(job_id, ItemRef("job", job_id))) for job_id in pool.jobs))
-
-
-def pool_network(pool: PoolRow) -> list[Block]:
-    """Return the network configuration; nothing if the pool's body has none."""
-    return [] if pool.network is None else block_of("Network", _network_rows(pool.network))
 
 
 def _network_rows(network: NetworkRow) -> Iterator[tuple[str, Span]]:
@@ -474,8 +464,3 @@ def instance_runs(session: Session, found: list[InstanceRun]) -> list[Block]:
             said += ", retried"
         rows.append((str(run.number), Span(said, Role.FAILED if run.result is TaskResult.FAILURE else Role.PLAIN)))
     return block_of("Runs", rows)
-
-
-def instance_files(outputs: Sequence[tuple[str, int]]) -> list[Block]:
-    """Return the two output files with their sizes; nothing if they do not exist."""
-    return block_of("Files (f opens)", (row(name, f"{size:,} B") for name, size in outputs))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from engine import Simulation
+    from engine.state.jobs import Job, JobSchedule
+    from engine.state.pools import Pool
     from engine.views.resources.events import EventPage, EventRow
     from engine.world import World
 
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 _NO, _YES, _EACH, _UNREAD = 0, 1, 2, 255
 _MOST_PLANS = 250  # beyond them entries stand for themselves
 _TASK, _JOB, _POSITION, _NODE, _POOL, _SCHEDULE = map(chr, range(0xE000, 0xE006))  # marks, which occur in no id
-_OF_NODE = {"node": 0, "node_id": _NODE, "position": _POSITION, "pool_id": _POOL}
 
 
 class _Source(NamedTuple):
@@ -52,7 +53,7 @@ _TASKS = _Source(
     },
 )
 _NODES = _Source(
-    _OF_NODE,
+    {"node": 0, "node_id": _NODE, "position": _POSITION, "pool_id": _POOL},
     lambda world: world.nodes.length,
     {
         _NODE: lambda world, nodes: [world.nodes[node].id for node in nodes],
@@ -60,21 +61,21 @@ _NODES = _Source(
         _POOL: lambda world, nodes: [world.pools[world.nodes[node].pool].id for node in nodes],
     },
 )
-_JOBS = _Source(
-    {"job_id": _JOB},
-    lambda world: len(world.jobs.rows),
-    {_JOB: lambda world, jobs: [world.jobs[job].id for job in jobs]},
-)
-_POOLS = _Source(
-    {"pool_id": _POOL},
-    lambda world: len(world.pools.rows),
-    {_POOL: lambda world, pools: [world.pools[pool].id for pool in pools]},
-)
-_SCHEDULES = _Source(
-    {"schedule_id": _SCHEDULE},
-    lambda world: len(world.job_schedules.rows),
-    {_SCHEDULE: lambda world, schedules: [world.job_schedules[schedule].id for schedule in schedules]},
-)
+
+
+def _named(field: str, mark: str, rows_of: Callable[[World], Sequence[Job | JobSchedule | Pool]]) -> _Source:
+    """Return the source of a table of which only the ids are in texts."""
+
+    def ids(world: World, numbers: Sequence[int]) -> list[str]:
+        rows = rows_of(world)
+        return [rows[number].id for number in numbers]
+
+    return _Source({field: mark}, lambda world: len(rows_of(world)), {mark: ids})
+
+
+_JOBS = _named("job_id", _JOB, lambda world: world.jobs.rows)
+_POOLS = _named("pool_id", _POOL, lambda world: world.pools.rows)
+_SCHEDULES = _named("schedule_id", _SCHEDULE, lambda world: world.job_schedules.rows)
 
 
 class _Sources(NamedTuple):

@@ -118,11 +118,6 @@ class JobOnNode(NamedTuple):
     release: HookStatus
     is_ineligible: bool
 
-    @property
-    def has_released(self) -> bool:
-        """True if release has run, runs or is overdue here, rather than may run later."""
-        return self.release not in (HookStatus.NOT_NEEDED, HookStatus.WILL_RUN)
-
 
 class NodePage:
     """The nodes of one pool; the job in focus decides what they show of preparation and release."""

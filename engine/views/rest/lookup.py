@@ -9,7 +9,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from engine.base.log_formats import json_lines
-from engine.base.values import value_at
 from engine.specs.commands import AddTasks, CreateJob
 from engine.views.log.histories import NodeHistory
 from engine.views.log.latest import last_transitions
@@ -118,8 +117,7 @@ def job_as_created(simulation: Simulation, job_id: str) -> Body | None:
         return None
     answer, body, before = job_body(simulation.world, job), job.spec.written(), job.spec.wire()
     body |= {name: answer[name] for name in _CHANGES if name in answer and answer[name] != before.get(name)}
-    auto_pool = value_at(body, "poolInfo", "autoPoolSpecification")
-    if auto_pool is None and "poolInfo" in answer:
+    if body.get("poolInfo", {}).get("autoPoolSpecification") is None and "poolInfo" in answer:
         body["poolInfo"] = answer["poolInfo"]
     return body
 

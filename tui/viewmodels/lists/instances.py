@@ -36,7 +36,7 @@ from tui.viewmodels.lists.columns import (
 )
 from tui.viewmodels.lists.kept_rows import NodeRowsModel
 from tui.viewmodels.properties import no_limit, yes
-from tui.viewmodels.text import Block, Line, Role, Span, line, one_line
+from tui.viewmodels.text import Block, Line, Role, Span, block_of, line, one_line, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -121,8 +121,7 @@ class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
         return f"{self.count:,} of {fmt.counted(present, 'node')}" if self.count <= present else f"{self.count:,}"
 
     def _new_page(self) -> InstancePage:
-        preparation, release = self.session.pages(self.session.job_id)
-        return preparation if self.hook is Hook.PREPARATION else release
+        return self.session.pages(self.session.job_id)[self.hook is Hook.RELEASE]
 
     def order(self) -> Sequence[int]:
         """Return the nodes with a record, and on demand also those without one."""
@@ -243,7 +242,7 @@ class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
         """Return the blocks of a row: the task of this list, its runs and effect, the other task, the node, outputs."""
         record, session = self._page.row(key), self.session
         history = session.history(NodeHistory, key)
-        is_release = self.hook is Hook.RELEASE
+        is_release, outputs = self.hook is Hook.RELEASE, hook_outputs(session.simulation, key, record.root_directory)
         pages = session.pages(session.job_id)
         own, other = (
             blocks.instance_general(session, page, key) for page in (reversed(pages) if is_release else pages)
@@ -254,7 +253,7 @@ class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
             *blocks.instance_effect(session, record, history, session.job_id),
             other,
             blocks.instance_node(session, record),
-            *blocks.instance_files(hook_outputs(session.simulation, key, record.root_directory)),
+            *block_of("Files (f opens)", (row(name, f"{size:,} B") for name, size in outputs)),
         ], next_deletion_ms(session.simulation, key)
 
 

@@ -235,7 +235,7 @@ def node_jobs(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
     rows = []
     for job in on_node:
         said = f"{session.glyphs.of(PREPARATION[job.prep])} {PREPARATION[job.prep].name}"
-        if job.has_released:
+        if job.release not in (HookStatus.NOT_NEEDED, HookStatus.WILL_RUN):  # then it may run later
             said += f", {session.glyphs.of(RELEASE[job.release])} {RELEASE[job.release].name}"
         has_ended = is_job_over(session, job.job_id)
         until = "the job ended" if has_ended else eligible_again(session.options).until
