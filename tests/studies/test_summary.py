@@ -259,10 +259,10 @@ def test_the_text_of_the_scenario_is_parsed_once_and_each_variant_read_once(nigh
 
     study = night("pools.render.targetDedicatedNodes=1,2", seeds=(1, 2, 3))
     calls = []
-    for name in ("parse", "load_tree"):
+    for name in ("parse_valid", "load_tree"):
         original = getattr(runs, name)
         monkeypatch.setattr(runs, name, lambda *given, o=original, n=name: calls.append(n) or o(*given))
     player = Player(study)
     for run in study.runs():
         player.play([run])
-    assert calls == ["parse", "load_tree", "load_tree"]
+    assert calls == ["parse_valid", "load_tree", "load_tree"]
