@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import ValidationError
 
 from engine.base.terms import OsFamily
-from engine.base.values import lazy_regex
+from engine.base.values import lazy_regex, value_at
 from engine.scenario.bodies import fields_of, model_of
 from engine.scenario.document import DocumentPlace, format_path
 from engine.scenario.names import DeclaredIds, NodeOwner, nodes_in, owner_in, text_at
@@ -130,7 +130,7 @@ def _listed(names: list[str]) -> str:
 
 def _values(place: DocumentPlace) -> Iterable[DocumentPlace]:
     """Return the mappings of a property: itself, or those in its list."""
-    return place.entries() if isinstance(place.tree.value, list) else (place,)
+    return place.entries() if isinstance(place.plain, list) else (place,)
 
 
 @cache
@@ -322,13 +322,13 @@ class WarningCollector:
     def _visit_line(self, place: DocumentPlace, model: type[Spec], owner: NodeOwner, text: str | None) -> None:
         """Check the command line of a body; ``text`` is what a template in it becomes."""
         name = next((name for kind, name in _WITH_LINES.items() if issubclass(model, kind)), None)
-        written = place.get(name) if name is not None else None
+        given = text_at(place.plain, name) if name is not None else None
         is_simulated = self._tasks_are_simulated and issubclass(model, TaskSpec | JobManagerTask)
-        if written is None or not isinstance(written.plain, str) or not isinstance(place.plain, dict):
+        if name is None or given is None or is_simulated or value_at(place.plain, "simulate"):
             return
-        text = text or written.plain
-        # A program with arguments can always be read.
-        if is_simulated or place.plain.get("simulate") or not _SHELL.search(text):
+        text = text or given
+        # A program with arguments can always be read. Only now the text of the body is looked into, which costs time.
+        if not _SHELL.search(text) or (written := place.get(name)) is None:
             return
         nodes = self._names.nodes_of(owner)
         if nodes is None:

@@ -8,7 +8,7 @@ import pytest
 
 from engine import ScenarioError, load_scenario
 from engine.scenario import tree
-from engine.scenario.text import bundled
+from engine.scenario.text import JsonText, bundled
 from engine.scenario.tree import DEPTH_LIMIT, JsonTree, parse
 from tests.scenario.test_json_lines import both_ways, parsed
 
@@ -117,3 +117,12 @@ def test_mistakes_and_warnings_are_the_same_both_ways(monkeypatch, old, new):
     for text in (changed, json.dumps(json.loads(changed), indent=3)):
         found, wanted = both_ways(text, monkeypatch, loaded, "_json_tree")
         assert found == wanted
+
+
+def test_the_text_of_a_task_that_has_no_mistake_is_not_looked_into(monkeypatch):
+    parts, calls = JsonText.parts, []
+    monkeypatch.setattr(JsonText, "parts", lambda self, start: calls.append(start) or parts(self, start))
+    given = {"environmentSettings": [{"name": "A", "value": "1"}], "simulate": {"duration": 5}}
+    tasks = [{"id": f"t{k}", "commandLine": "/bin/sh -c 'a'", **given} for k in range(300)]
+    load_scenario("many.json", text=json.dumps({**SMALL, "jobs": [{**SMALL["jobs"][0], "tasks": tasks}]}))
+    assert len(calls) < 20
