@@ -168,7 +168,7 @@ _OF_LIST: dict[str, Callable[[Vector], float]] = {
     "sum": _sum,
 }
 _OF_NONE = ("len", "norm", "sum")
-"""Those that have a value of an empty list too."""
+"""The functions of a list that also accept an empty one."""
 
 
 def _logarithm(of: Callable[[float], float]) -> Callable[[float], float]:

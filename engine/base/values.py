@@ -97,6 +97,12 @@ def value_at(body: Any, *path: str | int) -> Any:  # noqa: ANN401 - a value of J
     return body
 
 
+def text_at(body: Any, *path: str | int) -> str | None:  # noqa: ANN401 - a value of JSON
+    """Return the text at a path of keys and indices in a value of JSON, None if there is none."""
+    found = value_at(body, *path)
+    return found if isinstance(found, str) else None
+
+
 def with_short_words(message: str) -> str:
     """Return a message of another library with its long words cut; the directories of a path are words of their own."""
     return _LONG_WORD.sub(lambda word: shortened(word[0]), message)
@@ -321,10 +327,10 @@ class LazyRows(Sequence[int]):
     def __getitem__(self, at: slice) -> Sequence[int]: ...
     def __getitem__(self, at: int | slice) -> int | Sequence[int]:
         if isinstance(at, slice):
-            return [self._at(each) for each in range(*at.indices(self._length))]
-        if not -self._length <= at < self._length:
+            return [self._at(each) for each in range(*at.indices(len(self)))]
+        if not -len(self) <= at < len(self):
             raise IndexError(at)
-        return self._at(at % self._length)
+        return self._at(at % len(self))
 
 
 def values(column: Sequence[int], rows: Sequence[int]) -> Sequence[int]:

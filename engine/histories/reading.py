@@ -53,7 +53,7 @@ _WORDS = frozenset(
 
 
 class _Form(Enum):
-    """What has to be done with the value of a property."""
+    """The ways to normalize the value of a property."""
 
     LEFT_OUT = auto()
     FREE = auto()  # a mapping whose keys are the user's

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.base.errors import BatchError
 from engine.base.terms import OsFamily
-from engine.base.values import HOUR_MS, parse_utc
+from engine.base.values import HOUR_MS, parse_utc, text_at
 from engine.rest import messages
 from engine.rest.handlers import (
     Resources,
@@ -173,18 +173,12 @@ def check_linked(body: Mapping[str, Any], account: Account) -> None:
     Raises:
         BatchError: InvalidPropertyValue, naming the property.
     """
-    subnet = _text(body, "networkConfiguration", "subnetId")
+    subnet = text_at(body, "networkConfiguration", "subnetId") or ""
     if subnet.lower().startswith(f"/subscriptions/{_NIL}/") and account.subscription_id != _NIL:
         _refuse("subnetId", subnet, "its VNet must be in the account's subscription, which cannot have the nil id")
-    image = _text(body, "virtualMachineConfiguration", "imageReference", "virtualMachineImageId")
+    image = text_at(body, "virtualMachineConfiguration", "imageReference", "virtualMachineImageId") or ""
     if image and not _IMAGE_ID.fullmatch(image):
         _refuse("virtualMachineImageId", image, "is not the resource id of an image in an Azure Compute Gallery")
-
-
-def _text(body: object, *names: str) -> str:
-    for name in names:
-        body = body.get(name) if isinstance(body, dict) else None
-    return body if isinstance(body, str) else ""
 
 
 def _refuse(name: str, value: str, reason: str) -> None:

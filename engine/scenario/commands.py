@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 from engine.base.errors import Position, Problem, ScenarioError
 from engine.base.terms import Plain
-from engine.base.values import lazy_regex
+from engine.base.values import lazy_regex, text_at
 from engine.scenario.bodies import report_refusals
 from engine.scenario.conditions import Asked
 from engine.scenario.document import Document, DocumentPlace, read_text
 from engine.scenario.factory import TaskFactory
 from engine.scenario.model import TimelineEntry
-from engine.scenario.names import DeclaredIds, text_at
+from engine.scenario.names import DeclaredIds
 from engine.scenario.pasted import as_created, command_as_created
 from engine.scenario.timeline import read_command, read_does, read_factory, read_until
 from engine.scenario.tree import ReadingStopped, Tree, parse, tree_of

@@ -107,9 +107,10 @@ class DocumentPlace(NamedTuple):
 
     def get(self, name: str) -> DocumentPlace | None:
         """Return the value of a key, or None if it is absent or null, which mean the same to the service."""
-        if not isinstance(self.tree.value, dict) or name not in self.tree.value:
+        if not isinstance(self.plain, dict) or self.plain.get(name) is None:
             return None
-        return None if self.tree.value[name].value is None else self._below(name, self.tree.value[name])
+        assert isinstance(self.tree.value, dict)
+        return self._below(name, self.tree.value[name])
 
     def _below(self, name: str, inner: Tree) -> DocumentPlace:
         return DocumentPlace(self.document, inner, self._path_of(name), self.tree.keys[name])

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from engine.base import runtime
 from engine.base.errors import Position, Problem, ScenarioError, Severity
-from engine.base.values import lazy_regex, parse_utc
+from engine.base.values import lazy_regex, parse_utc, text_at
 from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.commands import UNKNOWN_OWNER, Given
 from engine.scenario.conditions import Asked, read_condition, read_time
@@ -30,7 +30,7 @@ from engine.scenario.model import (
     pool_setting,
     read_study,
 )
-from engine.scenario.names import DeclaredIds, Ids, changed_applications, text_at
+from engine.scenario.names import DeclaredIds, Ids, changed_applications
 from engine.scenario.pasted import as_created
 from engine.scenario.text import ScenarioSource, read_source, shown
 from engine.scenario.timeline import added_body, read_job_tasks, read_timeline

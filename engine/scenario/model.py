@@ -233,7 +233,7 @@ SIMULATE: dict[str, type[Spec]] = {
 }
 """The parts of the top-level ``simulate``."""
 BY_PATTERN = ("storage", "network")
-"""Those of which there is one for each pattern of names."""
+"""The parts that have settings for each pattern of names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from engine.base.terms import OsFamily, Plain
-from engine.base.values import lazy_regex
+from engine.base.values import lazy_regex, text_at, value_at
 from engine.scenario.document import DocumentPlace
 from engine.scenario.factory import TaskFactory
 from engine.scenario.text import did_you_mean, shown
@@ -23,13 +23,6 @@ from engine.specs.conditions import ConditionSubject
 _SHOWN_TASKS = 1_000  # per factory, when searching for the nearest name
 _GUID = lazy_regex(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}", re.IGNORECASE)
 _SCHEDULED = lazy_regex(r"(?P<schedule>.+):job-[1-9]\d*", re.IGNORECASE | re.ASCII)
-
-
-def text_at(value: Plain, *path: str) -> str | None:
-    """Return the text at a path of keys, or None."""
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, str) else None
 
 
 def changed_applications(value: Plain) -> Iterator[str]:
@@ -70,10 +63,9 @@ def nodes_in(body: Plain) -> PoolNodes:
 
 def owner_in(specification: Plain) -> NodeOwner:
     """Return the owner of the nodes on which the tasks of a job with this body run."""
-    info = specification.get("poolInfo") if isinstance(specification, dict) else None
-    automatic = info.get("autoPoolSpecification") if isinstance(info, dict) else None
-    pool = automatic.get("pool") if isinstance(automatic, dict) else None
-    return NodeOwner(text_at(info, "poolId"), nodes=nodes_in(pool) if isinstance(pool, dict) else None)
+    pool = value_at(specification, "poolInfo", "autoPoolSpecification", "pool")
+    pool_id = text_at(specification, "poolInfo", "poolId")
+    return NodeOwner(pool_id, nodes=nodes_in(pool) if isinstance(pool, dict) else None)
 
 
 @dataclass(slots=True)
@@ -167,9 +159,9 @@ class DeclaredIds:
         task_id = text_at(specification, "jobManagerTask", "id")
         if task_id is not None:
             self._tasks.setdefault(owner_id.casefold(), _Tasks()).ids[task_id.casefold()] = task_id
-        pool_info = specification.get("poolInfo") if isinstance(specification, dict) else None
-        if isinstance(pool_info, dict) and pool_info.get("autoPoolSpecification") is not None:
-            self._prefixes.add((text_at(pool_info, "autoPoolSpecification", "autoPoolIdPrefix") or "").casefold())
+        pool = value_at(specification, "poolInfo", "autoPoolSpecification")
+        if pool is not None:
+            self._prefixes.add((text_at(pool, "autoPoolIdPrefix") or "").casefold())
 
     def missing(self, subject: ConditionSubject) -> tuple[str, str] | None:
         """Return the key whose id nothing in the scenario creates and the reason, or None."""

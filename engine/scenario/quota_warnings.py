@@ -14,7 +14,7 @@ from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.scenario.names import text_at
+from engine.base.values import text_at
 from engine.specs.account import series_key
 from engine.specs.catalogue import vm_size
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import ValidationError
 
 from engine.base.terms import OsFamily
-from engine.base.values import lazy_regex, value_at
+from engine.base.values import lazy_regex, text_at, value_at
 from engine.scenario.bodies import fields_of, model_of
 from engine.scenario.document import DocumentPlace, format_path
-from engine.scenario.names import DeclaredIds, NodeOwner, nodes_in, owner_in, text_at
+from engine.scenario.names import DeclaredIds, NodeOwner, nodes_in, owner_in
 from engine.scenario.quota_warnings import CoreQuotas, pools_at_quota
 from engine.scenario.timeline import is_ordinary
 from engine.shell.small_shell import facts_of

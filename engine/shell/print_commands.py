@@ -266,9 +266,7 @@ def _in_format(form: str, value: Decimal) -> str:
     return _SEQ_FIELD.sub(one, form)
 
 
-_WORDS = {"lines": "n", "bytes": "c", "quiet": "q", "silent": "q", "verbose": "v", "zero-terminated": "z"}
 _HEAD = Program("head", "q/quiet/silent v/verbose z/zero-terminated n=/lines c=/bytes")
-_FOLLOWING = {"follow": "f", "retry": "F", "sleep-interval": "", "pid": "", "max-unchanged-stats": ""}
 _TAIL = Program(
     "tail",
     "q/quiet/silent v/verbose z/zero-terminated n=/lines c=/bytes f!/follow F!/retry s! /sleep-interval /pid "

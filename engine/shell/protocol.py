@@ -37,7 +37,7 @@ READY = Setup()
 
 
 class LineFacts(NamedTuple):
-    """What is known of a command line without running it.
+    """The facts about a command line that are known without running it.
 
     ``understood_ms`` is the time that it takes if the small shell knows every command and each runs once: the sum of
     its sleeps, or one second without any. It is None if a command is not known. Such a line ``leaves_nothing`` if it is

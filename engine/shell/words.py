@@ -23,7 +23,7 @@ NESTING_LIMIT = 40
 
 
 class _AtPlaceError(Exception):
-    """What keeps a script from being read, and its place in the text."""
+    """The reason why a script cannot be read, and its place in the text."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.errors import Problem, ScenarioError
-from engine.base.values import HOUR_MS, SECOND_MS, quoted, shortened
+from engine.base.values import HOUR_MS, SECOND_MS, quoted, shortened, value_at
 from engine.histories.history import HOOK_INFOS, check, epoch_ms, read_history
 from engine.histories.reading import STATUS, objects_in
 from engine.specs.catalogue import os_of, vm_size
@@ -229,8 +229,7 @@ def _price_usd(pool: Body, node: Body) -> float | None:
     size = vm_size(str(node.get("vmSize") or pool.get("vmSize") or ""))
     if size is None:
         return None
-    machine = pool.get("virtualMachineConfiguration")
-    agent = machine.get("nodeAgentSKUId") if isinstance(machine, dict) else None
+    agent = value_at(pool, "virtualMachineConfiguration", "nodeAgentSKUId")
     os = os_of(node_agent_sku_id=str(agent or ""), cloud_service="cloudServiceConfiguration" in pool)
     return size.price_usd(os, dedicated=bool(node.get("isDedicated", True)))
 

@@ -95,10 +95,10 @@ class Dashboard(App[None]):
         Args:
             simulation: The simulation to show.
             settings: The user's choices; later choices are stored in it.
-            at_ms: The moment to begin with, in ms after the process.
+            at_ms: The moment to begin with, in ms after the start.
             plays: Let time advance from the beginning.
             introduces: Show the first keys to a new user.
-            notes: Warnings to show at the process.
+            notes: Warnings to show at the start.
             host: Serves clients that act on the simulation.
         """
         super().__init__()

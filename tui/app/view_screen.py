@@ -103,7 +103,7 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
 
     COMMANDS_BY_ID: ClassVar[Mapping[str, Command[ViewScreen]]]
     VERBS: ClassVar[Mapping[str, Callable[[ViewScreen, str], object]]]
-    """What carries out a line with an argument, by its first word."""
+    """The handlers of go lines with an argument, by the first word."""
     BLANK = True  # its children cover it
     ALLOW_IN_MAXIMIZED_VIEW = "#header, #prompt, #message"
     ESCAPE_TO_MINIMIZE = False  # a question in the prompt is left first

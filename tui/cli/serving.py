@@ -99,7 +99,7 @@ def begin_session(options: Options, *, can_go_back: bool = False) -> Simulation:
 
 
 class Endpoint:
-    """What clients reach: a listening socket, its URL, the certificate for TLS, and the log of requests."""
+    """The address that clients reach: a listening socket, its URL, the certificate for TLS, and the log of requests."""
 
     def __init__(self, options: Options, stack: ExitStack) -> None:
         """Listen, and open the files that were asked for until the end of ``stack``.
@@ -180,7 +180,7 @@ class DashboardHost(Endpoint):
         on_request: Callable[[ClientRequest], None],
         pause: Callable[[], Awaitable[None]],
     ) -> None:
-        """Prepare to serve, see ``tui.app.dashboard``."""
+        """Prepare to serve, see ``tui.app.process.Host``."""
         self._on_request = on_request
         self._present = Present(self._simulation, newest_ms, speed)
         options, present = self.options, self._present

@@ -147,13 +147,6 @@ class OpenSubject(Message):
 
 
 @dataclass
-class CreateItem(Message):
-    """Open the form that creates something, one of ``menu.NEW``; if empty, what the list that is shown holds."""
-
-    what: str
-
-
-@dataclass
 class OfferActions(Message):
     """Offer the actions that are possible on ``subjects``, all of one kind."""
 

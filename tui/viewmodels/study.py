@@ -322,7 +322,6 @@ class Studies:
 
 
 _BAR_CELLS = 20
-_PATIENCE_S = 1.0  # before the time that is left is said
 HELP_TEXT = (
     "A study plays a scenario many times: every combination of the values of its factors is a variant, and each "
     "variant is played with the same seeds.\n"

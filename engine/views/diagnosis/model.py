@@ -184,7 +184,7 @@ class Finding(NamedTuple):
 
     @property
     def severity(self) -> Severity:
-        """How bad it is; what has not happened yet is no failure."""
+        """The severity of its condition, or of a shortage while it has not happened yet."""
         return Severity.SHORTAGE if self.is_coming else self.condition.severity
 
     @property

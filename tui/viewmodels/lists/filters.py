@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from fnmatch import translate
 from itertools import compress
 from operator import gt, or_
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from engine.base.values import SECOND_MS, lazy_regex, natural_key
+from engine.base.values import SECOND_MS, LazyRows, lazy_regex, natural_key
 from engine.scenario.text import did_you_mean
 from engine.views.log.reader import KeptByKey
 from engine.views.resources.event_matching import EventMatcher
@@ -399,25 +399,19 @@ class _Times:
         return list(compress(entries, map(known.__getitem__, shown)))
 
 
-class BothEnds(Sequence[int]):
+class BothEnds(LazyRows):
     """Numbers that are found from both ends, in their order. They grow in the middle."""
 
     def __init__(self) -> None:
         """Create an empty sequence."""
+        super().__init__(0)
         self.first = array("q")
         self.last = array("q")  # the last one first
 
     def __len__(self) -> int:
         return len(self.first) + len(self.last)
 
-    @overload
-    def __getitem__(self, at: int) -> int: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[int]: ...
-    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
-        if isinstance(at, slice):
-            return [self[each] for each in range(*at.indices(len(self)))]
-        at = at if at >= 0 else len(self) + at
+    def _at(self, at: int) -> int:
         return self.first[at] if at < len(self.first) else self.last[len(self) - 1 - at]
 
 
