@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import socket
 import sys
 import time
@@ -30,7 +29,7 @@ from starlette.routing import Mount, Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from engine.base.errors import BatchError
-from engine.base.runtime import HANG_UP, handled
+from engine.base.runtime import handled
 from engine.rest.messages import LONGEST_BODY, Request
 
 if TYPE_CHECKING:
@@ -359,10 +358,8 @@ def run(server: Server, listener: socket.socket) -> int | None:
 
     The signals are SIGINT, SIGTERM and SIGHUP, but those that are ignored, as ``nohup`` has it, stay so.
     """
-    numbers = (signal.SIGINT, signal.SIGTERM, HANG_UP)
-    ending = [one for one in numbers if one and signal.getsignal(one) is not signal.SIG_IGN]
     allow_connections(_MOST_OPEN)
-    with handled(dict.fromkeys(ending, server.on_signal)):
+    with handled(server.on_signal):
         asyncio.run(server.serve([listener]))
     return server.caught
 

@@ -17,12 +17,13 @@ from pathlib import Path
 import pytest
 
 from engine import load_scenario
+from engine.base.partial_files import is_locked
 from engine.studies.runs import Run, planned
 from tests.studies.conftest import NIGHT
 from tui.cli.commands import main
 from tui.saving.targets import TargetError
 from tui.workers.local import LocalWorkers
-from tui.workers.runs import ResultsFile, WorkersLost, is_locked
+from tui.workers.runs import ResultsFile, WorkersLost
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "tui"]

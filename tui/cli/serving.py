@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from engine.base import runtime
-from engine.base.runtime import HANG_UP, SIGNAL_STATUS
 from engine.pacing import Turns
 from engine.rest import server as http
 from engine.rest.server import application, certificate_for
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
 from engine.rest.session import PacedClock, Present, begin, saved, session_text
-from tui.cli.arguments import forget_terminal, print_warnings
+from tui import interrupts
+from tui.cli.arguments import DONE, print_warnings
 from tui.saving.targets import FileLines, TargetError
 from tui.viewmodels.frame import LONGEST, ClientRequest, client_name
 
@@ -63,8 +63,9 @@ def serve(options: Options) -> int:
     errors = logging.StreamHandler()
     errors.setLevel(logging.ERROR)
     logging.getLogger("uvicorn").addHandler(errors)
+    simulation = begin_session(options)
     with ExitStack() as stack:
-        simulation = begin_session(options)
+        stack.enter_context(interrupts.unwinding)
         stack.enter_context(runtime.gc_relaxed())  # a full collection of a million tasks takes longer than a request
         if not options.quiet:
             print_warnings(simulation.scenario.warnings)
@@ -75,9 +76,10 @@ def serve(options: Options) -> int:
         server = endpoint.server(application(service, clock, endpoint.log), lambda: _announce(endpoint))
         if clock is not None:
             clock.on_failure = server.end
+        stack.enter_context(interrupts.held)  # a second signal must not cost the session
         caught = http.run(server, endpoint.listener)
-        if caught == HANG_UP:
-            forget_terminal()
+        if caught is not None:
+            interrupts.ended_by(caught)
         if target is not None:
             target.write(saved(simulation).splitlines())
             target.keep()
@@ -86,7 +88,7 @@ def serve(options: Options) -> int:
                 click.echo(f"The session is saved in {file}; batchdeck run {file} replays it.", err=True)
         if clock is not None and clock.failure is not None:
             raise clock.failure
-    return 0 if caught is None else SIGNAL_STATUS + caught
+    return DONE if caught is None else interrupts.STATUS + caught
 
 
 def begin_session(options: Options, *, can_go_back: bool = False) -> Simulation:

@@ -17,6 +17,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol, Self, cast
 
+from engine.base.partial_files import is_locked
 from engine.studies.runs import Kept, failed_line, kept, read
 from tui.saving.targets import TargetError, reported
 
@@ -24,30 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from engine.studies.runs import Result, Run, Study
-
-
-try:
-    import fcntl
-except ImportError:  # Windows: there a file has no lock that others may ignore
-    HAS_LOCKS = False
-else:
-    HAS_LOCKS = True
-
-
-def is_locked(stream: BinaryIO) -> bool:
-    """Lock a file until the stream is closed; return True if another stream has locked it already.
-
-    Where the system or the file system has no such locks, nothing is locked.
-    """
-    if not HAS_LOCKS:
-        return False
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 _IN_USE = "another study adds its results to it: wait for that one, or name another file"
@@ -130,7 +107,7 @@ BATCH_S = 1.0
 """The time that a batch should take: sending it then costs next to nothing, and losing it little."""
 
 _AHEAD = 2  # batches for each worker, so that one waits while another is played
-_TICK_S = 1.0  # some systems do not interrupt a wait that has no end
+_TICK_S = 0.25  # so long an interrupt waits
 _TRIES = 2  # so often a batch is sent together with others before it is sent alone
 _ENDED = "the process that played this run ended before it, each time"
 
