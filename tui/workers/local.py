@@ -15,7 +15,7 @@ import time
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from multiprocessing import get_context, resource_tracker
+from multiprocessing import active_children, get_context, resource_tracker
 from typing import TYPE_CHECKING
 
 from engine.studies.runs import Player
@@ -62,6 +62,7 @@ class LocalWorkers:
     def _begin(self) -> None:
         with _without_interrupts():
             _begin_tracker()
+        self._others = set(active_children())
         context = get_context("spawn")
         line, self._lifeline = context.Pipe(duplex=False)
         self._executor = ProcessPoolExecutor(self.count, context, _begin, (self._study, line, self._yields))
@@ -91,6 +92,8 @@ class LocalWorkers:
         """End all workers at once."""
         with _without_interrupts(), interrupts.held:
             self._lifeline.close()
+            for process in set(active_children()) - self._others:
+                process.kill()  # it may not have its lifeline yet
             self._executor.shutdown(wait=True, cancel_futures=True)
             self._line.close()
 
