@@ -120,6 +120,14 @@ class PartialFile(Partial):
             self.stream.close()
         self.path.unlink(missing_ok=True)
 
+    def move(self, final: Path) -> None:
+        """Give the file its name, and the mode of the one that it replaces if there is one. Raises OSError."""
+        self.stream.close()
+        with suppress(FileNotFoundError):
+            shutil.copymode(final, self.path)
+        self.path.replace(final)
+        self.release()
+
 
 class PartialDirectory(Partial):
     """A directory."""

@@ -87,9 +87,9 @@ class Terminal:
             assert time.monotonic() < deadline_s, self.text[-2000:]
             self.read_some()
 
-    def read_some(self):
-        """Read what comes within a tenth of a second; return whether anything has come."""
-        has_come = bool(select.select([self.master], [], [], 0.1)[0])
+    def read_some(self, seconds=0.1):
+        """Read what comes within this time; return whether anything has come."""
+        has_come = bool(select.select([self.master], [], [], seconds)[0])
         if has_come:
             self.text += os.read(self.master, 65536)
         return has_come
@@ -114,6 +114,14 @@ class Terminal:
         self.master, self.slave = os.open(os.devnull, os.O_RDWR), os.open(os.devnull, os.O_RDWR)
         return self.process.wait(PATIENCE_S)
 
+    def finish(self):
+        """End the program, if it has not ended, and forget the terminal."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self.slave)
+        os.close(self.master)
+
     @property
     def is_as_before(self):
         """Whether the terminal is restored: the first screen, the cursor, and how it treats what is typed."""
@@ -135,11 +143,7 @@ def terminal(tmp_path):
 
     yield start
     for one in opened:
-        if one.process.poll() is None:
-            one.process.kill()
-        one.process.wait()
-        os.close(one.slave)
-        os.close(one.master)
+        one.finish()
 
 
 def by_hand(terminal, *, then="", plays=True):

@@ -14,7 +14,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
 import sys
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
@@ -203,15 +202,7 @@ class FileLines(LinesTarget):
     def keep(self) -> None:
         """Rename the partial file. Raises TargetError."""
         with reported(self.path):
-            self._partial.stream.close()
-            self._move(self._partial.path)
-        self._partial.release()
-
-    def _move(self, partial: Path) -> None:
-        """Rename the partial file, and give it the mode of the file it replaces. Raises OSError."""
-        if self._final.exists():
-            shutil.copymode(self._final, partial)
-        partial.replace(self._final)
+            self._partial.move(self._final)
 
     def discard(self) -> None:
         """Delete the partial file."""
@@ -226,18 +217,19 @@ class NewLines(FileLines):
             raise TargetError(path, _EXISTS, before_run=True)
         return Path(os.path.realpath(path))
 
-    def _move(self, partial: Path) -> None:
-        """Give the partial file its name. Raises OSError, and TargetError if the file exists by now."""
-        try:
-            os.link(partial, self._final)
-        except FileExistsError:
-            raise TargetError(self.path, _EXISTS) from None
-        except OSError:  # the file system has no links
-            if os.path.lexists(self._final):
+    def keep(self) -> None:
+        """Rename the partial file. Raises TargetError, if the file exists by now too."""
+        with reported(self.path):
+            self._partial.stream.close()
+            try:
+                os.link(self._partial.path, self._final)
+            except FileExistsError:
                 raise TargetError(self.path, _EXISTS) from None
-            partial.replace(self._final)
-        else:
-            partial.unlink()
+            except OSError:  # the file system has no links
+                if os.path.lexists(self._final):
+                    raise TargetError(self.path, _EXISTS) from None
+                self._partial.move(self._final)
+        self._partial.discard()
 
 
 def write_new(path: Path, text: str) -> None:
