@@ -302,6 +302,22 @@ def test_a_file_that_another_study_has_just_made_is_refused(night, tmp_path):
             second.open()
 
 
+@posix_only
+def test_a_full_disk_leaves_whole_lines(night, tmp_path):
+    resource = pytest.importorskip("resource")
+    before, path = resource.getrlimit(resource.RLIMIT_FSIZE), tmp_path / "r.jsonl"
+    with ResultsFile(path, planned(load_scenario(night()))) as file:
+        file.open()
+        file.add(["one"])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+        try:
+            with pytest.raises(TargetError, match="File too large"):
+                file.add(["two", "three"])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert path.read_text() == "one\n"
+
+
 # --- workers
 
 

@@ -58,7 +58,7 @@ class ResultsFile:
 
     def _locked(self, mode: str) -> BinaryIO:
         """Open the file and lock it. Raises OSError, and TargetError if another study uses it."""
-        stream = cast("BinaryIO", self._path.open(mode))
+        stream = cast("BinaryIO", self._path.open(mode, buffering=0))
         if is_locked(stream):
             stream.close()
             raise TargetError(self._path, _IN_USE, before_run=True)
@@ -73,19 +73,29 @@ class ResultsFile:
         """Open the file for writing, or make it, before the first run begins. Raises TargetError."""
         with reported(self._path, before_run=True):
             try:
-                stream = self._path.open("r+b") if self._is_there else self._locked("xb")
+                stream = self._path.open("r+b", buffering=0) if self._is_there else self._locked("xb")
             except FileExistsError:  # since it was read
                 raise TargetError(self._path, _IN_USE, before_run=True) from None
             self._stream = self._open.enter_context(stream)
 
     def add(self, lines: Iterable[str]) -> None:
-        """Add lines; they are in the file when this returns, even if the program is killed. Raises TargetError."""
-        assert self._stream is not None
+        """Add lines; they are in the file when this returns, even if the program is killed.
+
+        Raises:
+            TargetError: They cannot be written. Then the file is as long as before.
+        """
+        stream = self._stream
+        assert stream is not None
         with reported(self._path):
             if not self._is_clean:
-                self._drop_cut_line(self._stream)
-            self._stream.write("".join(f"{line}\n" for line in lines).encode())
-            self._stream.flush()
+                self._drop_cut_line(stream)
+            length, rest = stream.tell(), "".join(f"{line}\n" for line in lines).encode()
+            try:
+                while rest:
+                    rest = rest[stream.write(rest) :]
+            except OSError:
+                stream.truncate(length)
+                raise
 
     def _drop_cut_line(self, stream: BinaryIO) -> None:
         """Go behind the last whole line, and end the file there."""
