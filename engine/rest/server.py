@@ -325,6 +325,12 @@ class Server(uvicorn.Server):
         if self.started:
             self._on_start()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Shut down, and end the application in order also if there is no time for open connections."""
+        await super().shutdown(sockets)
+        if self.force_exit:
+            await self.lifespan.shutdown()
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Install no handlers of signals: ``run`` does."""

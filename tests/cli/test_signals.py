@@ -126,7 +126,7 @@ def moments_of(command):
         ]
     chance = random.Random(command)
     at_s = [LONGEST_S * (at + chance.random()) / 12 for at in range(12)]
-    return [(SIGNALS[at % 3], at_s[at], chance.choice([None, 0.0, 0.05])) for at in range(12)]
+    return [(SIGNALS[at % 3], at_s[at], chance.choice([None, 0.0, 0.03])) for at in range(12)]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
