@@ -77,7 +77,7 @@ class Host(Protocol):
 def handle_signals(
     leave: Callable[[], object], save: Callable[[], object], remember: Callable[[], object]
 ) -> AbstractContextManager[None]:
-    """Handle the first signal within the block: leave, or end at once if the terminal has been closed.
+    """Handle signals within the block: leave at the first, or end at once if the terminal has been closed.
 
     Args:
         leave: Ends the dashboard in order. Called from a signal handler, at any point of the program.
@@ -86,15 +86,15 @@ def handle_signals(
     """
 
     def end(number: int, _: FrameType | None) -> None:
-        if not interrupts.note(number):
-            return
+        is_first = interrupts.note(number)
         if number != HANG_UP or sys.stdin.isatty():  # the hang-up was sent by hand, or by a shell that ends
-            leave()
+            if is_first:
+                leave()
             return
         for keep in (save, remember, discard_all):
             with suppress(Exception):  # a view may be half drawn
                 keep()
-        os._exit(interrupts.STATUS + number)  # a write to the closed terminal would block for ever
+        os._exit(interrupts.status(number))  # a write to the closed terminal would block for ever
 
     return handled(end)
 
@@ -130,5 +130,6 @@ def _locale() -> str:
 
 
 def print_error(text: str) -> None:
-    """Print a line on stderr, once the dashboard is closed."""
-    print(text, file=sys.stderr)  # noqa: T201
+    """Print a line on stderr, once the dashboard is closed; the terminal may be gone."""
+    with suppress(OSError):
+        print(text, file=sys.stderr)  # noqa: T201
