@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine.rest.messages import Answer
 
 BASE = "http://127.0.0.1:8100"
+DATE, DATE_S = "Mon, 05 Jan 2026 08:00:00 GMT", 1_767_600_000.0
 VERSION = "2025-06-01"
 SCHEMA = json.loads((Path(__file__).parent / "data" / f"batch-{VERSION}.json").read_text(encoding="utf-8"))
 # The service itself writes these with capital letters, unlike all others (GEN-5).
@@ -62,8 +63,9 @@ class Account:
     seen: set[str] = set()  # noqa: RUF012 - of all accounts, for the test of coverage
 
     def __init__(self, simulation: Simulation, **options: Any) -> None:
+        """Create the account; for it, it is always the date that its requests have."""
         self.simulation = simulation
-        self.service = Service(simulation, **options)
+        self.service = Service(simulation, utc_s=lambda: DATE_S, **options)
 
     def request(
         self, method: str, path: str, body: Any = None, *, headers: dict[str, str] | None = None, **query: Any
@@ -76,14 +78,7 @@ class Account:
 
     def send(self, method: str, path: str, query: str, content: bytes, headers: dict[str, str]) -> Reply:
         """Ask with a query as it stands in the request line."""
-        given = {"ocp-date": "Mon, 05 Jan 2026 08:00:00 GMT"} | {name.lower(): text for name, text in headers.items()}
-        if content:
-            given |= {"content-length": str(len(content)), "content-type": "application/json; odata=minimalmetadata"}
-        request = Request(method, path, query, given, content, BASE)
-        key = service.DEFAULT_KEY
-        signature = service.signature(request, service.DEFAULT_ACCOUNT, key)
-        authorization = {"authorization": f"SharedKey {service.DEFAULT_ACCOUNT}:{signature}"}
-        request = Request(method, path, query, authorization | given, content, BASE)
+        request = signed(method, path, query, content, headers)
         answer = self.service.answer(request)
         check_answer(request, answer)
         return Reply(answer.status, dict(answer.headers), answer.body)
@@ -120,6 +115,17 @@ class Account:
             reply = self.follow(reply.json["odata.nextLink"])
             found.append(reply.ids)
         return found
+
+
+def signed(method: str, path: str, query: str, content: bytes, headers: dict[str, str]) -> Request:
+    """A request as a client signs it."""
+    given = {"ocp-date": DATE} | {name.lower(): text for name, text in headers.items()}
+    if content:
+        given |= {"content-length": str(len(content)), "content-type": "application/json; odata=minimalmetadata"}
+    request = Request(method, path, query, given, content, BASE)
+    signature = service.signature(request, service.DEFAULT_ACCOUNT, service.DEFAULT_KEY)
+    authorization = {"authorization": f"SharedKey {service.DEFAULT_ACCOUNT}:{signature}"}
+    return Request(method, path, query, authorization | given, content, BASE)
 
 
 def check_answer(request: Request, answer: Answer) -> None:

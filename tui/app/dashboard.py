@@ -217,6 +217,7 @@ class Dashboard(App[None]):
             lambda: (playback.pacer.speed or 0) if playback.goes_on else 0,
             self._note_request,
             self.yielder.pause,
+            lambda text: say(self.main_screen, text, "warning"),
         )
         playback.rejoin = host.rejoin
         # No worker of Textual: those are cancelled before the last answers have been sent.
@@ -224,6 +225,8 @@ class Dashboard(App[None]):
         self.set_interval(_PRESENT_S, host.advance)
         self.set_interval(1, self._show_present)
         say(self.main_screen, f"Clients reach this run at {host.url}. :requests shows the key and what they do.")
+        if host.warning:
+            say(self.main_screen, host.warning, "warning")
 
     def _note_request(self, request: ClientRequest) -> None:
         """Keep a request, and show it soon: many requests are shown together."""

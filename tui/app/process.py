@@ -39,6 +39,10 @@ class Host(Protocol):
         """The lines for a shell with which clients find the account."""
 
     @property
+    def warning(self) -> str:
+        """Who else can act on the run, "" for nobody."""
+
+    @property
     def save_to(self) -> str | None:
         """The file in which the session is saved at the end."""
 
@@ -48,6 +52,7 @@ class Host(Protocol):
         speed: Callable[[], float],
         on_request: Callable[[ClientRequest], None],
         pause: Callable[[], Awaitable[None]],
+        warn: Callable[[str], None],
     ) -> None:
         """Prepare to serve.
 
@@ -56,6 +61,7 @@ class Host(Protocol):
             speed: Returns how fast time passes in the present, in simulated seconds per real second.
             on_request: Is called after each answer.
             pause: Lets keys be handled and frames be drawn, between slices of requests.
+            warn: Shows a warning.
         """
 
     async def serve(self) -> None:

@@ -261,7 +261,7 @@ def open_dashboard(
             plays = options.step_ms is None
             host = DashboardHost(simulation, options, stack)
         else:
-            if any(value not in (None, False) for name, value in given.items() if name != "variant"):
+            if any(value not in (None, False, ()) for name, value in given.items() if name != "variant"):
                 raise click.UsageError("options about clients need --serve.")
             loaded = given["variant"].of(load(scenario, quiet=True))
             pace = None if speed is None else parse_speed(speed)
