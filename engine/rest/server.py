@@ -131,21 +131,19 @@ class Connection(H11Protocol):
             self._head_timer = None
 
     def send_400_response(self, msg: str) -> None:
-        """Have the application refuse what is no HTTP request, unless an answer is on its way already."""
+        """Have the application refuse what is no HTTP request, or the request of which this is the body."""
         if self._is_malformed:
             return
         self._is_malformed = True
-        self.flow.pause_reading()
-        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
-            self.transport.close()
-            return
-        scope: Scope = {**_NO_REQUEST, "scheme": self.scheme}
+        wrong = str(sys.exc_info()[1] or msg)
         cycle: RequestResponseCycle | None = self.cycle  # there is none before the first request
-        if cycle is not None and not cycle.response_complete:  # it is the body that is malformed
-            scope = {**self.scope}
-            cycle.disconnected, cycle.waiting_for_100_continue = True, False
+        if cycle is not None and not cycle.response_complete:  # it is the body that is malformed: it ends here
+            cycle.scope.setdefault("extensions", {})[MALFORMED] = wrong
+            cycle.more_body = cycle.waiting_for_100_continue = False
             cycle.message_event.set()
-        refused = self.loop.create_task(self._refuse_malformed(scope, str(sys.exc_info()[1] or msg)))
+            return
+        self.flow.pause_reading()
+        refused = self.loop.create_task(self._refuse_malformed({**_NO_REQUEST, "scheme": self.scheme}, wrong))
         self.tasks.add(refused)
         refused.add_done_callback(self.tasks.discard)
 
@@ -230,12 +228,11 @@ class _Application:
         if scope["type"] != "http":
             await self._other(scope, receive, send)
             return
-        wire, extensions = WireRequest(scope, receive), scope.get("extensions", ())
+        wire = WireRequest(scope, receive)
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         path, query = scope["raw_path"].decode("latin-1").partition("?")[0], scope["query_string"].decode("latin-1")
         try:
-            if MALFORMED in extensions:
-                raise BatchError("InvalidInput", f"this is no HTTP request: {shortened(extensions[MALFORMED])}")
+            _check_form(scope)
             path = self._hosts.admit(path, headers, _arrived_at(scope), _repeated(scope, headers))
         except BatchError as error:
             request = Request(scope["method"], path, query, headers, base=f"{scope['scheme']}://{LOCALHOST}")
@@ -245,13 +242,14 @@ class _Application:
         try:
             async with asyncio.timeout(BODY_WITHIN_S):
                 body = await self._bodies.read(wire)
+            _check_form(scope)
         except TimeoutError:
             refused = BatchError("InvalidRequestBody", f"it has not arrived within {BODY_WITHIN_S:g} s")
         except ClientDisconnect:
             return
         except BatchError as error:
             refused = error
-        if BUSY in extensions:
+        if BUSY in scope.get("extensions", ()):
             refused = BatchError("ServerBusy", "too many connections are open")
         request = Request(scope["method"], path, query, headers, body, f"{scope['scheme']}://{headers['host']}")
         await _response(await self._answer(request, refused), closes=refused is not None)(scope, receive, send)
@@ -269,6 +267,13 @@ class _Application:
         if self._report is not None:
             self._report(request, answer, time.perf_counter() - began_s)
         return answer
+
+
+def _check_form(scope: Scope) -> None:
+    """Refuse what the connection has found to be no HTTP request. Raises BatchError."""
+    wrong = scope.get("extensions", {}).get(MALFORMED)
+    if wrong is not None:
+        raise BatchError("InvalidInput", f"this is no HTTP request: {shortened(wrong)}")
 
 
 def _arrived_at(scope: Scope) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,10 @@ from engine.rest.messages import Request
 from engine.rest.service import Service
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from starlette.types import ASGIApp
+
     from engine import Simulation
     from engine.rest.messages import Answer
 
@@ -126,6 +131,42 @@ def signed(method: str, path: str, query: str, content: bytes, headers: dict[str
     signature = service.signature(request, service.DEFAULT_ACCOUNT, service.DEFAULT_KEY)
     authorization = {"authorization": f"SharedKey {service.DEFAULT_ACCOUNT}:{signature}"}
     return Request(method, path, query, authorization | given, content, BASE)
+
+
+def asked(
+    app: ASGIApp,
+    method: str,
+    target: str,
+    headers: Iterable[tuple[str, str]],
+    body: bytes = b"",
+    *,
+    server: tuple[str, int] = ("127.0.0.1", 8100),
+    receives: bool = True,
+) -> Reply:
+    """Ask an application in this process. Its answer must come before the body where the app is to receive none."""
+    path, _, query = target.partition("?")
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "raw_path": path.encode("latin-1", "replace"),
+        "query_string": query.encode("latin-1", "replace"),
+        "headers": [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers],
+        "server": server,
+    }
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        assert receives or len(sent) > 1
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    found = {name.decode().lower(): value.decode("latin-1") for name, value in sent[0]["headers"]}
+    return Reply(sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:]))
 
 
 def check_answer(request: Request, answer: Answer) -> None:
