@@ -138,7 +138,8 @@ class Connection(H11Protocol):
         wrong = str(sys.exc_info()[1] or msg)
         cycle: RequestResponseCycle | None = self.cycle  # there is none before the first request
         if cycle is not None and not cycle.response_complete:  # it is the body that is malformed: it ends here
-            cycle.scope.setdefault("extensions", {})[MALFORMED] = wrong
+            scope: Scope = cycle.scope  # type: ignore[assignment]  # ASGI lets servers have extensions of their own
+            scope["extensions"] = {MALFORMED: wrong}
             cycle.more_body = cycle.waiting_for_100_continue = False
             cycle.message_event.set()
             return
