@@ -11,13 +11,16 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.base.errors import BatchError
+from engine.rest import server, service
 from engine.rest.hosts import Hosts, host_name
+from engine.rest.messages import LONGEST_BODY
 from engine.rest.server import Server, application, listen
 from engine.rest.service import Credentials, Service, check_credentials
 from tests import builders
@@ -384,9 +387,9 @@ def test_on_a_socket_each_request_is_answered_in_the_service_s_form_and_has_its_
 
     async def play():
         listener = listen("127.0.0.1", 0)
-        server = Server(app(report=log), lambda: None)
-        ends = asyncio.create_task(server.serve([listener]))
-        while not server.started:
+        serving = Server(app(report=log), lambda: None)
+        ends = asyncio.create_task(serving.serve([listener]))
+        while not serving.started:
             await asyncio.sleep(0.01)
         reader, writer = await asyncio.open_connection(*listener.getsockname())
         writer.write(sent)
@@ -397,10 +400,31 @@ def test_on_a_socket_each_request_is_answered_in_the_service_s_form_and_has_its_
             if not line.endswith("-"):
                 assert json.loads(body)["code"] == line.split()[3]
         writer.close()
-        server.end()
+        serving.end()
         await ends
 
     with closing(RequestLog(str(path))) as log:
         asyncio.run(asyncio.wait_for(play(), 30))
     assert [line.rpartition(" ")[0] for line in path.read_text().splitlines()] == lines
     assert not [record for record in caplog.records if record.exc_info or record.levelname == "ERROR"]
+
+
+# -- the page --------------------------------------------------------------------------------------------------------
+
+
+def test_each_statement_of_the_page_of_threats_names_its_test_and_the_limits_are_those_of_the_server():
+    page = Path(server.__file__).with_name("README.md").read_text(encoding="utf-8")
+    rows = [row for row in page.split("## Threats")[1].split("\n## ")[0].splitlines() if row.startswith("| ")]
+    named = [re.findall(r"`(test_\w+)`", row) for row in rows if not row.endswith("| test |")]
+    assert [len(names) for names in named] == [1] * 19
+    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parents[1].glob("*/test_*.py"))
+    assert not [names for names in named if f"def {names[0]}(" not in tests]
+    limits = {
+        f"{server.MOST_CONNECTIONS:,};": "connections",
+        f"{server._LONGEST_HEAD >> 10} KiB, {server.HEAD_WITHIN_S:g} s": "the head of a request",
+        f"{LONGEST_BODY >> 20} MiB, {server.BODY_WITHIN_S:g} s": "a body",
+        f"{server.LONGEST_BODIES >> 20} MiB": "all bodies that arrive",
+        f"{server.TAKEN_WITHIN_S:g} s": "the time to take an answer",
+    }
+    assert not [text for text, what in limits.items() if f"| {what} | {text}" not in page]
+    assert f"{service.MOST_SKEW_S // 60} minutes" in page
