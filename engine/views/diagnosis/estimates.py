@@ -368,10 +368,11 @@ _SUCCEEDED = equals(HookStatus.SUCCEEDED.value)
 
 
 class Spread(NamedTuple):
-    """The middle of some durations, and what 95 in 100 do not exceed, in ms."""
+    """The spread of some durations, in ms."""
 
     median_ms: int
     p95_ms: int
+    slowest_ms: int
 
 
 class Durations:
@@ -392,7 +393,7 @@ class Durations:
         if not found:
             return None
         median_ms, p95_ms = (round(percentile(found, share) or 0) for share in (0.5, 0.95))
-        return Spread(median_ms, p95_ms)
+        return Spread(median_ms, p95_ms, found[-1])
 
     def _update(self, page: InstancePage) -> None:
         rows, (_, all_starts, ends) = page.rows(), page.columns()
