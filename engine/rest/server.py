@@ -256,18 +256,23 @@ class _Application:
         await _response(await self._answer(request, refused), closes=refused is not None)(scope, receive, send)
 
     async def _answer(self, request: Request, refused: BatchError | None) -> Answer:
-        """Return the answer to a request, which is reported."""
-        began_s = time.perf_counter()
-        if request.path == "/healthz" and request.reads and refused is None:
-            answer = HEALTHY
-        else:
-            async with nullcontext() if self._turns is None else self._turns.turn():
-                answer = self._service.answer(request, refused)
-            if answer.delay_s:
-                await asyncio.sleep(answer.delay_s)
-        if self._report is not None:
-            self._report(request, answer, time.perf_counter() - began_s)
+        """Return the answer to a request, which is reported: with 500 if this fails."""
+        began_s, answer = time.perf_counter(), _FAILED
+        try:
+            if request.path == "/healthz" and request.reads and refused is None:
+                answer = HEALTHY
+            else:
+                async with nullcontext() if self._turns is None else self._turns.turn():
+                    answer = self._service.answer(request, refused)
+                if answer.delay_s:
+                    await asyncio.sleep(answer.delay_s)
+        finally:
+            if self._report is not None:
+                self._report(request, answer, time.perf_counter() - began_s)
         return answer
+
+
+_FAILED = Answer(500, code="InternalError")
 
 
 def _check_form(scope: Scope) -> None:

@@ -336,16 +336,30 @@ def test_each_request_has_an_answer_and_one_line(tmp_path, any_service, outside,
     assert LINE.fullmatch(path.read_text())
 
 
-def test_a_log_that_cannot_be_written_changes_no_answer(capsys):
-    log = RequestLog("/dev/full")
-    served = app(report=log)
-    headers = [("host", "localhost")]
-    assert asked(served, "POST", f"/jobs?{QUERY}", headers, b'{"id": "j", "poolInfo": {"poolId": "p"}}').status == 201
-    assert asked(served, "GET", f"/jobs/j?{QUERY}", headers).status == 200
+@pytest.mark.parametrize("place", ["a full disk", "a pipe that nobody reads"])
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
+def test_a_log_that_cannot_be_written_changes_no_answer(place, capsys):
+    reading, writing = os.pipe()
+    path = "/dev/full" if place == "a full disk" else f"/dev/fd/{writing}"
+    with closing(RequestLog(path)) as log:
+        os.close(reading)
+        os.close(writing)
+        served, headers = app(report=log), [("host", "localhost")]
+        made = asked(served, "POST", f"/jobs?{QUERY}", headers, b'{"id": "j", "poolInfo": {"poolId": "p"}}')
+        assert made.status == 201
+        assert asked(served, "GET", f"/jobs/j?{QUERY}", headers).status == 200
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "cannot write /dev/full: No space left on device" in said
-    log.close()
+    assert re.match(rf"cannot write {path}: (No space left on device|Broken pipe); ", said)
+
+
+def test_a_defect_has_its_line_too(monkeypatch):
+    lines = []
+    served = app(report=lambda request, answer, _: lines.append((request.path, answer.status, answer.code)))
+    monkeypatch.setattr(Service, "answer", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        get(("host", "localhost"), served=served)
+    assert lines == [("/pools", 500, "InternalError")]
 
 
 @pytest.mark.parametrize(
