@@ -20,7 +20,7 @@ from engine.rest import server as http
 from engine.rest.server import application, certificate_for
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
 from engine.rest.session import PacedClock, Present, begin, saved, session_text
-from tui.cli.arguments import forget_terminal, print_warnings
+from tui.cli.arguments import echo, forget_terminal, print_warnings
 from tui.saving.targets import FileLines, TargetError
 from tui.viewmodels.frame import LONGEST, ClientRequest, client_name
 
@@ -83,7 +83,7 @@ def serve(options: Options) -> int:
             target.keep()
             if not options.quiet:
                 file = options.save
-                click.echo(f"The session is saved in {file}; batchdeck run {file} replays it.", err=True)
+                echo(f"The session is saved in {file}; batchdeck run {file} replays it.", err=True)
         if clock is not None and clock.failure is not None:
             raise clock.failure
     return 0 if caught is None else SIGNAL_STATUS + caught
@@ -143,7 +143,7 @@ def _announce(endpoint: Endpoint) -> None:
     if not options.quiet:
         lines += ["", *endpoint.exports]
         lines += ["", "Any other key will do as well."] if options.credentials.any_key else []
-    click.echo("\n".join(lines), err=True)
+    echo("\n".join(lines), err=True)
 
 
 @contextmanager
