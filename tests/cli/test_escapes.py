@@ -115,7 +115,7 @@ def test_check_of_every_text_of_every_property(says, tmp_path):
     seen = 0
     for document in (*valid_documents()[:3], valid_documents()[-1]):
         (tmp_path / "s.json").write_text(document)
-        status, out, err = says("check", "s.json", "--output", "json")
+        status, out, _ = says("check", "s.json", "--output", "json")
         listed = json.loads(out)
         seen += sum(SHOWN in visible(problem["path"] + problem["message"]) for problem in listed)
         status, out, _ = says("check", "s.json")

@@ -27,7 +27,7 @@ from textual.widgets import Input
 from tui.saving.settings import ANSI, CONTRAST, DARK, LIGHT, NO_COLOUR, THEME_NAMES
 from tui.textual.overrides import KeptStrip, QuietView, set_line_count
 from tui.viewmodels.glyphs import to_ascii
-from tui.viewmodels.text import Role, cut, dim_citations, plain, shown_spans, width
+from tui.viewmodels.text import Role, cut, dim_citations, plain, shown, shown_spans, width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -190,7 +190,7 @@ _TITLE_STYLES = {Role.STRONG: "bold", Role.DIM: "$frame"}
 def title_of(spans: Line) -> Content:
     """Return the title of a frame with the looks of these spans; only bold, dim and underlined text differs."""
     return Content.assemble(
-        *((span.text, _TITLE_STYLES.get(span.role, "") + " underline" * span.is_underlined) for span in spans)
+        *((shown(span.text), _TITLE_STYLES.get(span.role, "") + " underline" * span.is_underlined) for span in spans)
     )
 
 
