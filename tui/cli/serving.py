@@ -15,6 +15,7 @@ import click
 
 from engine.base import runtime
 from engine.base.runtime import HANG_UP, SIGNAL_STATUS
+from engine.base.values import visible
 from engine.pacing import Turns
 from engine.rest import server as http
 from engine.rest.server import application, certificate_for
@@ -62,6 +63,7 @@ def serve(options: Options) -> int:
     """
     errors = logging.StreamHandler()
     errors.setLevel(logging.ERROR)
+    errors.setFormatter(_Visible())
     logging.getLogger("uvicorn").addHandler(errors)
     with ExitStack() as stack:
         simulation = begin_session(options)
@@ -87,6 +89,13 @@ def serve(options: Options) -> int:
         if clock is not None and clock.failure is not None:
             raise clock.failure
     return 0 if caught is None else SIGNAL_STATUS + caught
+
+
+class _Visible(logging.Formatter):
+    """Formats what the server reports, with control characters in it as escapes."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))
 
 
 def begin_session(options: Options, *, can_go_back: bool = False) -> Simulation:

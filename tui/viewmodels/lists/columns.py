@@ -86,7 +86,7 @@ class Column(NamedTuple, Generic[RowT]):
 
     def fitted(self, text: str, cells: int) -> str:
         """Return the text of a cell in exactly ``cells``."""
-        if len(text) <= cells and text.isascii() and text.isprintable():  # so are most texts
+        if len(text) <= cells and text.isascii():  # so are most texts
             return text.rjust(cells) if self.is_right else text.ljust(cells)
         return fit(squeeze(text, cells) if self.is_id else text, cells, right=self.is_right)
 
