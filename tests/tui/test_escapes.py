@@ -24,8 +24,8 @@ OURS = re.compile(
 ESCAPE = "\x1b[27u"  # as a terminal with Kitty's protocol says it: no key that follows can be taken for a part of it
 PASTED = f"\x1b[200~{HOSTILE}\x1b[201~"
 # Each view and list with why and the page of its first row; then what opens over a list.
-VIEWS = [*"1234567890", ":messages", ":requests", ":environment", ":account", ":storage", ":options", ":expectations"]
-OVER = [*"fadCYyemJPSctgR?K", f"/{PASTED}", f"\x06{PASTED}", f":{PASTED}"]
+VIEWS = [*"1234569", ":messages", ":requests", ":environment", ":storage", ":expectations"]
+OVER = [*"fadYemSRK", f"/{PASTED}", f"\x06{PASTED}", f":{PASTED}"]
 AGENT = "a\x1b]52;c;SEVMTE8=\x07b\x9b2Jc\x7fd"  # a header takes no more
 
 
