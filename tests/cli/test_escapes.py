@@ -20,7 +20,6 @@ from engine.histories.files import kind_of
 from engine.scenario.load import load
 from tests.escapes import HOSTILE, IN_JSON, SHOWN, controls_in, hostile_run, valid_documents
 from tests.histories.dialects import state_of, written
-from tui.cli import _print_defect
 from tui.cli.commands import cli, main
 from tui.saving.console import SafeConsole
 
@@ -241,12 +240,16 @@ def test_a_results_file_of_another_version(says, tmp_path):
         says("study", "s.yaml", "--seeds", "1", "--workers", "1", "--results", "r.jsonl", "--quiet")
 
 
-def test_a_defect_is_reported_with_escapes(capsys):
-    try:
+def test_a_defect_is_reported_with_escapes(monkeypatch, capsys):
+    def fails(*_):
         raise RuntimeError(HOSTILE)
-    except RuntimeError as error:
-        error.add_note(HOSTILE)
-        _print_defect(*sys.exc_info())
+
+    monkeypatch.setattr("engine.views.results.summary", fails)
+    monkeypatch.setattr(sys, "argv", ["batchdeck", HOSTILE])
+    monkeypatch.setattr(sys, "excepthook", None)
+    with pytest.raises(RuntimeError) as raised:
+        main(["run", "job-prep-release-sample"])
+    sys.excepthook(raised.type, raised.value, raised.tb)
     said = capsys.readouterr().err
     assert not controls_in(said)
     assert said.count(SHOWN) == 2

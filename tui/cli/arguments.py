@@ -23,7 +23,7 @@ from engine.base.values import lazy_regex, quoted, shortened, visible, visible_j
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from types import FrameType
+    from types import FrameType, TracebackType
 
     from click.shell_completion import CompletionItem
 
@@ -49,6 +49,13 @@ def echo_styled(text: str, *, err: bool = False, color: bool | None = None) -> N
 def echo_json(value: object) -> None:
     """Print a value as indented JSON."""
     click.echo(visible_json(json.dumps(value, indent=2, ensure_ascii=False)))
+
+
+def print_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print a traceback, as ``sys.excepthook``: messages, and the command line that led to it, come from outside."""
+    import traceback
+
+    echo("".join(traceback.format_exception(kind, error, trace)), err=True, nl=False)
 
 
 seed_option = click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")

@@ -39,6 +39,7 @@ from tui.cli.arguments import (
     output_option,
     parse_moment,
     parse_speed,
+    print_defect,
     print_warnings,
     problem_json,
     problem_lines,
@@ -485,4 +486,5 @@ def _status(arguments: Sequence[str] | None) -> int:
             echo("Interrupted.", err=True)
             return INTERRUPTED
         error.add_note(f"This is a defect of batchdeck. To reproduce it: {shlex.join(sys.argv)}")
+        sys.excepthook = print_defect
         raise
