@@ -23,6 +23,7 @@ from tui.app.main_screen import MainScreen, palette_entries, picture_entry, save
 from tui.app.run_keys import take_study_news
 from tui.dialogs.pickers import Palette, SettingsScreen
 from tui.dialogs.sheets import LiveSheet, RuleSheet, Sheet, rules_on
+from tui.saving.console import console
 from tui.saving.session_files import Recorder, SettingsFile
 from tui.saving.settings import ANSI, NO_COLOUR, OPTIONS, Settings, Source, Value
 from tui.saving.targets import TargetError
@@ -102,6 +103,7 @@ class Dashboard(App[None]):
             host: Serves clients that act on the simulation.
         """
         super().__init__()
+        self.error_console = console(to_stderr=True)
         self.settings = settings or Settings()
         self.session = Session(simulation)
         self._host = host
