@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
-from engine.base.values import lazy_regex
+from engine.base.values import lazy_regex, value_at, with_short_words
 from engine.scenario.record import with_settings
+from engine.scenario.text import content_of
 from engine.specs.commands import CreateJob, CreatePool
 from engine.views.diagnosis.expectations import broken_expectations, foreseen
 from engine.views.results import given_by_hand, recorded
-from tui.saving.settings import OPTIONS, UNSAVED, Settings, parse_settings
+from tui.saving.settings import MOST_TOLD, OPTIONS, UNSAVED, Settings, parse_settings
 from tui.saving.targets import FileLines, NewLines, TargetError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from engine.specs.command import Command
 
 
-_MOST_TOLD = 2  # broken expectations
+_MOST_BROKEN = 2  # expectations that are told to be broken
 _UNSAFE = lazy_regex(r"[^\w.-]+")
 NEW_EMPTY = "New, empty"
 """The path of a scenario that was begun from nothing: it gets the name of the file in which it is saved."""
@@ -45,8 +46,8 @@ def broken_note(simulation: Simulation, at_end: Sequence[Outcome] = ()) -> str:
     broken = [*broken_expectations(simulation), *foreseen(simulation, at_end)]
     if not broken:
         return ""
-    told = "; ".join(f"{one.text.partition(': ')[2]} {one.effect}" for one in broken[:_MOST_TOLD])
-    more = f"; and {len(broken) - _MOST_TOLD:,} more" if len(broken) > _MOST_TOLD else ""
+    told = "; ".join(f"{one.text.partition(': ')[2]} {one.effect}" for one in broken[:_MOST_BROKEN])
+    more = f"; and {len(broken) - _MOST_BROKEN:,} more" if len(broken) > _MOST_BROKEN else ""
     are = "1 expectation is" if len(broken) == 1 else f"{len(broken):,} expectations are"
     return f"{are} broken: {told}{more}"
 
@@ -138,6 +139,7 @@ _HEADER = """\
 """
 _OUTLINE = "# [views.tasks] and so on hold how a view was left; [keys] gives bindings other keys, by id.\n"
 
+_LARGEST = 1 << 20  # bytes
 Path_ = tuple[str, ...]
 _MISSING = object()
 
@@ -155,17 +157,22 @@ class SettingsFile:
         """Return the settings and a list of problems. Defaults replace what is not valid."""
         problems = []
         try:
-            found = tomllib.loads(self.path.read_text(encoding="utf-8"))
+            found = tomllib.loads(self._content())
         except FileNotFoundError:
             found = {}
-        except (OSError, UnicodeError, tomllib.TOMLDecodeError) as error:
-            problems = [f"{self.path}: {error}. The defaults are used, and the file is left as it is."]
+        except (OSError, ValueError, RecursionError) as error:  # numbers of too many digits are no TOMLDecodeError
+            wrong = "it is nested too deeply" if isinstance(error, RecursionError) else with_short_words(str(error))
+            problems = [f"{self.path}: {wrong}. The defaults are used, and the file is left as it is."]
             found, self._can_write = {}, False
         settings, invalid = parse_settings(found, view_names)
-        old = {path: value for path, value in _flat(found).items() if path[0] == "views" and path[-1] in UNSAVED}
+        views = {name: values for name in view_names if isinstance(values := value_at(found, "views", name), dict)}
+        old: dict[Path_, object] = {
+            ("views", name, key): values[key] for name, values in views.items() for key in UNSAVED if key in values
+        }
         self._as_read = {**_flat(settings.as_remembered()), **old}  # written by earlier versions, and so removed
         if invalid:
-            problems.append("\n".join((f"{self.path}:", *invalid)))
+            more = [f"and {len(invalid) - MOST_TOLD:,} more"] if len(invalid) > MOST_TOLD else []
+            problems.append("\n".join((f"{self.path}:", *invalid[:MOST_TOLD], *more)))
         return settings, problems
 
     def write(self, settings: Settings) -> bool:
@@ -180,8 +187,8 @@ class SettingsFile:
             return False
         try:
             text = _changed(self._text(), {path: wanted.get(path, _MISSING) for path in paths})
-        except ValueError as error:  # the file has become invalid since it was read
-            raise TargetError(self.path, str(error)) from None
+        except (ValueError, RecursionError) as error:  # the file has become invalid since it was read
+            raise TargetError(self.path, with_short_words(str(error))) from None
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with FileLines(self.path) as target:
             target.write(text.splitlines())
@@ -189,10 +196,17 @@ class SettingsFile:
         self._as_read = wanted
         return True
 
+    def _content(self) -> str:
+        """Return the text of the file. Raises OSError, and ValueError if it is no text or far too long."""
+        content = content_of(self.path, _LARGEST)
+        if len(content) > _LARGEST:
+            raise ValueError("it is larger than 1 MB, which no settings are")
+        return content.decode("utf-8-sig")
+
     def _text(self) -> str:
         """Return the text of the file, or the beginning of a new one."""
         try:
-            return self.path.read_text(encoding="utf-8")
+            return self._content()
         except FileNotFoundError:
             options = (f"#   {option.name:<13} {option.choice}: {option.about}\n" for option in OPTIONS.values())
             return f"{_HEADER}{''.join(options)}{_OUTLINE}\n"
