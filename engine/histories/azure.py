@@ -15,7 +15,7 @@ from typing import Any
 from engine.base import runtime
 from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.values import format_duration, format_utc
-from engine.histories.files import SLOT_LIMIT, Imported, PoolShape, batch_ids
+from engine.histories.files import SLOT_LIMIT, Imported, PoolShape, batch_ids, scenario_lines
 from engine.histories.history import History, Record
 from engine.histories.jobs import JobStory, Occupancy, created_ms, job_story
 from engine.histories.nodes import NodeLife, find_readiness, lives, pool_of
@@ -24,6 +24,7 @@ from engine.histories.reading import Source
 from engine.scenario.document import format_path
 from engine.scenario.load import load
 from engine.scenario.record import document_text
+from engine.scenario.text import decode
 from engine.specs.account import Quotas
 from engine.specs.catalogue import vm_size
 from engine.views.diagnosis.model import some
@@ -201,7 +202,21 @@ class _Importer:
         self._accept(document, events)
         if events:
             document["timeline"] = [self._entry(event) for event in events]
-        return Imported(document, self._assumptions(document), (*self._history.warnings, *self._doubts))
+        imported = Imported(document, self._assumptions(document), (*self._history.warnings, *self._doubts))
+        self._check(imported)
+        return imported
+
+    def _check(self, imported: Imported) -> None:
+        """Read the scenario as ``check`` will. Raises ScenarioError for what nobody has thought of."""
+        source = _any(self._history)
+        text = "\n".join(scenario_lines(imported)) + "\n"
+        try:
+            load(source.file, text=decode(text.encode(), source.file))
+        except ScenarioError as error:
+            first = error.problems[0]
+            about = f"{first.path}: {first.message}" if first.path else first.message
+            mistake = source._replace(path=()).problem(f"cannot become a scenario that could be run: {about}")
+            raise ScenarioError([mistake], list(imported.warnings)) from None
 
     # --- pools
 
