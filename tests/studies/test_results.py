@@ -21,7 +21,7 @@ def study(night):
 
 @pytest.fixture
 def lines(study):
-    return [failed_line(study, run, "é") for run in study.runs()]
+    return [failed_line(study, run, "é\x1b\\") for run in study.runs()]
 
 
 def kept(content, study, file="r"):

@@ -11,6 +11,7 @@ is checked by a model before it is used again, and has to be a result of the sam
 from __future__ import annotations
 
 import json
+import re
 from codecs import BOM_UTF8
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
@@ -23,13 +24,13 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple, NoReturn
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from engine.base.errors import Problem
-from engine.base.values import shortened
+from engine.base.values import lazy_regex, shortened
 from engine.scenario.bodies import mistake_text
 from engine.scenario.document import Path as Location
 from engine.scenario.document import format_path
 from engine.scenario.model import MEASURES
 from engine.scenario.text import BYTE_LIMIT, strict_json
-from engine.specs.base import wire_name
+from engine.specs.base import Text, wire_name
 from engine.studies.runs import BEGINNING, Result, Run, failed_line, read
 from tui.saving.targets import TargetError, reported
 
@@ -98,9 +99,9 @@ class _End(_Part):
 
 
 class _Identity(_Part):
-    scenario: str
-    factors: str
-    version: str
+    scenario: Text
+    factors: Text
+    version: Text
 
 
 _MEASURED: dict[str, Any] = dict.fromkeys(MEASURES, (_Measure, ...))
@@ -116,7 +117,7 @@ class _Line(_Part):
     expectations: list[bool]
     summary: _Summary | None
     jobs: dict[str, _End]
-    error: str | None
+    error: Text | None
     study: _Identity | None = None
 
     @model_validator(mode="after")
@@ -127,7 +128,7 @@ class _Line(_Part):
 
 
 _LONGEST = BYTE_LIMIT  # bytes of a line, which is not longer than the scenario whose values and jobs it has
-_TOKEN = 8  # characters, at most, of which the end of a line may have cut the rest
+_TOKEN = lazy_regex(r"[-+.\\\w]{0,7}", re.ASCII)  # of a number, a word or an escape, of which the rest may be cut off
 _OTHER_FILE = "name another file, or delete this one"
 
 
@@ -206,7 +207,7 @@ def _is_beginning(raw: bytes, error: ValueError) -> bool:
         return error.end == len(raw) and error.reason == "unexpected end of data"
     if not isinstance(error, json.JSONDecodeError):
         return False
-    return error.msg.startswith("Unterminated") or len(error.doc) - error.pos < _TOKEN
+    return error.msg.startswith("Unterminated") or bool(_TOKEN.fullmatch(error.doc, error.pos))
 
 
 def _foreign(line: _Line, study: Study) -> str:
