@@ -9,7 +9,7 @@ import tempfile
 import tomllib
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import platformdirs
 
@@ -142,6 +142,7 @@ _OUTLINE = "# [views.tasks] and so on hold how a view was left; [keys] gives bin
 _LARGEST = 1 << 20  # bytes
 Path_ = tuple[str, ...]
 _MISSING = object()
+_NO_PLACE = "it is written in a way to which nothing can be added"
 
 
 class SettingsFile:
@@ -221,21 +222,40 @@ def _flat(nested: Mapping[str, Any], above: Path_ = ()) -> dict[Path_, object]:
 
 
 def _changed(text: str, changes: Mapping[Path_, object]) -> str:
-    """Return the text with the changed values."""
+    """Return the text with the changed values. Raises ValueError if it is not valid, or cannot be changed."""
+    is_whole = (path for path, value in changes.items() if isinstance(value, float) and value.is_integer())
+    wanted = {**changes, **{path: int(cast("float", changes[path])) for path in is_whole}}
+    for as_lines in (True, False):  # where a table is written in a line, or by dotted names, it can have no header
+        made = _with_changes(text, wanted, as_lines=as_lines)
+        with suppress(tomllib.TOMLDecodeError):
+            found = tomllib.loads(made)
+            if all(value is _MISSING or value_at(found, *path) == value for path, value in wanted.items()):
+                return made
+    raise ValueError(_NO_PLACE)
+
+
+def _with_changes(text: str, changes: Mapping[Path_, object], *, as_lines: bool) -> str:
+    """Return the text with the changed values. New ones are lines of their own below the header of their table."""
     import tomlkit
 
     document = tomlkit.parse(text)
     new = []
-    for path, given in changes.items():
-        value = int(given) if isinstance(given, float) and given.is_integer() else given
+    for path, value in changes.items():
         table = _table(document, path[:-1])
         if table is not None and path[-1] in table:
             if value is _MISSING:
                 del table[path[-1]]
             else:
                 table[path[-1]] = value
-        elif value is not _MISSING:
+        elif value is not _MISSING and as_lines:
             new.append((path[:-1], f"{tomlkit.key(path[-1]).as_string()} = {tomlkit.item(value).as_string()}"))
+        elif value is not _MISSING:
+            inner: MutableMapping[str, Any] = document
+            for name in path[:-1]:
+                inner = inner.setdefault(name, {})
+                if not isinstance(inner, dict):
+                    raise ValueError(_NO_PLACE)
+            inner[path[-1]] = value
     lines = tomlkit.dumps(document).splitlines()
     for table_path, line in new:
         _insert(lines, table_path, line)

@@ -191,7 +191,7 @@ def parse_settings(found: Mapping[str, object], view_names: tuple[str, ...]) -> 
 def _parse_views(settings: Settings, found: Mapping[str, object], view_names: tuple[str, ...]) -> list[str]:
     from engine.scenario.text import did_you_mean  # noqa: PLC0415 - as above
 
-    problems = []
+    problems: list[str] = []
     for name, values in found.items():
         if name not in view_names or not isinstance(values, dict):
             near = did_you_mean(name, view_names) if len(problems) < MOST_TOLD else ""
