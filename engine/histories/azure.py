@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
@@ -208,15 +209,20 @@ class _Importer:
 
     def _check(self, imported: Imported) -> None:
         """Read the scenario as ``check`` will. Raises ScenarioError for what nobody has thought of."""
-        source = _any(self._history)
-        text = "\n".join(scenario_lines(imported)) + "\n"
+        name = "the imported scenario"
+        with self._refused_by_check():
+            load(name, text=decode(("\n".join(scenario_lines(imported)) + "\n").encode(), name))
+
+    @contextmanager
+    def _refused_by_check(self) -> Iterator[None]:
+        """Raise ScenarioError about the files of the history for one about the scenario that is made of them."""
         try:
-            load(source.file, text=decode(text.encode(), source.file))
+            yield
         except ScenarioError as error:
             first = error.problems[0]
             about = f"{first.path}: {first.message}" if first.path else first.message
-            mistake = source._replace(path=()).problem(f"cannot become a scenario that could be run: {about}")
-            raise ScenarioError([mistake], list(imported.warnings)) from None
+            mistake = Source(self._history.jobs[0].source.file).problem(f"cannot become a scenario that could be run: {about}")
+            raise ScenarioError([mistake], list(self._history.warnings)) from None
 
     # --- pools
 
@@ -394,7 +400,8 @@ class _Importer:
         jobs = [{name: value for name, value in job.items() if name != "tasks"} for job in document["jobs"]]
         jobs.append({"id": "samples", "poolInfo": dict(jobs[0]["poolInfo"]), "usesTaskDependencies": True})
         jobs[-1]["tasks"] = trial
-        self._sentences += acceptable(document | {"jobs": jobs}, {"vmSize": (_VM_SIZE, _CLOUD_SERVICE_SIZE)})
+        with self._refused_by_check():
+            self._sentences += acceptable(document | {"jobs": jobs}, {"vmSize": (_VM_SIZE, _CLOUD_SERVICE_SIZE)})
         document["jobs"] = [
             tried | {"tasks": tasks} for tried, tasks in zip(jobs, lists[: len(document["jobs"])], strict=False)
         ]

@@ -347,13 +347,15 @@ class _Reader:
         if one.kind in _MODELS:
             for message, path in conform(one.body, _MODELS[one.kind]):
                 self._warn(one.source.problem(f"{message}: it is left out", *path))
+        if one.kind is Kind.TASK and "commandLine" not in one.body:
+            self._warn(one.source.problem("the task has no command line: it is left out", "commandLine"))
+            return
         if one.kind in self._loose:
             self._loose[one.kind].append(one)
             return
         table = {Kind.POOL: self._pools, Kind.JOB: self._jobs, Kind.SCHEDULE: self._schedules}[one.kind]
-        object_id = _text(one.body, "id")
-        if object_id is None or (one.kind is Kind.POOL and not _is_id(object_id)):
-            self._warn(one.source.problem(f"the {one.kind.value} has no id: it is left out", "id"))
+        object_id = self._id_of(one, "id")
+        if object_id is None:
             return
         self._ids[one.source] = object_id
         _put(table, object_id, Record(one.body, one.source))
@@ -375,10 +377,8 @@ class _Reader:
         twice: list[Source] = []
         for one in self._loose[kind]:
             owner = self._owner_of(one, what, ids)
-            own_id = _text(one.body, key)
-            if own_id is None or (kind is Kind.TASK and not _is_id(own_id)):
-                self._warn(one.source.problem(f"the {kind.value} has no {key}: it is left out", key))
-            elif owner is not None:
+            own_id = self._id_of(one, key)
+            if own_id is not None and owner is not None:
                 record = Record(one.body, one.source, one.list_name == "formerNodes")
                 if not _put(lists.setdefault(owner, {}), own_id, record):
                     twice.append(one.source)
@@ -386,6 +386,19 @@ class _Reader:
             more = f", and {len(twice) - 1:,} more" if len(twice) > 1 else ""
             self._warn(twice[0].problem(f"the {kind.value} is there twice{more}: the latest state of each counts"))
         return {owner: tuple(records.values()) for owner, records in lists.items()}
+
+    def _id_of(self, one: Recognized, key: str) -> str | None:
+        """Return the id of an object; one without an id, or with one that Batch does not allow, is reported.
+
+        Jobs get another id then, and nothing in a scenario has that of a node.
+        """
+        own_id = _text(one.body, key)
+        if own_id is None:
+            self._warn(one.source.problem(f"the {one.kind.value} has no {key}: it is left out", key))
+        elif one.kind in (Kind.POOL, Kind.TASK) and not _is_id(own_id):
+            self._warn(one.source.problem(f"{quoted(own_id)} is no id of Batch: the {one.kind.value} is left out", key))
+            return None
+        return own_id
 
     def _owner_of(self, one: Recognized, what: str, ids: Mapping[str, str]) -> str | None:
         """Return the id of the job or pool (``what``) of an object; one that is not known is reported."""
