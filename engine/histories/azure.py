@@ -25,7 +25,7 @@ from engine.histories.reading import Source
 from engine.scenario.document import format_path
 from engine.scenario.load import load
 from engine.scenario.record import document_text
-from engine.scenario.text import decode
+from engine.scenario.text import BYTE_LIMIT
 from engine.specs.account import Quotas
 from engine.specs.catalogue import vm_size
 from engine.views.diagnosis.model import some
@@ -208,10 +208,28 @@ class _Importer:
         return imported
 
     def _check(self, imported: Imported) -> None:
-        """Read the scenario as ``check`` will. Raises ScenarioError for what nobody has thought of."""
-        name = "the imported scenario"
+        """Read the scenario as ``check`` will. Raises ScenarioError for what nobody has thought of.
+
+        Of tasks that differ in nothing but valid ids, command lines and outcomes one is read for all of them.
+        """
+        size = sum(len(line.encode()) + 1 for line in scenario_lines(imported))
+        first = self._history.jobs[0].source
+        if size > BYTE_LIMIT:
+            message = f"makes a scenario of {size >> 20:,} MB, of which at most {BYTE_LIMIT >> 20} can be read again"
+            raise ScenarioError([Source(first.file).problem(f"{message}: import a part of the jobs")])
+        document: dict[str, Any] = dict(imported.document)
+        entries: list[dict[str, Any]] = document.get("timeline", [])
+        named = {entry["terminateTask"]["taskId"] for entry in entries if "terminateTask" in entry}
+        alike: dict[str, _Alike] = {job["id"]: _Alike(job, named) for job in document["jobs"]}
+        document["jobs"] = [job | {"tasks": alike[job["id"]].others(job["tasks"])} for job in document["jobs"]]
+        document["timeline"] = [
+            entry if added is None else entry | {"addTasks": added | {"tasks": kept}}
+            for entry in entries
+            for added in (entry.get("addTasks"),)
+            if (kept := [] if added is None else alike[added["jobId"]].others(added["tasks"])) or added is None
+        ]
         with self._refused_by_check():
-            load(name, text=decode(("\n".join(scenario_lines(imported)) + "\n").encode(), name))
+            load("the imported scenario", text="\n".join(scenario_lines(Imported(document))) + "\n")
 
     @contextmanager
     def _refused_by_check(self) -> Iterator[None]:
@@ -221,7 +239,7 @@ class _Importer:
         except ScenarioError as error:
             first = error.problems[0]
             about = f"{first.path}: {first.message}" if first.path else first.message
-            mistake = Source(self._history.jobs[0].source.file).problem(f"cannot become a scenario that could be run: {about}")
+            mistake = Source(self._history.jobs[0].source.file).problem(f"cannot become a scenario: {about}")
             raise ScenarioError([mistake], list(self._history.warnings)) from None
 
     # --- pools
@@ -436,6 +454,28 @@ class _Importer:
         if self._history.schedules:
             sentences.append("Job schedules are left out: each of their jobs is a job of its own.")
         return (*sentences, *self._sentences)
+
+
+class _Alike:
+    """The tasks of a job that have been seen, by what decides whether ``check`` accepts them."""
+
+    def __init__(self, job: Mapping[str, Any], named: Iterable[str]) -> None:
+        """``named`` are the ids of tasks that the timeline names."""
+        special = (job[name].get("id") for name in ("jobPreparationTask", "jobReleaseTask") if name in job)
+        self._special = {str(task_id).casefold() for task_id in (*special, *named)}
+        self._seen: set[str] = set()
+
+    def others(self, tasks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the tasks of which there has been none like them before."""
+        return [task for task in tasks if self._is_new(task)]
+
+    def _is_new(self, task: Mapping[str, Any]) -> bool:
+        if task["id"].casefold() in self._special:
+            return True
+        likeness = str({name: value for name, value in task.items() if name not in ("id", "commandLine", "simulate")})
+        is_new = likeness not in self._seen
+        self._seen.add(likeness)
+        return is_new
 
 
 def _is_of_job(settings: Mapping[str, Any]) -> bool:

@@ -292,6 +292,7 @@ class _Reader:
         self._problems: list[Problem] = []
         self._warnings: list[Problem] = []
         self._count = 0
+        self._valid: dict[Kind, set[str]] = {kind: set() for kind in _MODELS}
         self._ids: dict[Source | None, str] = {}  # of the jobs and pools that have lists
         self._pools: dict[str, Record] = {}
         self._jobs: dict[str, Record] = {}
@@ -345,7 +346,7 @@ class _Reader:
         """Keep an object; those that belong to another one wait until all files are read."""
         check(one.body, one.source, self._warn)
         if one.kind in _MODELS:
-            for message, path in conform(one.body, _MODELS[one.kind]):
+            for message, path in conform(one.body, _MODELS[one.kind], self._valid[one.kind]):
                 self._warn(one.source.problem(f"{message}: it is left out", *path))
         if one.kind is Kind.TASK and "commandLine" not in one.body:
             self._warn(one.source.problem("the task has no command line: it is left out", "commandLine"))
