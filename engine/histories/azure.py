@@ -16,6 +16,7 @@ from typing import Any
 from engine.base import runtime
 from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.values import format_duration, format_utc
+from engine.histories.bodies import Alike
 from engine.histories.files import SLOT_LIMIT, Imported, PoolShape, batch_ids, scenario_lines
 from engine.histories.history import History, Record
 from engine.histories.jobs import JobStory, Occupancy, created_ms, job_story
@@ -220,7 +221,7 @@ class _Importer:
         document: dict[str, Any] = dict(imported.document)
         entries: list[dict[str, Any]] = document.get("timeline", [])
         named = {entry["terminateTask"]["taskId"] for entry in entries if "terminateTask" in entry}
-        alike: dict[str, _Alike] = {job["id"]: _Alike(job, named) for job in document["jobs"]}
+        alike: dict[str, Alike] = {job["id"]: Alike(job, named) for job in document["jobs"]}
         document["jobs"] = [job | {"tasks": alike[job["id"]].others(job["tasks"])} for job in document["jobs"]]
         document["timeline"] = [
             entry if added is None else entry | {"addTasks": added | {"tasks": kept}}
@@ -454,28 +455,6 @@ class _Importer:
         if self._history.schedules:
             sentences.append("Job schedules are left out: each of their jobs is a job of its own.")
         return (*sentences, *self._sentences)
-
-
-class _Alike:
-    """The tasks of a job that have been seen, by what decides whether ``check`` accepts them."""
-
-    def __init__(self, job: Mapping[str, Any], named: Iterable[str]) -> None:
-        """``named`` are the ids of tasks that the timeline names."""
-        special = (job[name].get("id") for name in ("jobPreparationTask", "jobReleaseTask") if name in job)
-        self._special = {str(task_id).casefold() for task_id in (*special, *named)}
-        self._seen: set[str] = set()
-
-    def others(self, tasks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the tasks of which there has been none like them before."""
-        return [task for task in tasks if self._is_new(task)]
-
-    def _is_new(self, task: Mapping[str, Any]) -> bool:
-        if task["id"].casefold() in self._special:
-            return True
-        likeness = str({name: value for name, value in task.items() if name not in ("id", "commandLine", "simulate")})
-        is_new = likeness not in self._seen
-        self._seen.add(likeness)
-        return is_new
 
 
 def _is_of_job(settings: Mapping[str, Any]) -> bool:

@@ -25,7 +25,7 @@ from engine.specs.bodies import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from engine.scenario.document import Path
 
@@ -135,3 +135,25 @@ def _remove(body: dict[str, Any], place: Path, model: type[Spec]) -> Path:
         path.append(part)
     del container[path[-1]]
     return tuple(path)
+
+
+class Alike:
+    """The tasks of a job that have been seen, by what decides whether ``check`` accepts them."""
+
+    def __init__(self, job: Mapping[str, Any], named: Iterable[str]) -> None:
+        """``named`` are the ids of tasks that the timeline names."""
+        special = (job[name].get("id") for name in ("jobPreparationTask", "jobReleaseTask") if name in job)
+        self._special = {str(task_id).casefold() for task_id in (*special, *named)}
+        self._seen: set[str] = set()
+
+    def others(self, tasks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the tasks of which there has been none like them before."""
+        return [task for task in tasks if self._is_new(task)]
+
+    def _is_new(self, task: Mapping[str, Any]) -> bool:
+        if task["id"].casefold() in self._special:
+            return True
+        likeness = str({name: value for name, value in task.items() if name not in ("id", "commandLine", "simulate")})
+        is_new = likeness not in self._seen
+        self._seen.add(likeness)
+        return is_new
