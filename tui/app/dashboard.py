@@ -25,7 +25,7 @@ from tui.dialogs.pickers import Palette, SettingsScreen
 from tui.dialogs.sheets import LiveSheet, RuleSheet, Sheet, rules_on
 from tui.saving.console import console
 from tui.saving.session_files import Recorder, SettingsFile
-from tui.saving.settings import ANSI, NO_COLOUR, OPTIONS, Settings, Source, Value
+from tui.saving.settings import ANSI, MOST_TOLD, NO_COLOUR, OPTIONS, Settings, Source, Value
 from tui.saving.targets import TargetError
 from tui.textual import views
 from tui.textual.keys import Keyboard
@@ -200,7 +200,9 @@ class Dashboard(App[None]):
         keymap = self.main_screen.keymap
         self.set_keymap(keymap.changed)
         about_scenario = warning_note(self.session.simulation.scenario)
-        for note in (*self._notes, about_scenario, *(f"keys: {each}" for each in keymap.problems)):
+        about_keys = [f"keys: {each}" for each in keymap.problems[:MOST_TOLD]]
+        more = len(keymap.problems) - len(about_keys)
+        for note in (*self._notes, about_scenario, *about_keys, f"keys: and {more:,} more" if more else None):
             if note is not None:
                 say(self.main_screen, note, "warning")
         if self._introduces:

@@ -10,7 +10,6 @@ The command line loads this module at every start, so the work itself is importe
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -272,6 +271,10 @@ def _read(given: str) -> Side | Scenario:
         return load_scenario(name) if side is None else side._replace(given=given)
 
 
+_PIECE = 1 << 20
+_MOST_COPIED = 1 << 29  # bytes that come through a pipe
+
+
 @contextmanager
 def _as_file(given: str) -> Iterator[str]:
     """Copy what comes through a pipe into a file: a side is looked at before it is read."""
@@ -282,9 +285,12 @@ def _as_file(given: str) -> Iterator[str]:
         copy = os.path.join(folder, os.path.basename(given))
         try:
             with open(given, "rb") as source, open(copy, "wb") as target:
-                shutil.copyfileobj(source, target)
+                while (content := source.read(_PIECE)) and target.tell() <= _MOST_COPIED:
+                    target.write(content)
         except OSError as error:
             raise click.UsageError(f"{shortened(given)} cannot be read: {error.strerror}") from None
+        if content:
+            raise click.UsageError(f"{shortened(given)} has more than {_MOST_COPIED >> 20:,} MB.")
         yield copy
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from engine.studies.runs import NoResults, Run, Variants, read
+from engine.studies.runs import Run, Variants
 from engine.studies.summary import as_json, summarize
 from tui.cli.arguments import (
     DONE,
@@ -26,7 +26,7 @@ from tui.cli.tables import csv_text, study_text
 from tui.saving.console import console
 from tui.saving.targets import FileLines
 from tui.workers.local import LocalWorkers, processors
-from tui.workers.runs import ResultsFile, Workers, WorkersLost, results_of
+from tui.workers.runs import NoResults, ResultsFile, Workers, WorkersLost, results_of
 
 if TYPE_CHECKING:
     from engine.scenario.model import Scenario
@@ -54,7 +54,7 @@ def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
     """Play a study, print its outcome and return the exit status."""
     with ExitStack() as stack:
         file = None if options["results"] is None else stack.enter_context(_results(options["results"], study))
-        played = {} if file is None else {run: read(line) for run, line in file.lines.items()}
+        played = {} if file is None else dict(file.results)
         before = len(played)
         missing = [run for run in study.runs() if run not in played]
         workers = stack.enter_context(_workers(study, options, len(missing))) if missing else None
