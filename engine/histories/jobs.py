@@ -14,9 +14,10 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS, format_duration, parse_duration
+from engine.histories.bodies import created
 from engine.histories.history import HOOK_INFOS, History, Record, epoch_ms, span_of
 from engine.histories.nodes import ENDED, UNKNOWN, NodeLife, Outcome, code_of, on_nodes, outcome, retries, simulated
-from engine.histories.pools import Event, created
+from engine.histories.pools import Event
 from engine.histories.reading import Source
 from engine.specs.base import parse_time
 from engine.specs.bodies import JobSpec, TaskSpec

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from engine.base.runtime import HANG_UP, SIGNAL_STATUS, handled
+from engine.base.values import visible
 from tui.saving.settings import NO_COLOUR, Settings, Source
 from tui.saving.targets import FileLines, TargetError
 
@@ -142,4 +143,4 @@ def _locale() -> str:
 
 def print_error(text: str) -> None:
     """Print a line on stderr, once the dashboard is closed."""
-    print(text, file=sys.stderr)  # noqa: T201
+    print(visible(text), file=sys.stderr)  # noqa: T201

@@ -20,13 +20,14 @@ import click
 
 from engine.base import runtime
 from engine.base.runtime import HANG_UP, SIGNAL_STATUS
+from engine.base.values import visible
 from engine.pacing import Turns
 from engine.rest import server as http
 from engine.rest.hosts import Hosts, address_of
 from engine.rest.server import application, certificate_for
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
 from engine.rest.session import PacedClock, Present, begin, saved, session_text
-from tui.cli.arguments import forget_terminal, print_warnings
+from tui.cli.arguments import echo, forget_terminal, print_warnings
 from tui.saving.targets import FileLines, reason_of, reported
 from tui.viewmodels.frame import LONGEST, ClientRequest, client_name
 
@@ -69,6 +70,7 @@ def serve(options: Options) -> int:
     """
     errors = logging.StreamHandler()
     errors.setLevel(logging.ERROR)
+    errors.setFormatter(_Visible())
     logging.getLogger("uvicorn").addHandler(errors)
     with ExitStack() as stack:
         simulation = begin_session(options)
@@ -91,10 +93,17 @@ def serve(options: Options) -> int:
             target.keep()
             if not options.quiet:
                 file = str(target.path)
-                click.echo(f"The session is saved in {file}; batchdeck run {shlex.quote(file)} replays it.", err=True)
+                echo(f"The session is saved in {file}; batchdeck run {shlex.quote(file)} replays it.", err=True)
         if clock is not None and clock.failure is not None:
             raise clock.failure
     return 0 if caught is None else SIGNAL_STATUS + caught
+
+
+class _Visible(logging.Formatter):
+    """Formats what the server reports, with control characters in it as escapes."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))
 
 
 def begin_session(options: Options, *, can_go_back: bool = False) -> Simulation:
@@ -169,7 +178,7 @@ def _announce(endpoint: Endpoint) -> None:
     lines = [f"listening on {endpoint.url}", *filter(None, [endpoint.warning])]
     if not endpoint.options.quiet:
         lines += ["", *endpoint.exports]
-    click.echo("\n".join(lines), err=True)
+    echo("\n".join(lines), err=True)
 
 
 _PRINTED = string.ascii_letters + string.digits + string.punctuation
@@ -183,7 +192,7 @@ class RequestLog:
 
     def __init__(self, name: str) -> None:
         """Open the file. Raises TargetError."""
-        self.on_failure: Callable[[str], object] = partial(click.echo, err=True)
+        self.on_failure: Callable[[str], object] = partial(echo, err=True)
         self._path = Path(name)
         with reported(self._path, before_run=True):
             self._stream = self._path.open("wb", buffering=0)  # what is kept for later would fail again
