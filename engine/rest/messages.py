@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NoReturn, TypeVar, get_args, get_origin
 from urllib.parse import parse_qsl
 
@@ -159,7 +159,6 @@ def http_date(moment: datetime) -> str:
     return format_datetime(moment.astimezone(UTC).replace(microsecond=0), usegmt=True)
 
 
-@lru_cache(64)  # clients send many requests in a second
 def moment_of(date: str) -> datetime | None:
     """Return the moment of a date as HTTP headers have it, None for another text."""
     try:
@@ -179,10 +178,9 @@ _LONGEST_ID = 128
 def common_headers(request_id: str, now: datetime, request_headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers of every answer; the client's id of the request is returned where it asks for that."""
     headers = {"request-id": request_id, "Date": http_date(now), **_ALWAYS}
-    client_id = request_headers.get("client-request-id", "")[:_LONGEST_ID]
-    is_wanted = client_id and request_headers.get("return-client-request-id", "").lower() == "true"
-    if is_wanted and client_id.isascii() and client_id.isprintable():
-        headers["client-request-id"] = client_id
+    client_id = request_headers.get("client-request-id")
+    if client_id and request_headers.get("return-client-request-id", "").lower() == "true":
+        headers["client-request-id"] = "".join(filter(str.isprintable, client_id))[:_LONGEST_ID]
     return headers
 
 
