@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from textual import events
-    from textual.app import App
+    from textual.app import App, ComposeResult
     from textual.binding import Binding, BindingType
+    from textual.geometry import Size
 
     from tui.app.go_line_keys import Page
     from tui.saving.session_files import Recorder
@@ -82,11 +83,19 @@ class MainScreen(ViewScreen):
         """
         super().__init__(session, recorder, settings, studies)
         self._first = first
+        self._fitted: Size | None = None  # the size for which the panes were filled
         self.hold_frames()  # until the first complete one
 
+    def compose(self) -> ComposeResult:
+        # Textual would give the screen its classes when all is on it, and look up the styles of everything again.
+        width, height = self.app.size
+        for cells, breakpoints in ((width, self.HORIZONTAL_BREAKPOINTS), (height, self.VERTICAL_BREAKPOINTS)):
+            self.add_class(max(each for each in breakpoints if each[0] <= cells)[1])
+        return super().compose()
+
     def on_mount(self) -> None:
-        if self._first.view in VIEW_NAMES:
-            self.show_view(self._first.view)
+        if self._first.view in VIEW_NAMES and self._first.view != self.view.id:
+            self.show_view(self._first.view)  # it is filled when it has been laid out
         self.view.first_pane.focus()
         # Before the application has started, Textual calls back without a layout.
         self.app.call_later(self.call_after_refresh, self._begin)
@@ -109,7 +118,9 @@ class MainScreen(ViewScreen):
 
     def _fit(self) -> None:
         """Fill the panes for their new size. On a terminal that was too small none kept the focus."""
-        self.update()
+        if self.size != self._fitted:
+            self._fitted = self.size
+            self.update()
         if self.focused is None:
             self._first_pane.focus()
 
