@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from engine.base import runtime
 from engine.base.errors import Problem, ScenarioError
-from engine.base.values import shortened, with_short_words
+from engine.base.values import shortened, visible_json, with_short_words
 from engine.run.simulation import Simulation
 from engine.scenario.load import load_tree
 from engine.scenario.locations import (
@@ -384,4 +384,4 @@ def _measured(scenario: Scenario, seed: int) -> dict[str, object]:
 def _line(study: Study, run: Run, measured: dict[str, object]) -> str:
     values: dict[str, Plain] = study.values(run.variant)
     head: dict[str, object] = {"variant": run.variant, "values": values, "seed": run.seed}
-    return json.dumps(head | measured | {"study": study.identity._asdict()}, ensure_ascii=False)
+    return visible_json(json.dumps(head | measured | {"study": study.identity._asdict()}, ensure_ascii=False))

@@ -9,7 +9,6 @@ The command line loads this module at every start, so the work itself is importe
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from contextlib import contextmanager
@@ -25,6 +24,9 @@ from tui.cli.arguments import (
     WRONG,
     check_apart,
     complete_scenario,
+    echo,
+    echo_json,
+    echo_styled,
     load,
     needing,
     output_option,
@@ -173,7 +175,7 @@ def study(scenario: str, **given: Unpack[StudyOptions]) -> int:
         from tui.cli.tables import list_lines
 
         for line in list_lines(planned):
-            click.echo(line)
+            echo(line)
         return 0
     runs = planned.variants * len(planned.seeds)
     if runs > RUN_LIMIT and not given["yes"]:
@@ -218,21 +220,21 @@ def compare(a: str, b: str, output: str, quiet: bool) -> int:
       batchdeck compare shot-0412.yaml shot-0412/          predicted against observed
     """
     from engine.studies.measures import as_json, compared
-    from tui.cli import output as show
     from tui.cli.tables import comparison_text
+    from tui.saving.console import console
 
     with scenario_mistakes(quiet=quiet):
         sides = _sides((a, b), quiet=quiet)
     rows = compared(sides[0].figures, sides[1].figures)
     if output == "json":
-        click.echo(json.dumps(as_json(a, b, rows), indent=2, ensure_ascii=False))
+        echo_json(as_json(a, b, rows))
     else:
-        click.echo(comparison_text(*sides, rows, show.console(to_stderr=False)))
+        echo_styled(comparison_text(*sides, rows, console(to_stderr=False)))
     if not quiet:
         for letter, side in zip("AB", sides, strict=True):
             print_warnings(side.warnings)
             for note in side.notes if output == "json" else ():
-                click.echo(f"{letter}: {note}", err=True)
+                echo(f"{letter}: {note}", err=True)
     return 0
 
 
@@ -392,7 +394,7 @@ def _kind(files: tuple[str, ...]) -> FileKind | None:
     kind = kind_of(files[0])
     if kind is not None:
         option, words = kind.value
-        click.echo(f"{files[0]}: this is {words}, read as with {option}", err=True)
+        echo(f"{files[0]}: this is {words}, read as with {option}", err=True)
     return kind
 
 
