@@ -18,6 +18,8 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from engine.base.values import visible_json
+
 
 class LogSubject(IntEnum):
     """The kind of an event's subject, which decides the meaning of the entry's two row numbers."""
@@ -102,7 +104,7 @@ def to_json(value: object) -> str:
     """Return a field of an event as compact JSON."""
     if isinstance(value, Json | LateJson):
         return value.text
-    return json.dumps(plain(value), separators=(",", ":"), ensure_ascii=False)
+    return visible_json(json.dumps(plain(value), separators=(",", ":"), ensure_ascii=False))
 
 
 class EventLog:

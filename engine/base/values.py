@@ -4,8 +4,9 @@ Simulated time is an integer number of milliseconds since the scenario's start. 
 (GEN-4).
 
 A value may be as long as its author likes, a message may not: ids, keys and command lines are cut in the middle, since
-their ends tell them apart. Logs, states and saved scenarios hold values whole. The natural order of ids counts numbers
-by their value: n2 comes before n10.
+their ends tell them apart. Logs, states and saved scenarios hold values whole. Text from outside may have control
+characters: whatever shows it on a terminal shows them as escapes. The natural order of ids counts numbers by their
+value: n2 comes before n10.
 
 Many small numbers are examined together as bytes, since a frame must not loop over ten thousand of them in Python.
 Regular expressions are compiled when they are first used, since most runs need only a few of them.
@@ -106,6 +107,33 @@ def text_at(body: Any, *path: str | int) -> str | None:  # noqa: ANN401 - a valu
 def with_short_words(message: str) -> str:
     """Return a message of another library with its long words cut; the directories of a path are words of their own."""
     return _LONG_WORD.sub(lambda word: shortened(word[0]), message)
+
+
+# What a terminal acts on instead of showing it: controls but tab and line feed, separators of lines, and controls of
+# the direction of text, which show it in another order. With them halves of surrogate pairs, which no stream can take.
+_CONTROL = lazy_regex("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""Return the text with control characters but tab and line feed as escapes: ``\x1b``, ``\u202e``.
+
+    All text from outside passes here on its way to a terminal. Text without them is returned as it is, at once.
+    """
+    return text if text.isprintable() else _CONTROL.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def visible_json(text: str) -> str:
+    r"""Return JSON text with the control characters in its strings as escapes of JSON: ``\u009b``, ``\u202e``.
+
+    Python's encoder leaves those above ``\x1f`` as they are.
+    """
+    is_clean = text.isascii() and "\x7f" not in text
+    return text if is_clean else _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 _NUMBER = lazy_regex(r"0*(\d+)")

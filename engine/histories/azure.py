@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
@@ -15,15 +16,16 @@ from typing import Any
 from engine.base import runtime
 from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.values import format_duration, format_utc
-from engine.histories.files import SLOT_LIMIT, Imported, PoolShape, batch_ids
+from engine.histories.files import SLOT_LIMIT, Imported, PoolShape, batch_ids, scenario_lines
 from engine.histories.history import History, Record
-from engine.histories.jobs import JobStory, Occupancy, created_ms, job_story
+from engine.histories.jobs import Alike, JobStory, Occupancy, created_ms, job_story
 from engine.histories.nodes import NodeLife, find_readiness, lives, pool_of
 from engine.histories.pools import TARGETS, Event, PoolStory, count, fitted, pool_story
 from engine.histories.reading import Source
 from engine.scenario.document import format_path
 from engine.scenario.load import load
 from engine.scenario.record import document_text
+from engine.scenario.text import BYTE_LIMIT
 from engine.specs.account import Quotas
 from engine.specs.catalogue import vm_size
 from engine.views.diagnosis.model import some
@@ -201,7 +203,44 @@ class _Importer:
         self._accept(document, events)
         if events:
             document["timeline"] = [self._entry(event) for event in events]
-        return Imported(document, self._assumptions(document), (*self._history.warnings, *self._doubts))
+        imported = Imported(document, self._assumptions(document), (*self._history.warnings, *self._doubts))
+        self._check(imported)
+        return imported
+
+    def _check(self, imported: Imported) -> None:
+        """Read the scenario as ``check`` will. Raises ScenarioError for what nobody has thought of.
+
+        Of tasks that differ in nothing but valid ids, command lines and outcomes one is read for all of them.
+        """
+        size = sum(len(line.encode()) + 1 for line in scenario_lines(imported))
+        first = self._history.jobs[0].source
+        if size > BYTE_LIMIT:
+            message = f"makes a scenario of {size >> 20:,} MB, of which at most {BYTE_LIMIT >> 20} can be read again"
+            raise ScenarioError([Source(first.file).problem(f"{message}: import a part of the jobs")])
+        document: dict[str, Any] = dict(imported.document)
+        entries: list[dict[str, Any]] = document.get("timeline", [])
+        named = {entry["terminateTask"]["taskId"] for entry in entries if "terminateTask" in entry}
+        alike: dict[str, Alike] = {job["id"]: Alike(job, named) for job in document["jobs"]}
+        document["jobs"] = [job | {"tasks": alike[job["id"]].others(job["tasks"])} for job in document["jobs"]]
+        document["timeline"] = [
+            entry if added is None else entry | {"addTasks": added | {"tasks": kept}}
+            for entry in entries
+            for added in (entry.get("addTasks"),)
+            if (kept := [] if added is None else alike[added["jobId"]].others(added["tasks"])) or added is None
+        ]
+        with self._refused_by_check():
+            load("the imported scenario", text="\n".join(scenario_lines(Imported(document))) + "\n")
+
+    @contextmanager
+    def _refused_by_check(self) -> Iterator[None]:
+        """Raise ScenarioError about the files of the history for one about the scenario that is made of them."""
+        try:
+            yield
+        except ScenarioError as error:
+            first = error.problems[0]
+            about = f"{first.path}: {first.message}" if first.path else first.message
+            mistake = Source(self._history.jobs[0].source.file).problem(f"cannot become a scenario: {about}")
+            raise ScenarioError([mistake], list(self._history.warnings)) from None
 
     # --- pools
 
@@ -379,7 +418,8 @@ class _Importer:
         jobs = [{name: value for name, value in job.items() if name != "tasks"} for job in document["jobs"]]
         jobs.append({"id": "samples", "poolInfo": dict(jobs[0]["poolInfo"]), "usesTaskDependencies": True})
         jobs[-1]["tasks"] = trial
-        self._sentences += acceptable(document | {"jobs": jobs}, {"vmSize": (_VM_SIZE, _CLOUD_SERVICE_SIZE)})
+        with self._refused_by_check():
+            self._sentences += acceptable(document | {"jobs": jobs}, {"vmSize": (_VM_SIZE, _CLOUD_SERVICE_SIZE)})
         document["jobs"] = [
             tried | {"tasks": tasks} for tried, tasks in zip(jobs, lists[: len(document["jobs"])], strict=False)
         ]

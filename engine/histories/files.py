@@ -20,7 +20,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, cast
 
 from engine.base.errors import Problem, ScenarioError, Severity
-from engine.base.values import DAY_MS, SECOND_MS, shortened
+from engine.base.values import DAY_MS, SECOND_MS, shortened, visible
 from engine.rules.decisions.capacity import MAX_COMMUNICATING
 from engine.scenario.record import block_text, flow_text
 from engine.specs.account import PoolAllocationMode, Quotas
@@ -330,7 +330,7 @@ def scenario_lines(imported: Imported) -> Iterator[str]:
 
 def _shown(text: str) -> str:
     """Return text for a comment, in which YAML allows no control characters."""
-    return text if text.isprintable() else "".join(each if each.isprintable() else "\ufffd" for each in text)
+    return text if text.isprintable() else "".join(each if each.isprintable() else "\ufffd" for each in visible(text))
 
 
 def _entry(key: str, value: object, indent: str) -> Iterator[str]:

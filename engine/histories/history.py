@@ -1,6 +1,7 @@
 """A history: what an account really did, as the objects that the service returned, put together from many files.
 
-Objects are recognized by what they contain. Values that cannot be true are left out, with a warning.
+Objects are recognized by what they contain. Values that cannot be true, or that the models of the bodies do not allow,
+are left out, with a warning.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from urllib.parse import unquote
 from engine.base import runtime
 from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.values import parse_utc, quoted
+from engine.histories.files import LATEST_MS
 from engine.histories.reading import Normalizer, Source, json_files, objects_in, wire_spelling
-from engine.scenario.bodies import PRINTED_BY_AZ
+from engine.scenario.bodies import PRINTED_BY_AZ, conform
+from engine.specs.bodies import JobSpec, PoolSpec, TaskSpec
+from engine.specs.refusals import id_refusals
 
 HOOK_INFOS = ("jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo")
 """The infos of a preparation and of a release task."""
@@ -28,6 +32,7 @@ _TIMES = (
     *("lastRequeueTime", "allocationTime", "lastBootTime", "allocationStateTransitionTime"),
 )
 _MAPPINGS = (*_INFOS, "nodeInfo", "poolInfo", "constraints")
+_PARTS: dict[str, tuple[type, str]] = dict.fromkeys(_MAPPINGS, (dict, "an object")) | {"subtasks": (list, "a list")}
 
 
 def epoch_ms(time: object) -> int | None:
@@ -38,10 +43,10 @@ def epoch_ms(time: object) -> int | None:
 @lru_cache(maxsize=1 << 16)  # the times of one object are asked for again and again
 def _epoch_ms(time: str) -> int | None:
     try:
-        moment = parse_utc(time)
+        ms = round(parse_utc(time).timestamp() * 1000)
     except ValueError:
         return None
-    return round(moment.timestamp() * 1000)
+    return ms if 0 <= ms < LATEST_MS else None
 
 
 def span_of(info: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -56,15 +61,16 @@ Warn = Callable[[Problem], None]
 def check(body: dict[str, Any], source: Source, warn: Warn) -> None:
     """Remove the values of an object that cannot be true."""
 
-    def leave_out(part: dict[str, Any], name: str, wanted: str, *path: str) -> None:
+    def leave_out(part: dict[str, Any], name: str, wanted: str, *path: str | int) -> None:
         message = f"must be {wanted}, not {quoted(part.pop(name))}: it is left out"
         warn(source.problem(message, *path, name))
 
-    for name in _MAPPINGS:
-        if name in body and not isinstance(body[name], dict):
-            leave_out(body, name, "an object")
+    for name, (kind, wanted) in _PARTS.items():
+        if name in body and not isinstance(body[name], kind):
+            leave_out(body, name, wanted)
     infos = {name: body[name] for name in _INFOS if name in body}
-    for path, part in (((), body), *(((name,), info) for name, info in infos.items())):
+    inside = (((name,), body[name]) for name in _MAPPINGS if name in body)
+    for path, part in (((), body), *inside, *_of_subtasks(body)):
         for names, is_valid, wanted in _VALUES:
             for name in names:
                 if name in part and not is_valid(part[name]):
@@ -85,10 +91,27 @@ def _check_order(body: dict[str, Any], name: str, info: dict[str, Any], source: 
         warn(source.problem(f"it {times}: the creation is left out", name))
 
 
+def _of_subtasks(body: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
+    """Yield the subtasks of a task and what says on which nodes they ran, each with its path."""
+    for index, subtask in enumerate(body.get("subtasks", ())):
+        if isinstance(subtask, dict):
+            yield ("subtasks", index), subtask
+            if isinstance(subtask.get("nodeInfo"), dict):
+                yield ("subtasks", index, "nodeInfo"), subtask["nodeInfo"]
+            else:
+                subtask.pop("nodeInfo", None)
+
+
 def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _is_id(value: object) -> bool:
+    """Return whether Batch allows it as an id (GEN-1)."""
+    return isinstance(value, str) and not any(id_refusals(value, ()))
+
+
+_MOST_RETRIES = 10_000  # each is an item of the attempts of a simulated process
 # Properties of any part of an object, with what their values must be.
 _VALUES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
     (_TIMES, lambda value: epoch_ms(value) is not None, "a UTC time such as 2026-01-05T08:00:00Z"),
@@ -97,7 +120,14 @@ _VALUES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
         lambda value: _is_whole(value) and value >= 0,
         "a whole number that is not negative",
     ),
+    (("retryCount",), lambda value: value <= _MOST_RETRIES, f"at most {_MOST_RETRIES:,}"),
     (("exitCode",), _is_whole, "a whole number"),
+    (("poolId",), _is_id, "the id of a pool"),
+    (
+        ("nodeId", "state", "previousState", "result", "terminateReason"),
+        lambda value: isinstance(value, str),
+        "text",
+    ),
 )
 
 
@@ -116,6 +146,9 @@ class Kind(Enum):
     INSTANCE = "preparation and release status"
     ENVELOPE = "answer or state document around other objects"
     UNKNOWN = "unknown"
+
+
+_MODELS: dict[Kind, type[JobSpec | PoolSpec | TaskSpec]] = {Kind.POOL: PoolSpec, Kind.JOB: JobSpec, Kind.TASK: TaskSpec}
 
 
 class Recognized(NamedTuple):
@@ -258,6 +291,7 @@ class _Reader:
         self._problems: list[Problem] = []
         self._warnings: list[Problem] = []
         self._count = 0
+        self._valid: dict[Kind, set[str]] = {kind: set() for kind in _MODELS}
         self._ids: dict[Source | None, str] = {}  # of the jobs and pools that have lists
         self._pools: dict[str, Record] = {}
         self._jobs: dict[str, Record] = {}
@@ -310,13 +344,18 @@ class _Reader:
     def _take(self, one: Recognized) -> None:
         """Keep an object; those that belong to another one wait until all files are read."""
         check(one.body, one.source, self._warn)
+        if one.kind in _MODELS:
+            for message, path in conform(one.body, _MODELS[one.kind], self._valid[one.kind]):
+                self._warn(one.source.problem(f"{message}: it is left out", *path))
+        if one.kind is Kind.TASK and "commandLine" not in one.body:
+            self._warn(one.source.problem("the task has no command line: it is left out", "commandLine"))
+            return
         if one.kind in self._loose:
             self._loose[one.kind].append(one)
             return
         table = {Kind.POOL: self._pools, Kind.JOB: self._jobs, Kind.SCHEDULE: self._schedules}[one.kind]
-        object_id = _text(one.body, "id")
+        object_id = self._id_of(one, "id")
         if object_id is None:
-            self._warn(one.source.problem(f"the {one.kind.value} has no id: it is left out", "id"))
             return
         self._ids[one.source] = object_id
         _put(table, object_id, Record(one.body, one.source))
@@ -338,10 +377,8 @@ class _Reader:
         twice: list[Source] = []
         for one in self._loose[kind]:
             owner = self._owner_of(one, what, ids)
-            own_id = _text(one.body, key)
-            if own_id is None:
-                self._warn(one.source.problem(f"the {kind.value} has no {key}: it is left out", key))
-            elif owner is not None:
+            own_id = self._id_of(one, key)
+            if own_id is not None and owner is not None:
                 record = Record(one.body, one.source, one.list_name == "formerNodes")
                 if not _put(lists.setdefault(owner, {}), own_id, record):
                     twice.append(one.source)
@@ -349,6 +386,19 @@ class _Reader:
             more = f", and {len(twice) - 1:,} more" if len(twice) > 1 else ""
             self._warn(twice[0].problem(f"the {kind.value} is there twice{more}: the latest state of each counts"))
         return {owner: tuple(records.values()) for owner, records in lists.items()}
+
+    def _id_of(self, one: Recognized, key: str) -> str | None:
+        """Return the id of an object; one without an id, or with one that Batch does not allow, is reported.
+
+        Jobs get another id then, and nothing in a scenario has that of a node.
+        """
+        own_id = _text(one.body, key)
+        if own_id is None:
+            self._warn(one.source.problem(f"the {one.kind.value} has no {key}: it is left out", key))
+        elif one.kind in (Kind.POOL, Kind.TASK) and not _is_id(own_id):
+            self._warn(one.source.problem(f"{quoted(own_id)} is no id of Batch: the {one.kind.value} is left out", key))
+            return None
+        return own_id
 
     def _owner_of(self, one: Recognized, what: str, ids: Mapping[str, str]) -> str | None:
         """Return the id of the job or pool (``what``) of an object; one that is not known is reported."""

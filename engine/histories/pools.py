@@ -1,12 +1,8 @@
-"""Pools of a history: their nodes come, are ready, rebooted and gone when they really were.
-
-The bodies that create pools, jobs and tasks are made of those that the service returns.
-"""
+"""Pools of a history: their nodes come, are ready, rebooted and gone when they really were."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from math import exp, log
 from statistics import fmean, median, median_low, pstdev
 from typing import Any, NamedTuple
@@ -14,78 +10,9 @@ from typing import Any, NamedTuple
 from engine.base.values import MINUTE_MS, SECOND_MS, format_duration
 from engine.histories.history import epoch_ms
 from engine.histories.nodes import UNKNOWN, NodeLife, on_nodes, outcome
-from engine.scenario.bodies import fields_of, model_of
-from engine.specs.base import Spec, has_effect, is_secret
-from engine.specs.bodies import (
-    JobConstraints,
-    JobManagerTask,
-    JobPreparationTask,
-    JobReleaseTask,
-    JobSpec,
-    MultiInstanceSettings,
-    PoolSpec,
-    PreparationConstraints,
-    StartTask,
-    TaskConstraints,
-    TaskSchedulingPolicy,
-    TaskSpec,
-)
-
-# Those whose defaults a scenario leaves out.
-_WITH_DEFAULTS: frozenset[type[Spec]] = frozenset(
-    {
-        *(PoolSpec, JobSpec, TaskSpec, StartTask, JobManagerTask, JobPreparationTask, JobReleaseTask),
-        *(MultiInstanceSettings, TaskConstraints, PreparationConstraints, JobConstraints, TaskSchedulingPolicy),
-    }
-)
-# The first names a node of the original run; the second is made of what really happened.
-_LEFT_OUT = frozenset({"affinityInfo", "simulate"})
-
-
-def created(body: Mapping[str, Any], model: type[Spec]) -> dict[str, Any]:
-    """Return the body that creates the thing.
-
-    It has neither what only the service writes, nor what a scenario does not know or what changes nothing in it, nor
-    defaults.
-    """
-    properties, defaults = _properties(model), _defaults(model)
-    kept: dict[str, Any] = {}
-    for name, value in body.items():
-        if name not in properties or (name in defaults and value == defaults[name]):
-            continue
-        inner = properties[name]
-        new = value if inner is None else _inside(value, inner)
-        if new != [] and (new != {} or value == {}):
-            kept[name] = new
-    for name, field in fields_of(model).items():
-        if field.is_required() and is_secret(field):
-            kept.setdefault(name, "")
-    return kept
-
-
-@cache
-def _properties(model: type[Spec]) -> dict[str, type[Spec] | None]:
-    """Return the properties that creating a thing takes and that have an effect, with the models of their values."""
-    return {
-        name: model_of(field)
-        for name, field in fields_of(model).items()
-        if has_effect(field) and name not in (*model.SERVICE_NAMES, *_LEFT_OUT) and not name.startswith("current")
-    }
-
-
-def _inside(value: Any, model: type[Spec]) -> Any:  # noqa: ANN401 - any JSON
-    if isinstance(value, list):
-        return [created(inner, model) if isinstance(inner, dict) else inner for inner in value]
-    return created(value, model) if isinstance(value, dict) else value
-
-
-@cache
-def _defaults(model: type[Spec]) -> dict[str, Any]:
-    if model not in _WITH_DEFAULTS:
-        return {}
-    required = {name for name, field in fields_of(model).items() if field.is_required()}
-    return {name: value for name, value in model.model_construct().wire().items() if name not in required}
-
+from engine.scenario.bodies import created
+from engine.specs.base import MOST_SIGMA
+from engine.specs.bodies import PoolSpec
 
 _LATEST_FIRST_MS = 5 * MINUTE_MS  # a node that comes later after the creation of its pool comes with a resize
 _APART_MS = 2 * MINUTE_MS  # nodes that come so long after the one before come with another resize
@@ -373,7 +300,8 @@ def fitted(steps: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
         times = [ms for each in steps for ms in each[name]]
         if len(set(times)) > 1:
             logs = [log(ms) for ms in times if ms > 0]
-            found[name] = {"lognormal": [format_duration(round(exp(fmean(logs)))), round(pstdev(logs), _SIGMA_DIGITS)]}
+            sigma = min(MOST_SIGMA, round(pstdev(logs), _SIGMA_DIGITS))
+            found[name] = {"lognormal": [format_duration(round(exp(fmean(logs)))), sigma]}
         elif times:
             found[name] = format_duration(times[0])
     return found

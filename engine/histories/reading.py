@@ -23,6 +23,7 @@ from engine.base.values import format_duration, parse_duration, parse_utc, quote
 from engine.histories.files import name_of, opened
 from engine.scenario.bodies import PRINTED_BY_AZ, fields_of, folded_name, iso_duration, model_of
 from engine.scenario.document import format_path
+from engine.scenario.text import counted, finite_number, whole_number
 from engine.specs.base import Spec, is_duration
 from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
 
@@ -210,6 +211,7 @@ _LONG_INSIDE = frozenset({"pools", "jobs"})  # lists whose objects hold long lis
 PIECE = 1 << 20
 _LARGEST = 64 << 20  # characters of one object
 _MOST_NAMES = 10_000  # in one object
+_DEEPEST = 60  # levels of one object: a scenario, in which it stands a few levels deep, may have a hundred
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _EDGE = 64  # a mistake so close to the end of a piece may be the end of the piece
 _ZIP = b"PK\x03\x04"
@@ -335,7 +337,9 @@ class _Reader:
 
     def __init__(self, stream: BinaryIO, file: str) -> None:
         self._text = _Text(stream, file)
-        self._decode = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode
+        self._decode = json.JSONDecoder(
+            parse_int=whole_number, parse_float=finite_number, parse_constant=_refuse_constant
+        ).raw_decode
 
     def objects(self) -> Iterator[Found]:
         first = self._text.next_character()
@@ -375,6 +379,8 @@ class _Reader:
     def _object(self, found: Found) -> Iterator[Found]:
         """Yield the objects in the lists of an object that begins here, and then the object without them."""
         text = self._text
+        if len(found.source.path) > _DEEPEST:
+            text.fail(_TOO_DEEP)
         text.at += 1
         if text.next_character() == "}":
             text.at += 1
@@ -423,11 +429,14 @@ class _Reader:
                     mistake = f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}"
                     text.fail(_CUT if is_cut else mistake, error.pos)
             except RecursionError:
-                text.fail("nested too deeply to be an export")
+                text.fail(_TOO_DEEP)
             except ValueError as error:
                 text.fail(shortened(str(error), 160))
             else:
                 if end < len(text.piece) or text.is_whole:
+                    brackets = text.piece.count("{", text.at, end) + text.piece.count("[", text.at, end)
+                    if brackets > _DEEPEST and counted(value)[1] > _DEEPEST:
+                        text.fail(_TOO_DEEP)
                     text.at = end
                     return value
             if len(text.piece) - text.at > _LARGEST:
@@ -435,6 +444,7 @@ class _Reader:
             text.grow()
 
 
+_TOO_DEEP = "nested too deeply to be an export"
 _CUT = "the file ends in the middle of a value: it was cut off"
 
 

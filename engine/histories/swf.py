@@ -78,6 +78,7 @@ _PARTS = (2, 3, 4)  # of a job that was checkpointed, which has a line of its ow
 _WRONG_FIELDS = 4  # a line with more of them is something else
 _LATEST_S = 90 * 366 * 86_400
 _MOST_PROCESSORS = 2**31 - 1
+_LARGEST_NUMBER = 10**18
 _HEADER = re.compile(r";+\s*([A-Za-z]+)\s*:\s*(\S.*)")
 _HEADER_LIMIT = 200
 
@@ -205,6 +206,8 @@ class _Reader:
             self._leave_out(line, number, "a negative submit time")
         elif number in self._seen:
             self._leave_out(line, number, "a number that an earlier job has")
+        elif abs(number) > _LARGEST_NUMBER:
+            self._report(line, f"the job number {shortened(str(number))} must be below {_LARGEST_NUMBER:,}")
         elif max(submit, run) > _LATEST_S or processors > _MOST_PROCESSORS:
             self._report(line, f"job {number}: times and processors must be below a century and {_MOST_PROCESSORS:,}")
         else:

@@ -159,12 +159,28 @@ def http_date(moment: datetime) -> str:
     return format_datetime(moment.astimezone(UTC).replace(microsecond=0), usegmt=True)
 
 
+def moment_of(date: str) -> datetime | None:
+    """Return the moment of a date as HTTP headers have it, None for another text."""
+    try:
+        moment = parsedate_to_datetime(date)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+
+
+A_DATE = "a date such as Mon, 05 Jan 2026 08:00:00 GMT"
+LONGEST_DATE = 64
+"""The characters of a date that are read."""
+
+_LONGEST_ID = 128
+
+
 def common_headers(request_id: str, now: datetime, request_headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers of every answer; the client's id of the request is returned where it asks for that."""
     headers = {"request-id": request_id, "Date": http_date(now), **_ALWAYS}
     client_id = request_headers.get("client-request-id")
     if client_id and request_headers.get("return-client-request-id", "").lower() == "true":
-        headers["client-request-id"] = client_id
+        headers["client-request-id"] = "".join(filter(str.isprintable, client_id))[:_LONGEST_ID]
     return headers
 
 
@@ -253,12 +269,10 @@ def _date(request: Request, name: str) -> datetime | None:
     text = request.headers.get(name)
     if text is None:
         return None
-    try:
-        moment = parsedate_to_datetime(text)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, TypeError, OverflowError, IndexError):
-        reason = "must be a date such as Mon, 05 Jan 2026 08:00:00 GMT"
-        raise BatchError("InvalidHeaderValue", reason, HeaderName=name, HeaderValue=text) from None
+    moment = moment_of(text[:LONGEST_DATE])
+    if moment is None:
+        raise BatchError("InvalidHeaderValue", f"must be {A_DATE}", HeaderName=name, HeaderValue=text)
+    return moment
 
 
 _RANGE = re.compile(r"\s*bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})\s*", re.ASCII | re.IGNORECASE)

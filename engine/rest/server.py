@@ -1,8 +1,8 @@
 """The HTTP server: sockets, connections of clients, the ASGI application on them, and certificates for TLS.
 
-The application reads requests off the wire, has the service answer them, and writes the answers. A connection is
-closed if its client keeps it waiting, and the server ends in order when a signal comes. Certificates are of the
-server's own making, for clients that send bearer tokens only over TLS.
+The application asks whether a caller may send requests at all, reads them off the wire, has the service answer them,
+and writes the answers. A connection is closed if its client keeps it waiting, and the server ends in order when a
+signal comes. Certificates are of the server's own making, for clients that send bearer tokens only over TLS.
 """
 
 from __future__ import annotations
@@ -12,33 +12,35 @@ import contextlib
 import socket
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import h11
 import uvicorn
-from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as WireRequest
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
-from starlette.routing import Mount, Route
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Router
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from engine.base.errors import BatchError
 from engine.base.runtime import handled
-from engine.rest.messages import LONGEST_BODY, Request
+from engine.base.values import shortened
+from engine.rest.hosts import LOCALHOST, Hosts
+from engine.rest.messages import LONGEST_BODY, Answer, Request
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import FrameType
 
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from engine.pacing import Turns
-    from engine.rest.messages import Answer
     from engine.rest.service import Service
     from engine.rest.session import PacedClock
 
@@ -56,6 +58,9 @@ MOST_CONNECTIONS = 1500
 BUSY = "batchdeck.busy"
 """Among the extensions of a scope: the request came over a connection too many, and is to be refused."""
 
+MALFORMED = "batchdeck.malformed"
+"""Among the extensions of a scope: what is wrong with the text of the request, which is to be refused."""
+
 
 class Connection(H11Protocol):
     """A connection that is closed if its client stops in the midst of a request, or does not take the answer.
@@ -66,6 +71,8 @@ class Connection(H11Protocol):
     """
 
     _since_s = 0.0  # when its client last sent something
+
+    _is_malformed = False
 
     _head_timer: asyncio.TimerHandle | None = None
     _taken_timer: asyncio.TimerHandle | None = None
@@ -107,7 +114,7 @@ class Connection(H11Protocol):
         others = (each for each in self.connections if isinstance(each, Connection) and each is not self)
         idle = [other for other in others if other.conn.their_state is h11.IDLE]
         if not idle:
-            self.app = partial(_refuse, self.app)
+            self.app = partial(_refuse, self.app, BUSY, "")
             return
         longest = min(idle, key=lambda other: other._since_s)
         self.connections.discard(longest)  # it counts no more, although the loop hears of its end only later
@@ -122,10 +129,49 @@ class Connection(H11Protocol):
             self._head_timer.cancel()
             self._head_timer = None
 
+    def send_400_response(self, msg: str) -> None:
+        """Have the application refuse what is no HTTP request, or the request of which this is the body."""
+        if self._is_malformed:
+            return
+        self._is_malformed = True
+        wrong = str(sys.exc_info()[1] or msg)
+        cycle: RequestResponseCycle | None = self.cycle  # there is none before the first request
+        if cycle is not None and not cycle.response_complete:  # it is the body that is malformed: it ends here
+            scope: Scope = cycle.scope  # type: ignore[assignment]  # ASGI lets servers have extensions of their own
+            scope["extensions"] = {MALFORMED: wrong}
+            cycle.more_body = cycle.waiting_for_100_continue = False
+            cycle.message_event.set()
+            return
+        self.flow.pause_reading()
+        refused = self.loop.create_task(self._refuse_malformed({**_NO_REQUEST, "scheme": self.scheme}, wrong))
+        self.tasks.add(refused)
+        refused.add_done_callback(self.tasks.discard)
 
-async def _refuse(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """Let the application refuse a request because the server is busy."""
-    await app({**scope, "extensions": {**scope.get("extensions", {}), BUSY: {}}}, receive, send)
+    async def _refuse_malformed(self, scope: Scope, wrong: str) -> None:
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                head = h11.Response(status_code=message["status"], headers=message["headers"])
+                data = self.conn.send(head)
+            else:
+                data = self.conn.send(h11.Data(data=message["body"]))
+            self.transport.write(data or b"")
+
+        try:
+            await _refuse(self.app, MALFORMED, wrong, scope, receive, send)
+        finally:
+            self.transport.close()
+
+
+_NO_REQUEST: Mapping[str, Any] = {"type": "http", "method": "-", "raw_path": b"-", "query_string": b"", "headers": []}
+"""The scope of what is no HTTP request: nobody knows what it asks for."""
+
+
+async def _refuse(app: ASGIApp, reason: str, detail: str, scope: Scope, receive: Receive, send: Send) -> None:
+    """Let the application refuse a request for a reason of this module."""
+    await app({**scope, "extensions": {**scope.get("extensions", {}), reason: detail}}, receive, send)
 
 
 BODY_WITHIN_S = 30.0
@@ -137,34 +183,66 @@ LONGEST_BODIES = 64 << 20
 _LONGEST_IGNORED = 16 << 20  # bytes of a body that is too large
 _BLOCK = 64 * 1024  # bytes
 
-Report = Callable[[Request, "Answer", float], None]
+Report = Callable[[Request, Answer, float], None]
 """Called after each request with its answer and the seconds that the answer took."""
 
 
 def application(
-    service: Service, clock: PacedClock | None = None, report: Report | None = None, turns: Turns | None = None
-) -> Starlette:
+    service: Service,
+    clock: PacedClock | None = None,
+    report: Report | None = None,
+    turns: Turns | None = None,
+    hosts: Hosts | None = None,
+) -> ASGIApp:
     """Return the application that serves an account.
 
     Args:
         service: The account.
         clock: Runs while the application does; without one, time stands still between requests.
-        report: Is told of each request.
+        report: Is told of each request that is answered.
         turns: Gives requests their turns, where the event loop has more to do than to answer them.
+        hosts: The names by which clients may reach it.
     """
-    bodies = _Bodies()
 
-    def lifespan(_: Starlette) -> AbstractAsyncContextManager[None]:
+    def running(_: object) -> AbstractAsyncContextManager[None]:
         return nullcontext() if clock is None else clock.running()
 
-    async def healthz(_: WireRequest) -> Response:
-        return PlainTextResponse("ok\n")
+    return _Application(service, Router(lifespan=running), report, turns, hosts or Hosts())
 
-    async def data_plane(scope: Scope, receive: Receive, send: Send) -> None:
-        wire, body, refused = WireRequest(scope, receive), b"", None
+
+class _Application:
+    """Serves an account, see ``application``; ``other`` is the application for all that is no request."""
+
+    def __init__(
+        self, service: Service, other: ASGIApp, report: Report | None, turns: Turns | None, hosts: Hosts
+    ) -> None:
+        self._service = service
+        self._other = other
+        self._report = report
+        self._turns = turns
+        self._hosts = hosts
+        self._bodies = _Bodies()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that the caller may send at all, or refuse it before its body is read."""
+        if scope["type"] != "http":
+            await self._other(scope, receive, send)
+            return
+        wire = WireRequest(scope, receive)
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        path, query = scope["raw_path"].decode("latin-1").partition("?")[0], scope["query_string"].decode("latin-1")
+        try:
+            _check_form(scope)
+            path = self._hosts.admit(path, headers, _arrived_at(scope), _repeated(scope, headers))
+        except BatchError as error:
+            request = Request(scope["method"], path, query, headers, base=f"{scope['scheme']}://{LOCALHOST}")
+            await _send_early(await self._answer(request, error), wire, self._bodies, send)
+            return
+        body, refused = b"", None
         try:
             async with asyncio.timeout(BODY_WITHIN_S):
-                body = await bodies.read(wire)
+                body = await self._bodies.read(wire)
+            _check_form(scope)
         except TimeoutError:
             refused = BatchError("InvalidRequestBody", f"it has not arrived within {BODY_WITHIN_S:g} s")
         except ClientDisconnect:
@@ -173,17 +251,70 @@ def application(
             refused = error
         if BUSY in scope.get("extensions", ()):
             refused = BatchError("ServerBusy", "too many connections are open")
-        request = _request(wire, scope, body)
-        began_s = time.perf_counter()
-        async with nullcontext() if turns is None else turns.turn():
-            answer = service.answer(request, refused)
-        if answer.delay_s:
-            await asyncio.sleep(answer.delay_s)
-        if report is not None:
-            report(request, answer, time.perf_counter() - began_s)
-        await _response(answer, closes=refused is not None)(scope, receive, send)
+        request = Request(scope["method"], path, query, headers, body, f"{scope['scheme']}://{headers['host']}")
+        await _response(await self._answer(request, refused), closes=refused is not None)(scope, receive, send)
 
-    return Starlette(routes=[Route("/healthz", healthz), Mount("/", data_plane)], lifespan=lifespan)
+    async def _answer(self, request: Request, refused: BatchError | None) -> Answer:
+        """Return the answer to a request, which is reported: with 500 if this fails."""
+        began_s, answer = time.perf_counter(), _FAILED
+        try:
+            if request.path == "/healthz" and request.reads and refused is None:
+                answer = HEALTHY
+            else:
+                async with nullcontext() if self._turns is None else self._turns.turn():
+                    answer = self._service.answer(request, refused)
+                if answer.delay_s:
+                    await asyncio.sleep(answer.delay_s)
+        finally:
+            if self._report is not None:
+                self._report(request, answer, time.perf_counter() - began_s)
+        return answer
+
+
+_FAILED = Answer(500, code="InternalError")
+
+
+def _check_form(scope: Scope) -> None:
+    """Refuse what the connection has found to be no HTTP request. Raises BatchError."""
+    wrong = scope.get("extensions", {}).get(MALFORMED)
+    if wrong is not None:
+        raise BatchError("InvalidInput", f"this is no HTTP request: {shortened(wrong)}")
+
+
+def _arrived_at(scope: Scope) -> str:
+    """Return the address of this machine to which the client has connected."""
+    server = scope.get("server")
+    return server[0] if server else ""
+
+
+def _repeated(scope: Scope, headers: Mapping[str, str]) -> Iterable[str]:
+    """Return the names of headers that a request has more than once, often none."""
+    if len(headers) == len(scope["headers"]):
+        return ()
+    counts = Counter(name.decode("latin-1").lower() for name, _ in scope["headers"])
+    return [name for name, count in counts.items() if count > 1]
+
+
+HEALTHY = Answer(200, b"ok\n", {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"})
+"""The answer to ``GET /healthz``, which needs no key and tells nothing about the account."""
+
+
+async def _send_early(answer: Answer, wire: WireRequest, bodies: _Bodies, send: Send) -> None:
+    """Send an answer before the body of the request has been read, and read it only to drop it.
+
+    Most clients listen for an answer after they have sent all; closing the connection earlier would lose the answer.
+    """
+
+    async def hold(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await send({**message, "more_body": True})
+            with contextlib.suppress(TimeoutError, ClientDisconnect, BatchError):
+                async with asyncio.timeout(BODY_WITHIN_S):
+                    await bodies.drop(wire)
+            message = {"type": "http.response.body", "body": b""}
+        await send(message)
+
+    await _response(answer, closes=True)(wire.scope, wire.receive, hold)
 
 
 def _response(answer: Answer, *, closes: bool) -> Response:
@@ -212,6 +343,14 @@ class _Bodies:
 
     def __init__(self) -> None:
         self._kept = 0  # bytes
+
+    async def drop(self, wire: WireRequest) -> None:
+        """Read a body to its end and keep nothing of it. Raises what ``read`` raises."""
+        length = 0
+        async for part in wire.stream():
+            length += len(part)
+            if length > _LONGEST_IGNORED:
+                raise BatchError("RequestBodyTooLarge")
 
     async def read(self, wire: WireRequest) -> bytes:
         """Return a body.
@@ -250,16 +389,7 @@ class _Bodies:
             self._kept -= kept
 
 
-def _request(wire: WireRequest, scope: Scope, body: bytes) -> Request:
-    """Return a request as plain data; of headers with the same name the last one counts."""
-    headers: Mapping[str, str] = {name.lower(): value for name, value in wire.headers.items()}
-    path = scope["raw_path"].decode("latin-1").partition("?")[0]
-    host = headers.get("host") or f"{scope['server'][0]}:{scope['server'][1]}"
-    query, base = scope["query_string"].decode("latin-1"), f"{wire.url.scheme}://{host}"
-    return Request(wire.method, path, query, headers, body, base)
-
-
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_LOOPBACK = ("127.0.0.1", "::1", LOCALHOST)
 DEFAULT_PORT = 8100
 
 _LONGEST_HEAD = 64 * 1024  # bytes of a request line and headers
@@ -297,7 +427,7 @@ def listen(host: str, port: int | None) -> socket.socket:
 class Server(uvicorn.Server):
     """A server that leaves signals to ``run``, and calls ``on_start`` once it accepts connections."""
 
-    def __init__(self, app: Starlette, on_start: Callable[[], None], certificate: str | None = None) -> None:
+    def __init__(self, app: ASGIApp, on_start: Callable[[], None], certificate: str | None = None) -> None:
         """Prepare to serve ``app``, with TLS if there is a PEM file with a certificate and its key."""
         config = uvicorn.Config(
             app,
@@ -378,13 +508,17 @@ class Files(NamedTuple):
 
 
 @contextmanager
-def certificate_for(host: str) -> Iterator[Files]:
-    """Make a certificate for this machine and one more host, and delete its files at the end of the block."""
+def certificate_for(hosts: Iterable[str]) -> Iterator[Files]:
+    """Make a certificate for this machine and more hosts, and delete its files at the end of the block.
+
+    Raises:
+        ValueError: No certificate can name such a host.
+    """
     with TemporaryDirectory(prefix="batchdeck-tls-") as folder:
         import trustme
 
         authority = trustme.CA()
-        certificate = authority.issue_cert(*dict.fromkeys((*LOOPBACK, host)))
+        certificate = authority.issue_cert(*dict.fromkeys((*_LOOPBACK, *hosts)))
         files = Files(str(Path(folder) / "server.pem"), str(Path(folder) / "ca.pem"))
         certificate.private_key_and_cert_chain_pem.write_to_path(files.certificate)
         authority.cert_pem.write_to_path(files.authority)

@@ -1,6 +1,6 @@
 """The service: a request goes in, an answer comes out, and the simulation has changed.
 
-Requests are authenticated by the scheme SharedKey, or have bearer tokens, which are taken as they are (ACC-1). A
+Requests are authenticated by the scheme SharedKey, or by a bearer token that this server has issued (ACC-1). A
 scenario may let the endpoint itself fail, to test the loops of its clients (GEN-22). The handler of an operation is
 found by its route; to add an operation, add it to the table of routes of its resource.
 """
@@ -11,17 +11,19 @@ import base64
 import binascii
 import hashlib
 import hmac
+import math
 import re
 import time
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, unquote_plus
 from uuid import uuid4
 
 from engine.base.errors import BatchError
-from engine.base.values import SECOND_MS, format_utc
+from engine.base.values import SECOND_MS, format_utc, quoted
 from engine.rest import jobs, messages, pools
 from engine.rest.handlers import Call, Latest
 from engine.rest.messages import LONGEST_BODY, Answer
@@ -49,20 +51,38 @@ _SIGNED_HEADERS = words(
 )
 
 
+MOST_SKEW_S = 15 * 60
+"""The seconds by which the date of a signed request may differ from the wall clock, as in the service."""
+
+
+def _no_token(_: str) -> bool:
+    """Accept no token: there is nobody who issues any."""
+    return False
+
+
 class Credentials(NamedTuple):
-    """The name and key of the account. With ``any_key`` every signature is valid, and so is every account."""
+    """The name and key of the account, and what checks whether a bearer token was issued for it.
+
+    With ``any_key`` every signature and every token is valid, of whatever account and date.
+    """
 
     account: str = DEFAULT_ACCOUNT
     key: str = DEFAULT_KEY
     any_key: bool = False
+    has_issued: Callable[[str], bool] = _no_token
 
 
-def check_credentials(request: Request, credentials: Credentials) -> None:
-    """Refuse a request that is not signed with the account's key.
+def check_credentials(request: Request, credentials: Credentials, now_s: float) -> None:
+    """Refuse a request that is not signed with the account's key at this time, and has no token of this server.
+
+    Args:
+        request: The request.
+        credentials: Those of the account.
+        now_s: The wall clock, in seconds since the epoch.
 
     Raises:
         BatchError: Unauthorized without a header, InvalidAuthenticationInfo for an unreadable one, AuthenticationFailed
-            for another account or signature.
+            for another account, date, signature or token.
     """
     header = request.headers.get("authorization")
     if header is None:
@@ -70,9 +90,14 @@ def check_credentials(request: Request, credentials: Credentials) -> None:
             return
         raise BatchError("Unauthorized", "the request has no Authorization header")
     scheme, _, given = header.partition(" ")
-    if scheme.lower() == "bearer" and given.strip():
-        return
-    account, colon, signature = given.strip().rpartition(":")
+    given = given.strip()
+    if scheme.lower() == "bearer" and given:
+        if credentials.any_key or credentials.has_issued(given):
+            return
+        error = BatchError("AuthenticationFailed", "this server has not issued the token; --any-key accepts any")
+        error.status = 401  # the service answers so for tokens, and 403 for signatures
+        raise error
+    account, colon, signature = given.rpartition(":")
     if scheme.lower() != "sharedkey" or not (account and colon):
         raise BatchError("InvalidAuthenticationInfo", "must be SharedKey ACCOUNT:SIGNATURE, or Bearer TOKEN")
     try:
@@ -83,11 +108,38 @@ def check_credentials(request: Request, credentials: Credentials) -> None:
         return
     if account.lower() != credentials.account.lower():
         raise BatchError("AuthenticationFailed", f"the account here is {credentials.account}")
+    _check_date(request, now_s)
     key = base64.b64decode(credentials.key)
     for text in texts_to_sign(request, account):
         if hmac.compare_digest(_digest(key, text), sent):
             return
     raise BatchError("AuthenticationFailed", "the signature does not match the request and the account's key")
+
+
+def _check_date(request: Request, now_s: float) -> None:
+    """Refuse a request that was signed too long ago, or in the future; its date is part of what is signed.
+
+    Raises:
+        BatchError: AuthenticationFailed.
+    """
+    date = request.headers.get("ocp-date") or request.headers.get("date") or ""
+    age_s = now_s - _epoch_s(date[: messages.LONGEST_DATE])
+    if abs(age_s) <= MOST_SKEW_S:
+        return
+    if not date:
+        raise BatchError("AuthenticationFailed", "the request has neither the header ocp-date nor Date")
+    if math.isnan(age_s):
+        raise BatchError("AuthenticationFailed", f"the request date header {quoted(date)} must be {messages.A_DATE}")
+    wrong = "too old" if age_s > 0 else "too far in the future"
+    reason = f"request date header {wrong}: {quoted(date)} differs by more than 15 minutes from the clock here"
+    raise BatchError("AuthenticationFailed", reason)
+
+
+@lru_cache(64)  # clients send many requests in a second
+def _epoch_s(date: str) -> float:
+    """Return the seconds from the epoch to a date, NaN for another text."""
+    moment = messages.moment_of(date)
+    return math.nan if moment is None else moment.timestamp()
 
 
 def signature(request: Request, account: str, key: str) -> str:
@@ -266,15 +318,18 @@ class Service:
         step_ms: int | None = None,
         present: Present | None = None,
         wall_s: Callable[[], float] = time.monotonic,
+        utc_s: Callable[[], float] = time.time,
     ) -> None:
         """Answer requests with what is in ``simulation``, or with what ``present`` says at each request.
 
-        ``wall_s`` reads the wall clock, which limits requests.
+        ``wall_s`` reads a clock that limits requests, ``utc_s`` the one that the dates of requests are compared with,
+        in seconds since the epoch.
         """
         self.simulation = simulation
         self.credentials = credentials or Credentials()
         self.step_ms = step_ms
         self._present = present
+        self._utc_s = utc_s
         self._latest = Latest(simulation)
         settings = simulation.scenario.simulate.service
         now_s = wall_s if step_ms is None else lambda: self.simulation.now_ms / SECOND_MS
@@ -326,7 +381,7 @@ class Service:
     def _admit(self, request: Request) -> Call:
         """Check a request from the outside in; return the call of its operation. Raises BatchError."""
         route, names = find_route(request.method, request.path)
-        check_credentials(request, self.credentials)
+        check_credentials(request, self.credentials, self._utc_s())
         query = messages.query_of(request)
         messages.check_version(query)
         if len(request.body) > LONGEST_BODY:

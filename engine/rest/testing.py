@@ -143,6 +143,7 @@ def local_account(
     seed: int | None = None,
     name: str = DEFAULT_ACCOUNT,
     key: str = DEFAULT_KEY,
+    any_key: bool = False,
     now: datetime | None = None,
 ) -> Iterator[LocalAccount]:
     """Serve an account for as long as the ``with`` block lasts.
@@ -155,6 +156,7 @@ def local_account(
         seed: The random seed, instead of the scenario's.
         name: The name of the account.
         key: Its key, in base 64.
+        any_key: Accept any account, key, date and token, or none, for clients with tokens or a clock of their own.
         now: Where the simulated calendar begins, unless the scenario says so. By default it begins on 2026-01-05 at
             08:00 UTC, so that the log is always the same, and with ``speed`` at the real present. Give one if your
             program compares times of the service with its own clock.
@@ -171,7 +173,7 @@ def local_account(
     path = None if scenario is None else os.fspath(scenario)
     simulation = begin(path, now or (None if speed is None else datetime.now(UTC)), seed)
     clock = None if speed is None else PacedClock(simulation, speed)
-    service = Service(simulation, Credentials(name, key), step_ms=step_ms)
+    service = Service(simulation, Credentials(name, key, any_key), step_ms=step_ms)
     server = _Background(lambda on_start: Server(application(service, clock), on_start))
     server.start()
     try:

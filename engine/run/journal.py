@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.calendar import DueKind
 from engine.base.log import LogSubject
+from engine.base.values import visible_json
 from engine.rules.commands import NOTHING, Extras
 from engine.specs.commands import FAULTS
 from engine.state.files import NO_TASK
@@ -247,7 +248,8 @@ class RowNames:
             case LogSubject.UPLOAD:
                 blob = self._world.blobs[row_a]
                 task = "" if blob.task == NO_TASK else self.tasks_ids([blob.task])[0]
-                return f'{self.node_ids(row_b)}{task},"url":{_quoted(blob.url)},"bytes":{blob.content.size}'
+                url = visible_json(_quoted(blob.url))
+                return f'{self.node_ids(row_b)}{task},"url":{url},"bytes":{blob.content.size}'
         return ""
 
     # -- for people -------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from engine.base.terms import Plain
-from engine.base.values import format_duration, lazy_regex, shortened
+from engine.base.values import format_duration, lazy_regex, shortened, visible
 from engine.scenario.model import Scenario
 from engine.scenario.tree import Tree, parse_valid, parse_value
 from engine.specs.command import Command
@@ -17,7 +17,6 @@ _BARE = lazy_regex(r"(?!(?:null|true|false)\Z)[A-Za-z_][\w./-]*", re.ASCII | re.
 # Text of several lines that YAML can show as it is: no line begins or ends with a blank, and not all are empty.
 _LITERAL = lazy_regex(r"(?=.*\n)(?=\n*[^\n])(?:[!-~][ -~]*)?(?:\n+[!-~](?:[ -~]*[!-~])?)*\n?", re.ASCII | re.DOTALL)
 _SHORT_MAPPING, _SHORT_LIST, _SHORT_ENTRY = 48, 72, 110
-_NO_BREAKS = {ord(each): " " for each in "\n\r\x85\u2028\u2029"}
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -46,7 +45,7 @@ def dump(scenario: Scenario, given: Iterable[GivenCommand] = ()) -> str:
         return _with_entries(scenario.source.text, scenario.seed, given)
     text = _with_entries(document_text(variant.document.plain), scenario.seed, given)
     told = f"# Variant {variant.number} of {scenario.source.path}: {values_text(variant.values)}"
-    return f"{told.translate(_NO_BREAKS).rstrip(': ')}\n{text}"
+    return f"{visible(told).replace(chr(10), ' ').rstrip(': ')}\n{text}"
 
 
 def _with_entries(text: str, seed: int, given: Iterable[GivenCommand]) -> str:

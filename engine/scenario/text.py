@@ -12,16 +12,19 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from errno import EINVAL
 from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from math import isfinite
 from pathlib import Path
+from stat import S_ISREG
 from typing import NamedTuple, TypeAlias
 
 import yaml
@@ -106,9 +109,9 @@ def headline(text: str) -> tuple[str, list[str]]:
         return "", comments
     rest = range(first + 1, len(lines))
     stop = next((at for at in rest if lines[at].strip() and not lines[at].startswith((" ", "\t"))), len(lines))
-    try:
-        described = yaml.safe_load("\n".join(lines[first:stop]))
-    except yaml.YAMLError:
+    try:  # without tags and types: nothing but the syntax can be wrong
+        described = yaml.load("\n".join(lines[first:stop]), Loader=yaml.BaseLoader)
+    except (yaml.YAMLError, RecursionError):
         return "", comments
     about = described.get("description") if isinstance(described, dict) else None
     return " ".join(about.split()) if isinstance(about, str) else "", comments
@@ -158,8 +161,23 @@ def _failure(file: str, message: str, line: int = 0, column: int = 0) -> Scenari
     return ScenarioError([Problem(message, "", line, column, file)])
 
 
+def content_of(path: str | Path, most: int = BYTE_LIMIT) -> bytes:
+    """Return the bytes of a regular file, at most one more than ``most``. Raises OSError, also for a pipe or a device.
+
+    Opening waits for nobody, as that of a pipe without a writer would.
+    """
+
+    def at_once(name: str, flags: int) -> int:
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+    with open(path, "rb", opener=at_once) as stream:
+        if not S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError(EINVAL, "it is a pipe or a device, not a file", str(path))
+        return stream.read(most + 1)
+
+
 def _read_path(path: str) -> bytes | None:
-    """Return the bytes of a file, at most one more than the limit, or None if there is none."""
+    """Return the bytes of a file or pipe, at most one more than the limit, or None if there is none."""
     try:
         with open(path, "rb") as stream:
             return stream.read(BYTE_LIMIT + 1)
@@ -307,6 +325,15 @@ def json_value(text: str) -> object:
     """Return the value of a text of JSON. Raises ValueError if it is none, or if YAML could read it otherwise."""
     if _OTHERWISE.search(text):
         raise ValueError("YAML reads it in another way")
+    return strict_json(text)
+
+
+def strict_json(text: str) -> object:
+    """Return the value of a text of JSON without duplicate keys, endless nesting, or numbers beyond all bounds.
+
+    Raises:
+        ValueError: It is not.
+    """
     try:
         return _STRICT.decode(text)
     except RecursionError:
@@ -331,13 +358,15 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return mapping
 
 
-def _whole(text: str) -> int:
+def whole_number(text: str) -> int:
+    """Return a whole number of JSON. Raises ValueError if it is too long."""
     if len(text) > DIGIT_LIMIT:
         raise ValueError("too many digits")
     return int(text)
 
 
-def _finite(text: str) -> float:
+def finite_number(text: str) -> float:
+    """Return a number of JSON. Raises ValueError if it is too long, or not finite."""
     number = float(text)
     if len(text) > DIGIT_LIMIT or not isfinite(number):
         raise ValueError("too many digits, or not a finite number")
@@ -345,7 +374,9 @@ def _finite(text: str) -> float:
 
 
 _PLAIN = json.JSONDecoder()
-_STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_whole, parse_float=_finite, parse_constant=_finite)
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_int=whole_number, parse_float=finite_number, parse_constant=finite_number
+)
 
 
 FEWEST_LINES = 100

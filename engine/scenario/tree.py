@@ -101,6 +101,10 @@ class JsonTree(Tree):
         self._start = start
         self._inside: tuple[Scalar | list[Tree] | dict[str, Tree], dict[str, Position]] | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return what it is made of: copies for other processes make their parts anew where they need them."""
+        return JsonTree, (self._text, self._start, self._plain, self.size)
+
     @property
     def position(self) -> Position:  # type: ignore[override]
         """The line and column at which the value begins."""

@@ -15,11 +15,11 @@ from functools import lru_cache
 from importlib import metadata
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from engine.base import runtime
 from engine.base.errors import Problem, ScenarioError
-from engine.base.values import shortened, with_short_words
+from engine.base.values import shortened, visible_json, with_short_words
 from engine.run.simulation import Simulation
 from engine.scenario.load import load_tree
 from engine.scenario.locations import (
@@ -37,7 +37,7 @@ from engine.scenario.locations import (
 )
 from engine.scenario.model import ChosenVariant, parse_seeds
 from engine.scenario.record import flow_text, values_text
-from engine.scenario.text import ScenarioSource, decode
+from engine.scenario.text import ScenarioSource, content_of, decode
 from engine.scenario.tree import Tree, parse_valid
 from engine.studies import measures
 
@@ -214,7 +214,7 @@ def _text_of(name: str, factor: Factor, source: ScenarioSource) -> str:
     """Return the text of a file; names in a scenario are relative to its directory. Raises FactorMistake."""
     path = Path(name) if factor.option else Path(source.path).parent / name
     try:
-        return decode(path.read_bytes(), str(path))
+        return decode(content_of(path), str(path))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise FactorMistake(f"cannot read {shortened(str(path))}: {reason}") from None
@@ -334,85 +334,10 @@ class Result(TypedDict):
     error: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The results in a file, and its length in bytes without a half-written last line.
-
-    ``ends_open`` says that the last line lacks its line end.
-    """
-
-    lines: dict[Run, str]
-    length: int
-    ends_open: bool = False
-
-
-class NoResults(Exception):
-    """A file that does not hold results of this study. ``problem`` says what is wrong, and where."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        super().__init__(str(problem))
-
-
 def read(line: str) -> Result:
     """Return the result in a line that this version has written."""
     result: Result = json.loads(line)
     return result
-
-
-def kept(content: bytes, study: Study, file: str) -> Kept:
-    """Return the results of earlier runs in a file; a last line that is half written is dropped.
-
-    Raises:
-        NoResults: The file holds something else, or results of another study.
-    """
-    found: dict[Run, str] = {}
-    length = 0
-    lines = content.split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    for number, raw in enumerate(lines, start=1):
-        result = _result(raw)
-        if result is not None:
-            if problem := _foreign(result, study):
-                raise NoResults(Problem(f"{problem}; name another file, or delete this one", "", number, 1, file))
-            found.setdefault(Run(result["variant"], result["seed"]), raw.decode())
-        elif number == len(lines) and _may_be_cut(raw):
-            break
-        elif raw.strip():
-            raise NoResults(Problem("is not a result of a study", "", number, 1, file))
-        length += len(raw) + 1
-    return Kept(found, min(length, len(content)), ends_open=length > len(content))
-
-
-def _result(raw: bytes) -> dict[str, Any] | None:
-    """Return what is in a line; None if it is not a whole result."""
-    try:
-        result = json.loads(raw)
-    except ValueError:
-        return None
-    if not isinstance(result, dict) or not Result.__annotations__.keys() <= result.keys():
-        return None
-    return result if isinstance(result["variant"], int) and isinstance(result["seed"], int) else None
-
-
-def _may_be_cut(raw: bytes) -> bool:
-    """Return whether a line may be the beginning of a result."""
-    beginning = BEGINNING.encode()
-    return raw.startswith(beginning) or beginning.startswith(raw)
-
-
-def _foreign(result: dict[str, Any], study: Study) -> str:
-    """Return why a result is none of this study's; empty if it is one."""
-    own, other = study.identity, result.get("study")
-    if not isinstance(other, dict) or not set(Identity._fields) <= other.keys():
-        return "does not say of which study it is a result"
-    if other["version"] != own.version:
-        return f"is a result of version {other['version']} of batchdeck, this is {own.version}"
-    if other["scenario"] != own.scenario:
-        return "is a result of another scenario text"
-    is_one = other["factors"] == own.factors and 1 <= result["variant"] <= study.variants
-    return "" if is_one and result["values"] == study.values(result["variant"]) else "is a result of other factors"
 
 
 KEPT_VARIANTS = 8
@@ -459,4 +384,4 @@ def _measured(scenario: Scenario, seed: int) -> dict[str, object]:
 def _line(study: Study, run: Run, measured: dict[str, object]) -> str:
     values: dict[str, Plain] = study.values(run.variant)
     head: dict[str, object] = {"variant": run.variant, "values": values, "seed": run.seed}
-    return json.dumps(head | measured | {"study": study.identity._asdict()}, ensure_ascii=False)
+    return visible_json(json.dumps(head | measured | {"study": study.identity._asdict()}, ensure_ascii=False))

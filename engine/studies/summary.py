@@ -131,7 +131,7 @@ def variant_summary(study: Study, number: int, results: Iterable[Result]) -> Var
         runs=runs,
         errors=sum(result["error"] is not None for result in results),
         met=wilson(sum(map(all, met)), runs),
-        each=tuple(sum(one[at] for one in met) / runs for at in range(count)),
+        each=tuple(sum(one[at] for one in met if at < len(one)) / runs for at in range(count)),
         measures={name: spread(one[name] for one in good) for name in MEASURES},
         jobs={
             job: spread(result["jobs"][job]["endSeconds"] for result in results if job in result["jobs"])

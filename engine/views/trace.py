@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import READY
 from engine.base.log import LogSubject, to_json
 from engine.base.terms import InstanceState, NodeState, TaskState
-from engine.base.values import format_utc
+from engine.base.values import format_utc, visible_json
 from engine.views.log.reader import is_event, matching
 from engine.views.log.series import RunSeries, Window
 
@@ -245,7 +245,7 @@ def trace_lines(simulation: Simulation) -> Iterator[str]:
     yield from _separated(_Trace(simulation).events())
     start = format_utc(simulation.scenario.start, 0)
     about = {"scenario": simulation.scenario.name, "seed": simulation.seed, "startTime": start}
-    yield f'],"displayTimeUnit":"ms","otherData":{_encode(about)}}}'
+    yield f'],"displayTimeUnit":"ms","otherData":{visible_json(_encode(about))}}}'
 
 
 def _separated(lines: Iterable[str]) -> Iterator[str]:

@@ -12,6 +12,7 @@ import base64
 import json
 import os
 import time
+from email.utils import formatdate
 from itertools import count, cycle
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -53,7 +54,7 @@ def scenario(tasks: int) -> str:
 
 def signed(method: str, path: str, query: str = "", body: bytes = b"") -> Request:
     """A request as a client signs it."""
-    headers = {"host": HOST, "ocp-date": "Mon, 05 Jan 2026 08:00:00 GMT"}
+    headers = {"host": HOST, "ocp-date": formatdate(usegmt=True)}
     if body:
         headers |= {"content-length": str(len(body)), "content-type": "application/json; odata=minimalmetadata"}
     request = Request(method, path, f"api-version=2025-06-01{query}", headers, body)
@@ -153,7 +154,7 @@ def cases(tasks: int, rounds: int) -> list[Case]:
     ]
 
 
-async def _requests(sheet: Sheet, app: Starlette, wanted: list[Case]) -> None:
+async def _requests(sheet: Sheet, app: ASGIApp, wanted: list[Case]) -> None:
     """Add the cost of each case in ms, and as a multiple of the bare application's."""
     for case in wanted:
         costs, status, body = await costs_ms(app, case.requests, case.rounds)
@@ -166,7 +167,7 @@ async def _requests(sheet: Sheet, app: Starlette, wanted: list[Case]) -> None:
         sheet.add(Result(f"{case.what}, over bare", "bare Starlette", (median(costs) / median(floor),)))
 
 
-async def walk(app: Starlette) -> tuple[list[float], int]:
+async def walk(app: ASGIApp) -> tuple[list[float], int]:
     """Follow the links from the first page of a job's tasks to the last; return the cost of each page, and bytes.
 
     The bytes are those by which the largest size of the process has grown after the first tenth of the pages.

@@ -21,7 +21,7 @@ from tests.bench.results import Result
 from tests.bench.stage import percentile, show
 from tests.bench.terminal import Terminal
 from tui.app.dashboard import Dashboard
-from tui.cli.serving import DashboardHost, Options
+from tui.cli.serving import Credentials, DashboardHost, Options
 from tui.saving.settings import Settings, Source
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ class CountingHost(DashboardHost):
 
     answered = 0
 
-    def attach(self, newest_ms, speed, on_request, pause) -> None:
+    def attach(self, newest_ms, speed, on_request, pause, warn) -> None:
         def count(request) -> None:
             self.answered += 1
             on_request(request)
 
-        super().attach(newest_ms, speed, count, pause)
+        super().attach(newest_ms, speed, count, pause, warn)
 
 
 @contextmanager
@@ -117,7 +117,7 @@ def measure(sheet: Sheet, arguments: argparse.Namespace) -> None:
         file = Path(directory) / "flood.yaml"
         file.write_text(SCENARIO, encoding="utf-8")
         options = Options(
-            scenario=None, host="127.0.0.1", port=0, account="localbatch", key="", any_key=True, speed=60, step_ms=None,
+            scenario=None, host="127.0.0.1", port=0, credentials=Credentials(any_key=True), speed=60, step_ms=None,
             seed=None, save=None, requests=None, tls=False, quiet=True,
         )  # fmt: skip
         simulation = begin(str(file), None, can_go_back=True)

@@ -8,7 +8,9 @@ It runs in the environment of the client library and uses nothing but the standa
 from __future__ import annotations
 
 import asyncio
+import base64
 import functools
+import hmac
 import inspect
 import json
 import os
@@ -20,11 +22,13 @@ import tempfile
 import time
 import types
 import urllib.request
+from email.utils import formatdate
 from pathlib import Path
 from typing import NamedTuple
 
 ACCOUNT = "localbatch"
 KEY = "bG9jYWwtYmF0Y2gta2V5LTAxMjM0NTY3ODk="
+API = "2024-07-01.20.0"
 STEP = "PT10S"
 
 _POLL_S = 0.01
@@ -70,8 +74,22 @@ class _Named(NamedTuple):
 def _request(address: str, method: str, path: str, body: object = None) -> dict:
     """Return the answer of the account to a request of the framework itself."""
     data = None if body is None else json.dumps(body).encode()
-    headers = {"Authorization": "Bearer framework", "Content-Type": "application/json"}
-    request = urllib.request.Request(f"{address}{path}?api-version=2024-07-01.20.0", data, headers, method=method)
+    length, kind, date = str(len(data or "") or ""), "application/json", formatdate(usegmt=True)
+    signed = [
+        method,
+        "",
+        "",
+        length,
+        "",
+        kind,
+        *[""] * 6,
+        f"ocp-date:{date}",
+        f"/{ACCOUNT}{path}",
+        f"api-version:{API}",
+    ]
+    proof = base64.b64encode(hmac.digest(base64.b64decode(KEY), "\n".join(signed).encode(), "sha256")).decode()
+    headers = {"Authorization": f"SharedKey {ACCOUNT}:{proof}", "Content-Type": kind, "ocp-date": date}
+    request = urllib.request.Request(f"{address}{path}?api-version={API}", data, headers, method=method)
     with urllib.request.urlopen(request) as answer:
         text = answer.read()
     return json.loads(text) if text else {}

@@ -16,7 +16,7 @@ from engine.rest import server
 from engine.rest import server as application_module
 from engine.rest.messages import LONGEST_BODY
 from engine.rest.server import Server, allow_connections, application, listen
-from engine.rest.service import Service
+from engine.rest.service import Credentials, Service
 from tests.builders import a_job, a_task, run, simulation
 from tests.rest.test_server import Served, serving
 
@@ -24,7 +24,8 @@ SOON_S = 0.3  # the patience of the server in these tests
 IN_TIME_S = 10.0
 URL = "https://acc.blob.core.windows.net/in/big.bin"
 VERSION = "api-version=2025-06-01"
-HEAD = "Host: x\r\nAuthorization: Bearer x\r\n"
+ANY_KEY = Credentials(any_key=True)
+HEAD = "Host: localhost\r\n"
 LIST = f"GET /pools?{VERSION} HTTP/1.1\r\n{HEAD}\r\n".encode()
 
 
@@ -41,7 +42,7 @@ def impatient(monkeypatch):
 @contextlib.asynccontextmanager
 async def served(service=None):
     """A server in this process; gives the function that connects to it."""
-    service = service or Service(simulation(until="P30D", pools=[]))
+    service = service or Service(simulation(until="P30D", pools=[]), ANY_KEY)
     listener = listen("127.0.0.1", 0)
     server = Server(application(service), lambda: None)
     ends = asyncio.create_task(server.serve([listener]))
@@ -86,7 +87,9 @@ def a_post(length, head=""):
 # -- patience --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sent", [b"", b"G", b"GET /pools HTTP/1.1\r\nHost: x\r\n"], ids=["nothing", "a byte", "half"])
+@pytest.mark.parametrize(
+    "sent", [b"", b"G", b"GET /pools HTTP/1.1\r\nHost: localhost\r\n"], ids=["nothing", "a byte", "half"]
+)
 def test_a_client_that_does_not_finish_the_head_of_its_request_is_left(sent):
     async def play():
         async with served() as connect:
@@ -159,7 +162,7 @@ def test_a_client_that_leaves_in_the_midst_of_a_body_has_asked_for_nothing():
             return super().answer(request, refused)
 
     async def play():
-        async with served(Listening(simulation(until="P30D", pools=[]))) as connect:
+        async with served(Listening(simulation(until="P30D", pools=[]), ANY_KEY)) as connect:
             _, writer = await connect()
             writer.write(a_post(100) + b'{"id"')
             await writer.drain()
@@ -184,7 +187,7 @@ def test_a_client_that_does_not_take_a_large_file_is_left():
     path = "/jobs/j/tasks/t1/files/wd%2Fbig.bin"
 
     async def play():
-        async with served(Service(sim)) as connect:
+        async with served(Service(sim, ANY_KEY)) as connect:
             reader, writer = await connect()
             writer.write(f"GET {path}?{VERSION} HTTP/1.1\r\n{HEAD}ocp-range: bytes=0-199999\r\n\r\n".encode())
             assert await answer_of(reader) == (200, bytes(200_000))
@@ -329,7 +332,7 @@ async def holding(served, count, said=(b"",)):
 def test_a_thousand_idle_connections_take_little_memory_and_others_are_served():
     allow_connections(IDLE + 512)
     halves = [b"", LIST[:30], a_post(1000) + b"half", LIST]
-    with serving("--port", "0", "--step", "PT1S") as served:
+    with serving("--port", "0", "--step", "PT1S", "--any-key") as served:
         list(served.client.list_pools())
         grown_kb, _ = asyncio.run(holding(served, IDLE, halves))
     assert grown_kb < MOST_KB
@@ -339,7 +342,7 @@ def test_a_thousand_idle_connections_take_little_memory_and_others_are_served():
 def test_thousands_of_silent_connections_take_no_more_memory_and_others_are_served():
     """They take two seconds to open."""
     allow_connections(SILENT + 512)
-    with serving("--port", "0", "--step", "PT1S") as served:
+    with serving("--port", "0", "--step", "PT1S", "--any-key") as served:
         list(served.client.list_pools())
         grown_kb, open_files = asyncio.run(holding(served, SILENT))
     assert grown_kb < MOST_KB
@@ -401,19 +404,19 @@ def test_while_every_connection_has_a_request_under_way_another_is_told_to_come_
 @pytest.mark.parametrize(
     "sent",
     [
-        b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET http://[/pools HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /\xff\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET http://[/pools HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"GET //[/pools?api-version=1 HTTP/1.1\r\nHost: ]\r\n\r\n",
-        b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"POST /pools HTTP/1.1\r\nHost: x\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
-        b"POST /pools HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-        b"POST /pools HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n",
+        b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"POST /pools HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
+        b"POST /pools HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"POST /pools HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n",
         b"GET /pools HTTP/1.1\r\nHost: a\"b'<c>\r\nConnection: close\r\n\r\n",
-        b"GET /pools HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+        b"GET /pools HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"GET /pools HTTP/0.9\r\n\r\n",
-        b"GET /pools?" + b"a=b&" * 15_000 + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-        b"GET /pools HTTP/1.1\r\nHost: x\r\n" + b"x: y\r\n" * 10_000 + b"Connection: close\r\n\r\n",
+        b"GET /pools?" + b"a=b&" * 15_000 + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        b"GET /pools HTTP/1.1\r\nHost: localhost\r\n" + b"x: y\r\n" * 10_000 + b"Connection: close\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS
     ],
     ids=range(14),

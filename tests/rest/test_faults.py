@@ -116,7 +116,12 @@ def test_the_application_waits_while_it_serves_others(monkeypatch):
         await asyncio.wait_for(all_wait.wait(), 20)
 
     served = application(service(latency=0.2))
-    path = {"path": "/pools", "raw_path": b"/pools", "query_string": QUERY.encode(), "headers": []}
+    path = {
+        "path": "/pools",
+        "raw_path": b"/pools",
+        "query_string": QUERY.encode(),
+        "headers": [(b"host", b"localhost")],
+    }
     scope = {"type": "http", "method": "GET", "scheme": "http", "server": ("127.0.0.1", 80), "root_path": ""} | path
 
     async def ask_once(found):

@@ -8,7 +8,7 @@ import pytest
 
 from engine.base.values import format_duration
 from tests.builders import REIMAGED_S, a_job, a_line, a_pool, a_shell, a_task, node, run, run_to_end
-from tests.rest.wire import BASE
+from tests.rest.wire import BASE, signed
 
 SPEAKER = {"id": "t1"} | a_shell("echo hello; echo kept > kept.txt; echo all > $AZ_BATCH_NODE_SHARED_DIR/all.csv")
 SILENT = a_task("t2", seconds=5)
@@ -138,11 +138,8 @@ def test_file_10_a_file_comes_with_its_properties_as_headers(batch):
 
 
 def test_the_length_of_a_file_is_told_without_it(batch):
-    from engine.rest.messages import Request
-
-    service = batch.service
-    request = Request("HEAD", of_task("/stdout.txt"), "api-version=2025-06-01", {"authorization": "Bearer x"})
-    assert service.answer(request).length == 6
+    request = signed("HEAD", of_task("/stdout.txt"), "api-version=2025-06-01", b"", {})
+    assert batch.service.answer(request).length == 6
 
 
 def test_a_directory_has_no_bytes(batch):
@@ -228,11 +225,10 @@ def test_a_downloaded_file_without_text_has_its_size_in_zeros(account):
         simulate={"storage": {url: {"size": "4 GB"}}},
     )
     run(batch.simulation, minutes=30)
-    from engine.rest.messages import Request
 
     def asked(method, **headers):
-        path, headers = of_task("/wd/big.bin"), {"authorization": "Bearer x"} | headers
-        return batch.service.answer(Request(method, path, "api-version=2025-06-01", headers))
+        request = signed(method, of_task("/wd/big.bin"), "api-version=2025-06-01", b"", headers)
+        return batch.service.answer(request)
 
     assert asked("HEAD").length == asked("GET").zeros == 4_000_000_000
     assert asked("GET", **{"ocp-range": "bytes=10-19"}).zeros == 10

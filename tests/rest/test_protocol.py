@@ -14,7 +14,7 @@ from engine.rest import messages, service
 from engine.rest.messages import Request
 from engine.rest.service import Credentials
 from tests.builders import a_job, a_pool, run
-from tests.rest.wire import BASE, SCHEMA, Account
+from tests.rest.wire import BASE, DATE, DATE_S, SCHEMA, Account
 
 GUID = r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}"
 
@@ -130,9 +130,12 @@ def test_any_version_is_answered_and_the_timeout_ignored(batch, version):
 
 # -- authentication --------------------------------------------------------------------------------------------------
 
-REQUEST = Request(
-    "GET", "/jobs/s%3Ajob-1", "api-version=2025-06-01&%24filter=id%20eq%20%27a%2Bb%27&timeOut=30", {}, b"", BASE
-)
+QUERY = "api-version=2025-06-01&%24filter=id%20eq%20%27a%2Bb%27&timeOut=30"
+REQUEST = Request("GET", "/jobs/s%3Ajob-1", QUERY, {"ocp-date": DATE}, b"", BASE)
+
+
+def check(request, credentials=Credentials(), now_s=DATE_S):  # noqa: B008 - it does not change
+    service.check_credentials(request, credentials, now_s)
 
 
 def signed(request: Request, text: str | None = None) -> Request:
@@ -145,21 +148,21 @@ def signed(request: Request, text: str | None = None) -> Request:
 
 def test_the_text_that_clients_sign():
     request = replace(
-        REQUEST, headers={"ocp-date": "D", "if-match": "M", "content-length": "0", "Accept": "x", "ocp-a": "A"}
+        REQUEST, headers={"ocp-date": DATE, "if-match": "M", "content-length": "0", "Accept": "x", "ocp-a": "A"}
     )
     text = (
-        "GET\n\n\n0\n\n\n\n\nM\n\n\n\nocp-a:A\nocp-date:D\n/localbatch/jobs/s%3Ajob-1\n"
+        f"GET\n\n\n0\n\n\n\n\nM\n\n\n\nocp-a:A\nocp-date:{DATE}\n/localbatch/jobs/s%3Ajob-1\n"
         "$filter:id eq 'a+b'\napi-version:2025-06-01\ntimeOut:30"
     )
     assert next(service.texts_to_sign(request, "localbatch")) == text
-    service.check_credentials(signed(request, text), Credentials())
+    check(signed(request, text))
 
 
 def test_names_may_be_signed_in_lower_case_and_a_plus_read_either_way():
     request = replace(REQUEST, query_string="api-version=1&timeOut=a+b")
-    head = "GET" + "\n" * 12 + "/localbatch/jobs/s%3Ajob-1\napi-version:1\n"
+    head = "GET" + "\n" * 12 + f"ocp-date:{DATE}\n/localbatch/jobs/s%3Ajob-1\napi-version:1\n"
     for line in ("timeOut:a b", "timeOut:a+b", "timeout:a b", "timeout:a+b"):
-        service.check_credentials(signed(request, head + line), Credentials())
+        check(signed(request, head + line))
 
 
 @pytest.mark.parametrize(
@@ -172,24 +175,28 @@ def test_names_may_be_signed_in_lower_case_and_a_plus_read_either_way():
         ("SharedKey", 400, "InvalidAuthenticationInfo"),
         ("Basic abc", 400, "InvalidAuthenticationInfo"),
         ("Bearer", 400, "InvalidAuthenticationInfo"),
+        ("Bearer x", 401, "AuthenticationFailed"),
     ],
 )
 def test_a_request_that_is_not_signed_is_refused(header, status, code):
+    headers = {"ocp-date": DATE} | ({} if header is None else {"authorization": header})
     with pytest.raises(BatchError) as refused:
-        service.check_credentials(
-            replace(REQUEST, headers={} if header is None else {"authorization": header}), Credentials()
-        )
+        check(replace(REQUEST, headers=headers))
     assert (refused.value.code, refused.value.status) == (code, status)
-
-
-def test_bearer_tokens_are_taken_as_they_are():
-    service.check_credentials(replace(REQUEST, headers={"authorization": "Bearer x"}), Credentials())
 
 
 def test_with_any_key_every_signature_is_valid():
     any_key = Credentials(any_key=True)
-    service.check_credentials(REQUEST, any_key)
-    service.check_credentials(replace(REQUEST, headers={"authorization": "SharedKey other:AAAA"}), any_key)
+    check(REQUEST, any_key)
+    check(replace(REQUEST, headers={"authorization": "SharedKey other:AAAA"}), any_key)
+    check(replace(REQUEST, headers={"authorization": "Bearer x"}), any_key)
+
+
+def test_a_token_is_accepted_if_this_server_has_issued_it():
+    issuer = Credentials(has_issued=lambda token: token == "issued")
+    check(replace(REQUEST, headers={"authorization": "bearer  issued "}), issuer)
+    with pytest.raises(BatchError):
+        check(replace(REQUEST, headers={"authorization": "Bearer other"}), issuer)
 
 
 # -- conditions ------------------------------------------------------------------------------------------------------

@@ -167,10 +167,10 @@ def test_health_needs_no_key_and_everything_else_does(served):
     [
         b"\x00\xff\x00\xff\r\n\r\n",
         b"GET /pools HTTP/9.9\r\n\r\n",
-        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /pools HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
-        b"POST /pools HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
-        b"POST /pools HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /pools HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
+        b"POST /pools HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n",
+        b"POST /pools HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         b"GET /pools/%ff/../../etc HTTP/1.1\r\nHost: \xff\r\nConnection: close\r\n\r\n",
     ],
     ids=range(7),
@@ -200,7 +200,7 @@ def test_many_idle_connections_do_not_keep_others_from_being_served(served):
     idle = [socket.create_connection((host, int(port))) for _ in range(300)]
     try:
         for one in idle[::2]:
-            one.sendall(b"POST /pools HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf")
+            one.sendall(b"POST /pools HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf")
         assert list(served.client.list_jobs()) == []
     finally:
         for one in idle:
@@ -214,7 +214,7 @@ def test_a_bearer_token_is_taken_over_tls_with_the_authority_that_is_printed():
             assert scopes == ("https://batch.core.windows.net//.default",)
             return AccessToken("anything", int(time.time()) + 3600)
 
-    with serving("--port", "0", "--tls") as served:
+    with serving("--port", "0", "--tls", "--any-key") as served:
         assert served.url.startswith("https://127.0.0.1:")
         lines = iter(served.process.stderr.readline, "")
         authority = (

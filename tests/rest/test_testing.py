@@ -8,7 +8,9 @@ import sys
 import textwrap
 import threading
 import tomllib
+from contextlib import closing
 from datetime import UTC, datetime
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -115,6 +117,14 @@ def test_after_the_block_the_server_is_gone_and_the_simulation_can_still_be_read
         list(client_of(account).list_pools())
     account.save(tmp_path / "later.yaml")
     assert "createJob" in (tmp_path / "later.yaml").read_text()
+
+
+def test_with_any_key_clients_with_tokens_and_another_clock_are_answered(pools):
+    headers = {"Authorization": "Bearer x", "ocp-date": "Mon, 05 Jan 1998 08:00:00 GMT"}
+    for any_key, wanted in ((False, 401), (True, 200)):
+        with local_account(pools, any_key=any_key) as account, closing(HTTPConnection(account.endpoint[7:])) as client:
+            client.request("GET", "/pools?api-version=2025-06-01", headers=headers)
+            assert client.getresponse().status == wanted
 
 
 def test_the_name_and_key_are_checked(pools):

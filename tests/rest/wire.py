@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from functools import cache
 from pathlib import Path
@@ -15,10 +16,15 @@ from engine.rest.messages import Request
 from engine.rest.service import Service
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from starlette.types import ASGIApp
+
     from engine import Simulation
     from engine.rest.messages import Answer
 
 BASE = "http://127.0.0.1:8100"
+DATE, DATE_S = "Mon, 05 Jan 2026 08:00:00 GMT", 1_767_600_000.0
 VERSION = "2025-06-01"
 SCHEMA = json.loads((Path(__file__).parent / "data" / f"batch-{VERSION}.json").read_text(encoding="utf-8"))
 # The service itself writes these with capital letters, unlike all others (GEN-5).
@@ -62,8 +68,9 @@ class Account:
     seen: set[str] = set()  # noqa: RUF012 - of all accounts, for the test of coverage
 
     def __init__(self, simulation: Simulation, **options: Any) -> None:
+        """Create the account; for it, it is always the date that its requests have."""
         self.simulation = simulation
-        self.service = Service(simulation, **options)
+        self.service = Service(simulation, utc_s=lambda: DATE_S, **options)
 
     def request(
         self, method: str, path: str, body: Any = None, *, headers: dict[str, str] | None = None, **query: Any
@@ -76,14 +83,7 @@ class Account:
 
     def send(self, method: str, path: str, query: str, content: bytes, headers: dict[str, str]) -> Reply:
         """Ask with a query as it stands in the request line."""
-        given = {"ocp-date": "Mon, 05 Jan 2026 08:00:00 GMT"} | {name.lower(): text for name, text in headers.items()}
-        if content:
-            given |= {"content-length": str(len(content)), "content-type": "application/json; odata=minimalmetadata"}
-        request = Request(method, path, query, given, content, BASE)
-        key = service.DEFAULT_KEY
-        signature = service.signature(request, service.DEFAULT_ACCOUNT, key)
-        authorization = {"authorization": f"SharedKey {service.DEFAULT_ACCOUNT}:{signature}"}
-        request = Request(method, path, query, authorization | given, content, BASE)
+        request = signed(method, path, query, content, headers)
         answer = self.service.answer(request)
         check_answer(request, answer)
         return Reply(answer.status, dict(answer.headers), answer.body)
@@ -120,6 +120,53 @@ class Account:
             reply = self.follow(reply.json["odata.nextLink"])
             found.append(reply.ids)
         return found
+
+
+def signed(method: str, path: str, query: str, content: bytes, headers: dict[str, str]) -> Request:
+    """A request as a client signs it."""
+    given = {"ocp-date": DATE} | {name.lower(): text for name, text in headers.items()}
+    if content:
+        given |= {"content-length": str(len(content)), "content-type": "application/json; odata=minimalmetadata"}
+    request = Request(method, path, query, given, content, BASE)
+    signature = service.signature(request, service.DEFAULT_ACCOUNT, service.DEFAULT_KEY)
+    authorization = {"authorization": f"SharedKey {service.DEFAULT_ACCOUNT}:{signature}"}
+    return Request(method, path, query, authorization | given, content, BASE)
+
+
+def asked(
+    app: ASGIApp,
+    method: str,
+    target: str,
+    headers: Iterable[tuple[str, str]],
+    body: bytes = b"",
+    *,
+    server: tuple[str, int] = ("127.0.0.1", 8100),
+    receives: bool = True,
+) -> Reply:
+    """Ask an application in this process. Its answer must come before the body where the app is to receive none."""
+    path, _, query = target.partition("?")
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "raw_path": path.encode("latin-1", "replace"),
+        "query_string": query.encode("latin-1", "replace"),
+        "headers": [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers],
+        "server": server,
+    }
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        assert receives or len(sent) > 1
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    found = {name.decode().lower(): value.decode("latin-1") for name, value in sent[0]["headers"]}
+    return Reply(sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:]))
 
 
 def check_answer(request: Request, answer: Answer) -> None:

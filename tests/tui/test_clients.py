@@ -102,6 +102,14 @@ def test_all_requests_are_listed_and_only_those_that_change_something_are_announ
     assert not any("GET" in text for text in messages_of(app))
 
 
+def test_a_warning_says_who_can_act_and_a_log_that_cannot_be_written_is_a_notice(served):
+    app = served(requests="/dev/full")
+    drive(app, ask("POST", "/jobs", A_JOB, 201), ask("GET", "/jobs/risk"), ask("GET", "/pools"))
+    said = messages_of(app)
+    assert said.count("Every program on this machine can act on this simulation, without a key.") == 1
+    assert len([text for text in said if text.startswith("cannot write /dev/full: No space left on device")]) == 1
+
+
 def test_a_frame_while_the_list_of_requests_opens_shows_it(served):
     """Time goes on between the opening of a sheet and its first widget."""
     app, seen = served(), []

@@ -81,7 +81,7 @@ def test_control_characters_do_not_reach_the_terminal():
             await pilot.pause()
             return text_of(app)
 
-    assert asyncio.run(look())[:2] == ["one two three", "?[31mred?"]
+    assert asyncio.run(look())[:2] == ["one two three", r"\x1b[31mred\x07"]
 
 
 class Drawn:

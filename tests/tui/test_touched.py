@@ -9,8 +9,8 @@ from tests.module_counts import LONG, longest_chain, modules
 
 # To be lowered whenever less is needed; `python -m tests.touched` prints the numbers of today.
 MOST_MODULES = 320
-MOST_LINES = 96_300
-MOST_CODE = 61_300
+MOST_LINES = 96_400
+MOST_CODE = 61_350
 LONGEST_CHAIN = 20
 MOST_FILES_OF_A_STEP = 80
 MOST_FILES_OF_A_COMMAND = 120

@@ -24,8 +24,9 @@ from tui.app.main_screen import MainScreen, palette_entries, picture_entry, save
 from tui.app.run_keys import take_study_news
 from tui.dialogs.pickers import Palette, SettingsScreen
 from tui.dialogs.sheets import LiveSheet, RuleSheet, Sheet, rules_on
+from tui.saving.console import console
 from tui.saving.session_files import Recorder, SettingsFile
-from tui.saving.settings import ANSI, NO_COLOUR, OPTIONS, Settings, Source, Value
+from tui.saving.settings import ANSI, MOST_TOLD, NO_COLOUR, OPTIONS, Settings, Source, Value
 from tui.saving.targets import TargetError
 from tui.textual import views
 from tui.textual.keys import Keyboard
@@ -104,6 +105,7 @@ class Dashboard(App[None]):
             host: Serves clients that act on the simulation.
         """
         super().__init__()
+        self.error_console = console(to_stderr=True)
         self.settings = settings or Settings()
         self.session = Session(simulation)
         self._host = host
@@ -195,7 +197,9 @@ class Dashboard(App[None]):
         keymap = self.main_screen.keymap
         self.set_keymap(keymap.changed)
         about_scenario = warning_note(self.session.simulation.scenario)
-        for note in (*self._notes, about_scenario, *(f"keys: {each}" for each in keymap.problems)):
+        about_keys = [f"keys: {each}" for each in keymap.problems[:MOST_TOLD]]
+        more = len(keymap.problems) - len(about_keys)
+        for note in (*self._notes, about_scenario, *about_keys, f"keys: and {more:,} more" if more else None):
             if note is not None:
                 say(self.main_screen, note, "warning")
         if self._introduces:
@@ -214,6 +218,7 @@ class Dashboard(App[None]):
             lambda: (playback.pacer.speed or 0) if playback.goes_on else 0,
             self._note_request,
             self.yielder.pause,
+            lambda text: say(self.main_screen, text, "warning"),
         )
         playback.rejoin = host.rejoin
         # No worker of Textual: those are cancelled before the last answers have been sent.
@@ -221,6 +226,8 @@ class Dashboard(App[None]):
         self.set_interval(_PRESENT_S, host.advance)
         self.set_interval(1, self._show_present)
         say(self.main_screen, f"Clients reach this run at {host.url}. :requests shows the key and what they do.")
+        if host.warning:
+            say(self.main_screen, host.warning, "warning")
 
     def _note_request(self, request: ClientRequest) -> None:
         """Keep a request, and show it soon: many requests are shown together."""

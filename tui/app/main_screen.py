@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from engine.base.values import visible
 from tui.app import go_line_keys, item_keys, list_keys, navigation_keys, run_keys
 from tui.app.go_line_keys import GO_LINE, PAGES, SHEETS
 from tui.app.view_screen import ViewScreen
@@ -220,7 +221,7 @@ class MainScreen(ViewScreen):
 def ask_picture(app: App[None], main: ViewScreen) -> None:
     """Take a picture of the main screen as it is now, and ask for the file to write it to."""
     main.playback.pause()
-    picture = app.export_screenshot(title=main.session.simulation.scenario.name)
+    picture = app.export_screenshot(title=visible(main.session.simulation.scenario.name))
 
     def write(name: str) -> None:
         _write(main, picture, Path(name.strip()))
@@ -230,7 +231,7 @@ def ask_picture(app: App[None], main: ViewScreen) -> None:
 
 def save_picture(app: App[None], main: ViewScreen) -> None:
     """Save a picture of a dialog and what is behind it. A dialog has no prompt, so the name is the next free one."""
-    picture = app.export_screenshot(title=main.session.simulation.scenario.name)
+    picture = app.export_screenshot(title=visible(main.session.simulation.scenario.name))
     try:
         _write(main, picture, _free(type(app.screen).__name__.lower()))
     except TargetError as error:

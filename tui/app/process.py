@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from engine.base.partial_files import discard_all
 from engine.base.runtime import HANG_UP, handled
+from engine.base.values import visible
 from tui import interrupts
 from tui.saving.settings import NO_COLOUR, Settings, Source
 from tui.saving.targets import FileLines, TargetError
@@ -39,6 +40,10 @@ class Host(Protocol):
         """The lines for a shell with which clients find the account."""
 
     @property
+    def warning(self) -> str:
+        """Who else can act on the run, "" for nobody."""
+
+    @property
     def save_to(self) -> str | None:
         """The file in which the session is saved at the end."""
 
@@ -48,6 +53,7 @@ class Host(Protocol):
         speed: Callable[[], float],
         on_request: Callable[[ClientRequest], None],
         pause: Callable[[], Awaitable[None]],
+        warn: Callable[[str], None],
     ) -> None:
         """Prepare to serve.
 
@@ -56,6 +62,7 @@ class Host(Protocol):
             speed: Returns how fast time passes in the present, in simulated seconds per real second.
             on_request: Is called after each answer.
             pause: Lets keys be handled and frames be drawn, between slices of requests.
+            warn: Shows a warning.
         """
 
     async def serve(self) -> None:
@@ -132,4 +139,4 @@ def _locale() -> str:
 def print_error(text: str) -> None:
     """Print a line on stderr, once the dashboard is closed; the terminal may be gone."""
     with suppress(OSError):
-        print(text, file=sys.stderr)  # noqa: T201
+        print(visible(text), file=sys.stderr)  # noqa: T201

@@ -6,12 +6,14 @@ lost with commands given by hand is asked about first.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engine import ScenarioError, Simulation, load_scenario
+from engine import Problem, ScenarioError, Simulation, load_scenario
 from engine.base.values import quoted
+from engine.scenario.text import DIGIT_LIMIT
 from engine.studies.runs import chosen_again
 from tui.dialogs.scenarios import ScenarioPicker, StudyForm
 from tui.dialogs.sheets import Pick, Sheet
@@ -67,7 +69,7 @@ def _run_with_seed(main: ViewScreen, seed: int) -> None:
 def take_seed(main: ViewScreen, text: str) -> None:
     """Run with the seed that was typed; without one, with the next one. Raises AnswerError."""
     text = text.strip()
-    if text and not text.lstrip("-").isdecimal():
+    if text and not (text.removeprefix("-").isdecimal() and len(text) <= DIGIT_LIMIT):
         raise AnswerError(f"{quoted(text)} is not a seed: must be a whole number.")
     _run_with_seed(main, int(text) if text else main.session.simulation.seed + 1)
 
@@ -111,6 +113,8 @@ def _open(main: ViewScreen, name: str | None) -> None:
 def _load(main: ViewScreen, name: str, variant: ChosenVariant | None = None) -> Scenario | None:
     """Return a scenario, the same variant of it if there was one, or show what is wrong with it."""
     try:
+        if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):  # nobody may wait for it here
+            raise ScenarioError([Problem("is a pipe or a device, not a file", file=name)])
         scenario = load_scenario(name, text=EMPTY_TEXT if name == NEW_EMPTY else None)
         return scenario if variant is None else chosen_again(scenario, variant)
     except ScenarioError as error:

@@ -9,9 +9,7 @@ The command line loads this module at every start, so the work itself is importe
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +25,9 @@ from tui.cli.arguments import (
     WRONG,
     check_apart,
     complete_scenario,
+    echo,
+    echo_json,
+    echo_styled,
     load,
     needing,
     output_option,
@@ -175,7 +176,7 @@ def study(scenario: str, **given: Unpack[StudyOptions]) -> int:
         from tui.cli.tables import list_lines
 
         for line in list_lines(planned):
-            click.echo(line)
+            echo(line)
         return 0
     runs = planned.variants * len(planned.seeds)
     if runs > RUN_LIMIT and not given["yes"]:
@@ -220,21 +221,21 @@ def compare(a: str, b: str, output: str, quiet: bool) -> int:
       batchdeck compare shot-0412.yaml shot-0412/          predicted against observed
     """
     from engine.studies.measures import as_json, compared
-    from tui.cli import output as show
     from tui.cli.tables import comparison_text
+    from tui.saving.console import console
 
     with interrupts.unwinding, scenario_mistakes(quiet=quiet):
         sides = _sides((a, b), quiet=quiet)
     rows = compared(sides[0].figures, sides[1].figures)
     if output == "json":
-        click.echo(json.dumps(as_json(a, b, rows), indent=2, ensure_ascii=False))
+        echo_json(as_json(a, b, rows))
     else:
-        click.echo(comparison_text(*sides, rows, show.console(to_stderr=False)))
+        echo_styled(comparison_text(*sides, rows, console(to_stderr=False)))
     if not quiet:
         for letter, side in zip("AB", sides, strict=True):
             print_warnings(side.warnings)
             for note in side.notes if output == "json" else ():
-                click.echo(f"{letter}: {note}", err=True)
+                echo(f"{letter}: {note}", err=True)
     return 0
 
 
@@ -271,6 +272,10 @@ def _read(given: str) -> Side | Scenario:
         return load_scenario(name) if side is None else side._replace(given=given)
 
 
+_PIECE = 1 << 20
+_MOST_COPIED = 1 << 29  # bytes that come through a pipe
+
+
 @contextmanager
 def _as_file(given: str) -> Iterator[str]:
     """Copy what comes through a pipe into a file: a side is looked at before it is read."""
@@ -281,9 +286,12 @@ def _as_file(given: str) -> Iterator[str]:
         copy = os.path.join(folder, os.path.basename(given))
         try:
             with open(given, "rb") as source, open(copy, "wb") as target:
-                shutil.copyfileobj(source, target)
+                while (content := source.read(_PIECE)) and target.tell() <= _MOST_COPIED:
+                    target.write(content)
         except OSError as error:
             raise click.UsageError(f"{shortened(given)} cannot be read: {error.strerror}") from None
+        if content:
+            raise click.UsageError(f"{shortened(given)} has more than {_MOST_COPIED >> 20:,} MB.")
         yield copy
 
 
@@ -388,7 +396,7 @@ def _kind(files: tuple[str, ...]) -> FileKind | None:
     kind = kind_of(files[0])
     if kind is not None:
         option, words = kind.value
-        click.echo(f"{files[0]}: this is {words}, read as with {option}", err=True)
+        echo(f"{files[0]}: this is {words}, read as with {option}", err=True)
     return kind
 
 

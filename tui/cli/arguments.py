@@ -1,18 +1,25 @@
-"""Arguments of all commands: scenarios with their mistakes and warnings, moments, speeds and keys."""
+"""Arguments of all commands: scenarios with their mistakes and warnings, moments, speeds and keys.
+
+Whatever a command prints passes through ``echo``, or is drawn by the console of ``tui.saving``: both show control
+characters in text from outside as escapes.
+"""
 
 from __future__ import annotations
 
 import base64
+import json
 import os
+from collections import Counter, defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from engine.base.values import quoted
+from engine.base.values import lazy_regex, quoted, shortened, visible, visible_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from types import TracebackType
 
     from click.shell_completion import CompletionItem
 
@@ -24,6 +31,28 @@ Command = TypeVar("Command", bound="Callable[..., object]")
 
 # Exit statuses: expectations held, or did not; nothing was run; Ctrl-C.
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+
+
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print a text to stdout, or to stderr, with control characters in it as escapes."""
+    click.echo(visible(text), err=err, nl=nl)
+
+
+def echo_styled(text: str, *, err: bool = False, color: bool | None = None) -> None:
+    """Print a text with the colours of Rich or click in it. Whatever it has from outside must be escaped already."""
+    click.echo(text, err=err, color=color)
+
+
+def echo_json(value: object) -> None:
+    """Print a value as indented JSON."""
+    click.echo(visible_json(json.dumps(value, indent=2, ensure_ascii=False)))
+
+
+def print_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print a traceback, as ``sys.excepthook``: messages, and the command line that led to it, come from outside."""
+    import traceback
+
+    echo("".join(traceback.format_exception(kind, error, trace)), err=True, nl=False)
 
 
 seed_option = click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
@@ -96,8 +125,48 @@ def scenario_mistakes(*, quiet: bool = False) -> Iterator[None]:
 
 def print_warnings(warnings: Iterable[Problem]) -> None:
     """Print warnings about a scenario, or mistakes in it, to stderr."""
-    for warning in warnings:
-        click.echo(str(warning), err=True)
+    for line in problem_lines(warnings):
+        echo(line, err=True)
+
+
+_MOST_LINES, _MOST_KINDS = 50, 8
+_QUOTED_OR_NUMBER = lazy_regex(r"""'[^']*'|"[^"]*"|\b\d[\d.,]*""")
+
+
+def problem_lines(problems: Iterable[Problem]) -> Iterator[str]:
+    """Yield the first fifty mistakes, the first fifty warnings, and the number of the others of each kind.
+
+    Messages are of one kind if they differ only in quoted values, numbers, and what follows a colon.
+    """
+    left: defaultdict[str, list[Problem]] = defaultdict(list)
+    shown: Counter[str] = Counter()
+    for problem in problems:
+        shown[problem.severity] += 1
+        if shown[problem.severity] <= _MOST_LINES:
+            yield str(problem)
+        else:
+            left[problem.severity].append(problem)
+    for severity, others in left.items():
+        name = "warning" if severity == "warning" else "mistake"
+        yield f"{len(others):,} more {name}{'s' if len(others) > 1 else ''}:"
+        kinds = Counter(_QUOTED_OR_NUMBER.sub("…", each.message).partition(": ")[0] for each in others).most_common()
+        yield from (f"{number:>7,}  {shortened(kind)}" for kind, number in kinds[:_MOST_KINDS])
+        if rest := sum(number for _, number in kinds[_MOST_KINDS:]):
+            yield f"{rest:>7,}  of {len(kinds) - _MOST_KINDS:,} other kinds"
+
+
+def problem_json(problem: Problem) -> dict[str, object]:
+    """Return a mistake or warning as an object of JSON."""
+    is_warning = problem.severity == "warning"
+    return {
+        "file": problem.file,
+        "line": problem.line,
+        "column": problem.column,
+        "severity": problem.severity,
+        "code": "warning" if is_warning else "mistake",
+        "path": problem.path,
+        "message": problem.message,
+    }
 
 
 def parse_speed(text: str) -> float:

@@ -6,8 +6,8 @@ import itertools
 import json
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import click
@@ -15,9 +15,10 @@ import click
 from engine.autoscale import LIVE, METRICS, TARGETS, FormulaError, Inputs, SampleSeries, parse
 from engine.base.errors import Position
 from engine.base.values import SECOND_MS, parse_utc, shortened, with_short_words
-from engine.scenario.conditions import parse_time
+from engine.scenario.conditions import LATEST_MS, parse_time
 from engine.scenario.model import DEFAULT_START
-from engine.scenario.text import one_of
+from engine.scenario.text import BYTE_LIMIT, counted, one_of
+from engine.scenario.tree import DEPTH_LIMIT
 from engine.specs import draws
 from tui.viewmodels.autoscale import around
 
@@ -89,6 +90,10 @@ def _samples(name: str) -> tuple[datetime | None, dict[str, float], dict[str, Sa
         _refuse(f"{name}:{error.lineno}:{error.colno}", f"not valid JSON: {error.msg}")
     except RecursionError:
         _refuse(name, "nested too deeply")
+    except ValueError:  # Python does not read numbers of more than some thousand digits
+        _refuse(name, "a number of too many digits")
+    if counted(document)[1] > DEPTH_LIMIT:
+        _refuse(name, "nested too deeply")
     if not isinstance(document, dict):
         _refuse(name, 'a samples file is an object such as {"now": ..., "variables": {...}, "samples": {...}}')
     for key in document:
@@ -133,6 +138,8 @@ def _series(place: str, value: object) -> SampleSeries:
         before_s = _number(here, sample[0])
         if before_s < 0:
             _refuse(here, f"lies {-before_s:g} s after now; the seconds count backwards")
+        if before_s > LATEST_MS / SECOND_MS:
+            _refuse(here, f"lies {before_s:g} s before now, which is more than a century")
         samples.append((-round(before_s * SECOND_MS), _number(here, sample[1])))
     samples.sort(key=lambda sample: sample[0])
     return SampleSeries([when_ms for when_ms, _ in samples], [number for _, number in samples])
@@ -146,7 +153,10 @@ def _number(place: str, value: object) -> float:
 
 def _read(name: str, parameter: str) -> str:
     try:
-        raw = sys.stdin.buffer.read() if name == _STDIN else Path(name).read_bytes()
+        with nullcontext(sys.stdin.buffer) if name == _STDIN else open(name, "rb") as stream:
+            raw = stream.read(BYTE_LIMIT + 1)
+        if len(raw) > BYTE_LIMIT:
+            raise ValueError(f"it is larger than {BYTE_LIMIT >> 20} MB")
         return raw.decode("utf-8-sig")
     except (OSError, ValueError) as error:
         reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None)

@@ -33,11 +33,17 @@ from tui.cli.arguments import (
     check_apart,
     complete_scenario,
     contents,
+    echo,
+    echo_json,
+    echo_styled,
     load,
     output_option,
     parse_moment,
     parse_speed,
+    print_defect,
     print_warnings,
+    problem_json,
+    problem_lines,
     scenario_mistakes,
     seed_option,
 )
@@ -125,7 +131,7 @@ def cli(context: click.Context) -> None:
         return
     if sys.stdin.isatty() and sys.stdout.isatty():
         context.exit(context.invoke(open_dashboard, scenario=FIRST, at=FIRST_AT, paused=True, introduces=True))
-    click.echo(context.get_help())
+    echo(context.get_help())
 
 
 @cli.command()
@@ -184,12 +190,12 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
                 replay(simulation, files.event_lines, progress)
                 files.write(simulation, progress)
         except KeyboardInterrupt:
-            click.echo(f"\nInterrupted {how_far(simulation)}; no file was written.", err=True)
+            echo(f"\nInterrupted {how_far(simulation)}; no file was written.", err=True)
             return INTERRUPTED
         with interrupts.held:
             files.keep()
         if files.note and not quiet:
-            click.echo(files.note, err=True)
+            echo(files.note, err=True)
     summary = results.summary(simulation)
     if output == "json":
         from tui.cli.output import write_state
@@ -197,9 +203,10 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
         write_state(simulation, sys.stdout.buffer)
     elif not quiet:
         from tui.cli import output as show
+        from tui.saving.console import console
 
         to_stderr = wanted.uses_stdout
-        click.echo(show.summary_text(summary, show.console(to_stderr=to_stderr)), err=to_stderr)
+        echo_styled(show.summary_text(summary, console(to_stderr=to_stderr)), err=to_stderr)
     return DONE if summary.as_expected else FAILED
 
 
@@ -266,7 +273,7 @@ def open_dashboard(
             plays = options.step_ms is None
             host = DashboardHost(simulation, options, stack)
         else:
-            if any(value not in (None, False) for name, value in given.items() if name != "variant"):
+            if any(value not in (None, False, ()) for name, value in given.items() if name != "variant"):
                 raise click.UsageError("options about clients need --serve.")
             loaded = given["variant"].of(load(scenario, quiet=True))
             pace = None if speed is None else parse_speed(speed)
@@ -295,35 +302,47 @@ def open_dashboard(
     "--quiet", "-q", is_flag=True, help="Only mistakes: no warnings, and no line for a file without mistakes."
 )
 @click.option("--strict", is_flag=True, help="Treat warnings as mistakes: exit with status 2.")
-def check(scenarios: tuple[str, ...], quiet: bool, strict: bool) -> int:
+@output_option("text", "json", about="How to show mistakes; json has all of them, and the warnings.")
+def check(scenarios: tuple[str, ...], quiet: bool, strict: bool, output: str) -> int:
     """Validate each SCENARIO without running it.
 
-    Every mistake of every file is printed as file:line:column: path: what is wrong. Warnings, about what a run would
-    accept although it is probably not what was meant, go to stderr and do not change the exit status.
+    Mistakes are printed as file:line:column: path: what is wrong. Of more than fifty in a file the rest is counted by
+    kind. Warnings, about what a run would accept although it is probably not what was meant, go to stderr and do not
+    change the exit status.
 
     \b
     Examples:
       batchdeck check scenarios/*.yaml
+      batchdeck check --output json my.yaml     every mistake and warning, as a list
       batchdeck check --strict my.yaml          in a CI, where nobody reads warnings
     """
     from engine import ScenarioError, load_scenario
 
     status = DONE
+    listed: list[dict[str, object]] = []
     for name in scenarios:
+        mistakes: Sequence[Problem] = ()
+        warnings: Sequence[Problem]
         try:
             loaded = load_scenario(name, strict=strict)
             if loaded.study.factors:
                 check_study(loaded)
         except ScenarioError as error:
-            warnings: Sequence[Problem] = error.warnings
-            click.echo(str(error))
+            mistakes, warnings = error.problems, error.warnings
             status = WRONG
         else:
             warnings = loaded.warnings
-            if not quiet:
-                click.echo(f"{name}: ok, {contents(loaded)}")
-        if not quiet:
-            print_warnings(warnings)
+        warnings = () if quiet else warnings
+        if output == "json":
+            listed += map(problem_json, (*mistakes, *warnings))
+            continue
+        for line in problem_lines(mistakes):
+            echo(line)
+        if not mistakes and not quiet:
+            echo(f"{name}: ok, {contents(loaded)}")
+        print_warnings(warnings)
+    if output == "json":
+        echo_json(listed)
     return status
 
 
@@ -341,7 +360,7 @@ def scenarios() -> int:
     columns = max(shutil.get_terminal_size().columns, width + 30) if sys.stdout.isatty() else sys.maxsize
     for name, path in shipped.items():
         line = f"{name:<{width}}{headline(path.read_text(encoding='utf-8'))[0]}"
-        click.echo(textwrap.fill(line, columns, subsequent_indent=" " * width))
+        echo(textwrap.fill(line, columns, subsequent_indent=" " * width))
     return DONE
 
 
@@ -358,7 +377,7 @@ def schema() -> int:
     """
     from engine.scenario.schema import schema as scenario_schema
 
-    click.echo(json.dumps(scenario_schema(), indent=2))
+    echo(json.dumps(scenario_schema(), indent=2))
     return DONE
 
 
@@ -399,10 +418,10 @@ def rules(names: tuple[str, ...], output: str) -> int:
     except UnknownRule as error:
         raise click.BadParameter(str(error), param_hint="ID") from None
     if output == "json":
-        click.echo(as_json(parts))
+        echo(as_json(parts))
     else:
         text = as_text(parts, shutil.get_terminal_size().columns)
-        click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
+        echo_styled(text, color=False if os.environ.get("NO_COLOR") else None)
     return DONE
 
 
@@ -431,9 +450,9 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
     try:
         text = results(formula, samples, at)
     except FormulaFailed as failure:
-        click.echo(str(failure), err=True)
+        echo(str(failure), err=True)
         return FAILED
-    click.echo(text)
+    echo(text)
     return DONE
 
 
@@ -464,16 +483,17 @@ def _status(arguments: Sequence[str] | None) -> int:
     except click.ClickException as error:
         message = io.StringIO()
         error.show(message)
-        click.echo(with_short_words(message.getvalue()), err=True, nl=False)
+        echo(with_short_words(message.getvalue()), err=True, nl=False)
         return error.exit_code
     except TargetError as error:
-        click.echo(f"Error: {with_short_words(str(error))}", err=True)
+        echo(f"Error: {with_short_words(str(error))}", err=True)
         return WRONG if error.before_run else FAILED
     except Exception as error:
         # click wraps an interrupt, and so does Python 3.11 while it makes a class. Others may follow from it.
         if isinstance(error, click.Abort) or isinstance(error.__cause__, KeyboardInterrupt) or interrupts.has_come():
             with suppress(OSError):  # the terminal may be gone
-                click.echo("Interrupted.", err=True)
+                echo("Interrupted.", err=True)
             return INTERRUPTED
         error.add_note(f"This is a defect of batchdeck. To reproduce it: {shlex.join(sys.argv)}")
+        sys.excepthook = print_defect
         raise

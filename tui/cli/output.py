@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-import sys
 from itertools import islice
 from operator import lt
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from engine.base.values import format_clock, format_utc, shortened
+from engine.base.values import format_clock, format_utc, shortened, visible, visible_json
 from engine.views import results
+from tui.saving.console import visible_text
 from tui.saving.targets import while_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
+
+    from rich.console import Console
 
     from engine import Simulation
     from engine.run.conditions import Outcome
@@ -27,23 +28,15 @@ if TYPE_CHECKING:
 
     Row = Sequence[Text | str]
 
-PIPED_WIDTH = 80
 _COLUMN_GAP = 2
 _PIECES_TOGETHER = 1000  # encoding pieces one by one takes longer than making them
 _LEAST_CELLS = 8  # of a column whose words are shortened
 
 
-def console(*, to_stderr: bool) -> Console:
-    """Return a console on stderr or stdout without markup. Honours NO_COLOR and COLUMNS."""
-    stream = sys.stderr if to_stderr else sys.stdout
-    width = None if stream.isatty() else PIPED_WIDTH
-    return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
-
-
 def write_state(simulation: Simulation, stream: BinaryIO) -> None:
     """Write the whole state as JSON. Raises OSError."""
     pieces = results.json_text(simulation)
-    texts = iter(lambda: "".join(islice(pieces, _PIECES_TOGETHER)), "")
+    texts = iter(lambda: visible_json("".join(islice(pieces, _PIECES_TOGETHER))), "")
     stream.writelines(while_read(stream, map(str.encode, texts)))
     stream.write(b"\n")
     stream.flush()
@@ -92,11 +85,16 @@ def flow(value: object) -> str:
     return shortened(value if isinstance(value, str) else json.dumps(value))
 
 
+def plain_text(text: str) -> Text:
+    """Return a text without styles. Rich itself would leave out some control characters instead of showing them."""
+    return Text(visible(text))
+
+
 def _run(summary: Summary) -> Text:
     start, end_ms = summary.start, summary.end_ms
     down, up = summary.transferred
     transferred = f"\n{down:,} bytes downloaded, {up:,} bytes uploaded" if down or up else ""
-    return Text(
+    return plain_text(
         f"{shortened(summary.scenario)}, seed {shortened(str(summary.seed))}\n"
         f"{format_utc(start, 0)} to {format_utc(start, end_ms)} ({format_clock(end_ms)})\n"
         f"{summary.events:,} events, {_usd(summary.cost_usd)} USD{transferred}"
@@ -113,7 +111,8 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Row], target: Conso
     """
     made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     made.show_edge = made.pad_edge = False
-    listed = [[Text(shortened(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    listed = [list(map(_cell, row)) for row in rows]
+    columns = [visible(name) for name in columns]
     texts = [[name.lstrip(">"), *(row[at].plain for row in listed)] for at, name in enumerate(columns)]
     words = [max((len(word) for text in column for word in text.split()), default=1) for column in texts]
     lines = [max(len(line) for text in column for line in text.split("\n")) for column in texts]
@@ -127,6 +126,10 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Row], target: Conso
     for row in listed:
         made.add_row(*(_with_words_of(text, longest) for text, longest in zip(row, words, strict=True)))
     return made if listed else None
+
+
+def _cell(cell: Text | str) -> Text:
+    return plain_text(shortened(cell)) if isinstance(cell, str) else visible_text(cell)
 
 
 def _widths(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
@@ -156,7 +159,7 @@ def _with_words_of(text: Text, cells: int) -> Text:
 def _job(row: JobResult) -> Row:
     state = Text(row.state)
     if row.reason:
-        state.append(f"\n{shortened(row.reason)}", "dim")
+        state.append(f"\n{visible(shortened(row.reason))}", "dim")
     return (
         row.job_id,
         state,
@@ -195,7 +198,7 @@ def _refusal(row: RefusedRow) -> Row:
 
 def _expectation(row: Outcome) -> Row:
     met = Text("yes", "green") if row.met else Text("NO", "bold red")
-    return met, Text(flow(row.written)), Text(flow(row.asked_for))
+    return met, plain_text(flow(row.written)), plain_text(flow(row.asked_for))
 
 
 def _instances(nodes: InstanceTotals) -> Text:

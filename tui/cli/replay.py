@@ -42,7 +42,7 @@ _REPORT_S = 30.0  # between two lines on a stream that is not a terminal
 
 
 def _stderr() -> Console:
-    from tui.cli.output import console  # Rich is not imported for a command that shows nothing
+    from tui.saving.console import console  # Rich is not imported for a command that shows nothing
 
     return console(to_stderr=True)
 

@@ -10,14 +10,13 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from engine import BatchError, Simulation, load_scenario
 from engine.base.terms import JobState, NodeState, TaskState
 from engine.base.values import MINUTE_MS, SECOND_MS
 from engine.specs.commands import AddTasks, CreateJob, CreatePool, DeleteJob, DeletePool, TerminateJob
 from engine.views import results
 from engine.views.rest import nodes
+from tui.cli.arguments import echo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,10 +57,10 @@ class JobPrepReleaseSample:
         self._submit_job_and_tasks()
         done = TaskState.COMPLETED.wire
         if self._wait(lambda: all(task["state"] == done for task in self._job_body()["tasks"]), TASKS_LIMIT_MS):
-            click.echo("All tasks completed.")
+            echo("All tasks completed.")
         else:
-            click.echo("One or more tasks failed to reach the Completed state within the timeout period.")
-        click.echo()
+            echo("One or more tasks failed to reach the Completed state within the timeout period.")
+        echo()
         self._print_shared_files()
         self._terminate_job()
         self._print_exit_codes()
@@ -69,28 +68,28 @@ class JobPrepReleaseSample:
             self._simulation.submit(DeleteJob(job_id=self._job.spec.id))
         if _is_yes(ask("Delete pool? [yes] no")):
             self._simulation.submit(DeletePool(pool_id=self._pool.id))
-        click.echo()
-        click.echo("Sample complete, hit ENTER to exit...")
+        echo()
+        echo("Sample complete, hit ENTER to exit...")
 
     def _create_pool(self) -> None:
         pool = self._pool
-        click.echo(f"Attempting to create pool: {pool.id}")
+        echo(f"Attempting to create pool: {pool.id}")
         try:
             self._simulation.submit(CreatePool.from_wire(pool.written()))
         except BatchError as error:
             if error.code != "PoolExists":
                 raise
-            click.echo("The pool already existed when we tried to create it")
+            echo("The pool already existed when we tried to create it")
         else:
-            click.echo(f"Created pool {pool.id} with {pool.target_dedicated_nodes} {pool.vm_size} nodes")
+            echo(f"Created pool {pool.id} with {pool.target_dedicated_nodes} {pool.vm_size} nodes")
 
     def _submit_job_and_tasks(self) -> None:
         job = self._job
-        click.echo(f"Checking for existing job {job.spec.id}...")
+        echo(f"Checking for existing job {job.spec.id}...")
         if self._job_body() is None:
-            click.echo(f"Job {job.spec.id} not found, creating...")
+            echo(f"Job {job.spec.id} not found, creating...")
             self._simulation.submit(CreateJob.from_wire(job.spec.written()))
-        click.echo("Submitting tasks and awaiting completion...")
+        echo("Submitting tasks and awaiting completion...")
         tasks = job.tasks
         if job.factory is not None:
             tasks += tuple(map(job.factory.spec, range(job.factory.count)))
@@ -102,26 +101,26 @@ class JobPrepReleaseSample:
         texts = {node_id: text for _, node_id, name, text in nodes.tree(self._simulation) if name == path}
         for node in self._body("pools", self._pool.id)["nodes"]:
             if node["state"] == NodeState.IDLE.wire and node["id"] in texts:
-                click.echo(f"Contents of {SHARED_FILE} on {node['id']}:")
-                click.echo("-------------------------------------------")
+                echo(f"Contents of {SHARED_FILE} on {node['id']}:")
+                echo("-------------------------------------------")
                 for line in texts[node["id"]].splitlines():
-                    click.echo(line.rstrip())
-                click.echo()
+                    echo(line.rstrip())
+                echo()
 
     def _terminate_job(self) -> None:
         self._simulation.submit(TerminateJob(job_id=self._job.spec.id))
-        click.echo(f"Waiting for job {self._job.spec.id} to reach state Completed")
+        echo(f"Waiting for job {self._job.spec.id} to reach state Completed")
         self._wait(lambda: bool(self._job_body()["state"] == JobState.COMPLETED.wire), JOB_LIMIT_MS, dots=True)
-        click.echo("\n")
+        echo("\n")
 
     def _print_exit_codes(self) -> None:
         for entry in self._job_body()["jobPreparationAndReleaseTaskStatus"]:
             preparation = entry.get("jobPreparationTaskExecutionInfo", {})
             release = entry.get("jobReleaseTaskExecutionInfo", {})
-            click.echo(f"{entry['nodeId']}:")
-            click.echo(f"  Prep task exit code:    {preparation.get('exitCode', '')}")
-            click.echo(f"  Release task exit code: {release.get('exitCode', '')}")
-            click.echo()
+            echo(f"{entry['nodeId']}:")
+            echo(f"  Prep task exit code:    {preparation.get('exitCode', '')}")
+            echo(f"  Release task exit code: {release.get('exitCode', '')}")
+            echo()
 
     def _wait(self, is_over: Callable[[], bool], limit_ms: int, *, dots: bool = False) -> bool:
         """Poll until ``is_over`` or the limit is reached; return whether it is over."""
@@ -129,7 +128,7 @@ class JobPrepReleaseSample:
         while not is_over() and self._simulation.now_ms < end_ms:
             self._simulation.run_until(self._simulation.now_ms + POLL_MS)
             if dots:
-                click.echo(".", nl=False)
+                echo(".", nl=False)
         return is_over()
 
     # REST bodies, which are typed as loosely as JSON.
@@ -149,14 +148,14 @@ def _is_yes(answer: str) -> bool:
 
 def _ask(question: str) -> str:
     """Read the answer from stdin. If stdin is not a terminal, print it to complete the transcript."""
-    click.echo(question)
+    echo(question)
     answer = sys.stdin.readline().rstrip("\n")
     if not sys.stdin.isatty():
-        click.echo(answer or "yes")
+        echo(answer or "yes")
     return answer
 
 
 def _say_yes(question: str) -> str:
-    click.echo(question)
-    click.echo("yes")
+    echo(question)
+    echo("yes")
     return "yes"

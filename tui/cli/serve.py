@@ -40,6 +40,7 @@ class ClientOptions(TypedDict):
 
     host: str | None
     port: int | None
+    allow_host: tuple[str, ...]
     account: str | None
     key: str | None
     any_key: bool
@@ -60,9 +61,15 @@ class _Given(ClientOptions):
 _ABOUT_CLIENTS = (
     click.option("--host", metavar="ADDRESS", help=f"Listen on this address.  [default: {_HOST}]"),
     click.option("--port", type=_PORT, metavar="N", help="Listen on this port.  [default: 8100, or a free one]"),
+    click.option(
+        "--allow-host",
+        metavar="NAME",
+        multiple=True,
+        help="Answer clients that reach this machine by this name, too; repeatable.",
+    ),
     click.option("--account", metavar="NAME", help="The name of the account.  [default: localbatch]"),
     click.option("--key", metavar="BASE64", help="The key of the account.  [default: one that is printed]"),
-    click.option("--any-key", is_flag=True, help="Accept requests with any account and signature, or none."),
+    click.option("--any-key", is_flag=True, help="Accept any account, key and token, or none."),
     click.option(
         "--step",
         metavar="DURATION",
@@ -70,7 +77,7 @@ _ABOUT_CLIENTS = (
     ),
     click.option("--save", metavar="FILE", help="At the end, write what clients did as a scenario."),
     click.option("--requests", metavar="FILE", help="Write a line for each request."),
-    click.option("--tls", is_flag=True, help="Use TLS with a certificate of its own making, for bearer tokens."),
+    click.option("--tls", is_flag=True, help="Use TLS with a certificate of its own making, which is printed."),
 )
 
 
@@ -96,11 +103,15 @@ def read_options(
         raise click.UsageError("--key and --any-key exclude each other.")
     with needing("serve", "serve"):
         from tui.cli import serving
-    account = given["account"] or serving.DEFAULT_ACCOUNT
+    account = serving.DEFAULT_ACCOUNT if given["account"] is None else given["account"]
+    if not (account and account.isprintable()):
+        raise click.BadParameter("must be printable text.", param_hint="--account")
+    host = _HOST if given["host"] is None else given["host"].strip("[]")
+    names = [_name(host, "--host"), *(_name(each, "--allow-host") for each in given["allow_host"])]
     key = serving.DEFAULT_KEY if given["key"] is None else parse_key(given["key"])
     return serving.Options(
         scenario=scenario,
-        host=given["host"] or _HOST,
+        host=host,
         port=given["port"],
         credentials=serving.Credentials(account, key, given["any_key"]),
         speed=_speed(speed),
@@ -110,7 +121,18 @@ def read_options(
         requests=given["requests"],
         tls=given["tls"],
         quiet=quiet,
+        names=tuple(names),
     )
+
+
+def _name(text: str, option: str) -> str:
+    """Return the name or address of a host as requests have it."""
+    from engine.rest.hosts import host_name
+
+    try:
+        return host_name(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}.", param_hint=option) from None
 
 
 @click.command()

@@ -6,28 +6,35 @@
 from __future__ import annotations
 
 import logging
-from contextlib import ExitStack, contextmanager
+import shlex
+import string
+from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
+from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
 import click
 
 from engine.base import runtime
+from engine.base.values import visible
 from engine.pacing import Turns
 from engine.rest import server as http
+from engine.rest.hosts import Hosts, address_of
 from engine.rest.server import application, certificate_for
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
 from engine.rest.session import PacedClock, Present, begin, saved, session_text
 from tui import interrupts
-from tui.cli.arguments import DONE, print_warnings
-from tui.saving.targets import FileLines, TargetError
+from tui.cli.arguments import DONE, echo, print_warnings
+from tui.saving.targets import FileLines, reason_of, reported
 from tui.viewmodels.frame import LONGEST, ClientRequest, client_name
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
 
-    from starlette.applications import Starlette
+    from starlette.types import ASGIApp
 
     from engine import Simulation
     from engine.rest.messages import Answer, Request
@@ -37,7 +44,7 @@ __all__ = ["DEFAULT_ACCOUNT", "DEFAULT_KEY", "Credentials", "Options", "serve"]
 
 
 class Options(NamedTuple):
-    """The options of the command."""
+    """The options of the command. ``host`` is the address to listen on, ``names`` are those that clients may use."""
 
     scenario: str | None
     host: str
@@ -50,6 +57,7 @@ class Options(NamedTuple):
     requests: str | None
     tls: bool
     quiet: bool
+    names: tuple[str, ...] = ()
 
 
 def serve(options: Options) -> int:
@@ -62,6 +70,7 @@ def serve(options: Options) -> int:
     """
     errors = logging.StreamHandler()
     errors.setLevel(logging.ERROR)
+    errors.setFormatter(_Visible())
     logging.getLogger("uvicorn").addHandler(errors)
     simulation = begin_session(options)
     with ExitStack() as stack:
@@ -73,7 +82,8 @@ def serve(options: Options) -> int:
         endpoint = Endpoint(options, stack)
         clock = PacedClock(simulation, options.speed) if options.step_ms is None else None
         service = Service(simulation, options.credentials, step_ms=options.step_ms)
-        server = endpoint.server(application(service, clock, endpoint.log), lambda: _announce(endpoint))
+        app = application(service, clock, endpoint.log, hosts=endpoint.hosts)
+        server = endpoint.server(app, lambda: _announce(endpoint))
         if clock is not None:
             clock.on_failure = server.end
         stack.enter_context(interrupts.held)  # a second signal must not cost the session
@@ -84,11 +94,18 @@ def serve(options: Options) -> int:
             target.write(saved(simulation).splitlines())
             target.keep()
             if not options.quiet:
-                file = options.save
-                click.echo(f"The session is saved in {file}; batchdeck run {file} replays it.", err=True)
+                file = str(target.path)
+                echo(f"The session is saved in {file}; batchdeck run {shlex.quote(file)} replays it.", err=True)
         if clock is not None and clock.failure is not None:
             raise clock.failure
     return DONE if caught is None else interrupts.STATUS + caught
+
+
+class _Visible(logging.Formatter):
+    """Formats what the server reports, with control characters in it as escapes."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))
 
 
 def begin_session(options: Options, *, can_go_back: bool = False) -> Simulation:
@@ -111,57 +128,101 @@ class Endpoint:
             TargetError: A file cannot be written.
         """
         self.options = options
-        self.log = None if options.requests is None else stack.enter_context(request_log(options.requests))
+        self.log = None if options.requests is None else stack.enter_context(closing(RequestLog(options.requests)))
         try:
             self.listener = stack.enter_context(http.listen(options.host, options.port))
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a name that cannot be looked up may be either
             place = options.host if options.port is None else f"port {options.port} of {options.host}"
-            raise click.UsageError(f"cannot listen on {place}: {error.strerror or error}") from None
-        self._files = stack.enter_context(certificate_for(options.host)) if options.tls else None
+            reason = reason_of(error) if isinstance(error, OSError) else error
+            raise click.UsageError(f"cannot listen on {place}: {reason}") from None
+        try:
+            self._files = stack.enter_context(certificate_for(options.names)) if options.tls else None
+        except ValueError as error:
+            raise click.UsageError(f"no certificate can name {', '.join(options.names)}: {error}") from None
         host = f"[{options.host}]" if ":" in options.host else options.host
         self.url = f"{'https' if options.tls else 'http'}://{host}:{self.listener.getsockname()[1]}"
+        self.hosts = Hosts(options.names)
 
     @property
     def exports(self) -> tuple[str, ...]:
         """The lines for a shell with which clients find the account, and trust its certificate."""
-        return (
-            f"export AZURE_BATCH_ACCOUNT={self.options.credentials.account}",
-            f"export AZURE_BATCH_ACCESS_KEY={self.options.credentials.key}",
-            f"export AZURE_BATCH_ENDPOINT={self.url}",
-            *(() if self._files is None else (f"export REQUESTS_CA_BUNDLE={self._files.authority}",)),
-        )
+        variables = {
+            "AZURE_BATCH_ACCOUNT": self.options.credentials.account,
+            "AZURE_BATCH_ACCESS_KEY": self.options.credentials.key,
+            "AZURE_BATCH_ENDPOINT": self.url,
+        }
+        if self._files is not None:
+            variables["REQUESTS_CA_BUNDLE"] = self._files.authority
+        return tuple(f"export {name}={shlex.quote(value)}" for name, value in variables.items())
 
-    def server(self, app: Starlette, on_start: Callable[[], None]) -> http.Server:
+    @property
+    def warning(self) -> str:
+        """Who can act on the run although nobody has given them the key, or from other machines; "" for nobody."""
+        address = ip_address(address_of(self.listener.getsockname()[0].partition("%")[0]))
+        credentials = self.options.credentials
+        if address.is_loopback:
+            each = "Every program on this machine can act on this simulation, without a key."
+            return each if credentials.any_key else ""
+        is_own = credentials.key != DEFAULT_KEY and not credentials.any_key
+        place = f"any address of this machine ({address})" if address.is_unspecified else self.options.host
+        who = f"Whoever can reach {place}" + (" and has the key" if is_own else "")
+        ways = [] if is_own else ["without a key" if credentials.any_key else "with the default key, which is public,"]
+        ways += [] if self.options.tls else ["without encryption"]
+        return f"{who} can act on this simulation{', ' if ways else ''}{' and '.join(ways).removesuffix(',')}."
+
+    def server(self, app: ASGIApp, on_start: Callable[[], None]) -> http.Server:
         """Return a server of the application, which calls ``on_start`` once it accepts connections."""
         return http.Server(app, on_start, None if self._files is None else self._files.certificate)
 
 
 def _announce(endpoint: Endpoint) -> None:
     """Say that the server accepts connections, and how clients reach it."""
-    options, lines = endpoint.options, [f"listening on {endpoint.url}"]
-    if options.host not in http.LOOPBACK:
-        who = f"Whoever can reach {options.host} and has the key"
-        lines.append(f"{who} can act on this simulation, without encryption.")
-    if not options.quiet:
+    lines = [f"listening on {endpoint.url}", *filter(None, [endpoint.warning])]
+    if not endpoint.options.quiet:
         lines += ["", *endpoint.exports]
-        lines += ["", "Any other key will do as well."] if options.credentials.any_key else []
-    click.echo("\n".join(lines), err=True)
+    echo("\n".join(lines), err=True)
 
 
-@contextmanager
-def request_log(name: str) -> Iterator[Callable[[Request, Answer, float], None]]:
-    """Yield a function that writes a line for each request: method, path, status, code, milliseconds."""
-    path = Path(name)
-    try:
-        stream = path.open("w", encoding="utf-8", buffering=1)
-    except OSError as error:
-        raise TargetError(path, error.strerror or str(error), before_run=True) from None
-    with stream:
+_PRINTED = string.ascii_letters + string.digits + string.punctuation
 
-        def report(request: Request, answer: Answer, seconds: float) -> None:
-            stream.write(f"{request.method} {request.path} {answer.status} {answer.code or '-'} {seconds * 1000:.3f}\n")
 
-        yield report
+class RequestLog:
+    """A file with a line for each request: method, path, status, code, milliseconds.
+
+    A file that can no longer be written is given up: what a client has done has happened, and its answer says so.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Open the file. Raises TargetError."""
+        self.on_failure: Callable[[str], object] = partial(echo, err=True)
+        self._path = Path(name)
+        with reported(self._path, before_run=True):
+            self._stream = self._path.open("wb", buffering=0)  # what is kept for later would fail again
+
+    def close(self) -> None:
+        """Close the file."""
+        with suppress(OSError):
+            self._stream.close()
+
+    def __call__(self, request: Request, answer: Answer, seconds: float) -> None:
+        """Write the line of a request, or give the file up and say so once."""
+        if self._stream.closed:
+            return
+        asked = f"{_word(request.method)} {_word(request.path)}"
+        line = f"{asked} {answer.status} {answer.code or '-'} {seconds * 1000:.3f}\n".encode()
+        try:
+            if self._stream.write(line) == len(line):
+                return
+            reason = "there is no space for a whole line"
+        except OSError as error:
+            reason = reason_of(error)
+        self.close()
+        self.on_failure(f"cannot write {self._path}: {reason}; from now on requests are not listed there.")
+
+
+def _word(text: str) -> str:
+    """Return a text as one word: what is no printable character of ASCII, or a blank, is percent-encoded."""
+    return quote(text, safe=_PRINTED, errors="replace") or "-"
 
 
 class DashboardHost(Endpoint):
@@ -181,13 +242,17 @@ class DashboardHost(Endpoint):
         speed: Callable[[], float],
         on_request: Callable[[ClientRequest], None],
         pause: Callable[[], Awaitable[None]],
+        warn: Callable[[str], None],
     ) -> None:
         """Prepare to serve, see ``tui.app.process.Host``."""
         self._on_request = on_request
+        if self.log is not None:
+            self.log.on_failure = warn
         self._present = Present(self._simulation, newest_ms, speed)
         options, present = self.options, self._present
         service = Service(self._simulation, options.credentials, step_ms=options.step_ms, present=present)
-        self._server = self.server(application(service, report=self._report, turns=Turns(pause)), lambda: None)
+        app = application(service, report=self._report, turns=Turns(pause), hosts=self.hosts)
+        self._server = self.server(app, lambda: None)
 
     async def serve(self) -> None:
         """Serve until ``end`` is called."""

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
-from engine.base.values import shortened
+from engine.base.values import shortened, visible
 from engine.studies.wording import end_text, percent, time_step_s
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ def drawn(summary: StudySummary, kind: str) -> bytes:
         _draw(axes, one, summary)
     line = sorted((cost, end) for cost, end, one in points if one.pareto)
     axes.plot([cost for cost, _ in line], [end for _, end in line], color=_LINE, linewidth=1, zorder=1)
-    axes.set_title(f"{shortened(summary.scenario, _TITLE)}, {len(summary.seeds):,} seeds")
+    name = visible(shortened(summary.scenario, _TITLE))
+    axes.set_title(f"{name}, {len(summary.seeds):,} seeds", parse_math=False)  # $ in a name begins no formula
     axes.set_xlabel("cost in US dollars")
     axes.set_ylabel("end of the last task")
     low, high = axes.get_ylim()

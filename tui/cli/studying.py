@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from engine.studies.runs import NoResults, Run, Variants, read
+from engine.studies.runs import Run, Variants
 from engine.studies.summary import as_json, summarize
 from tui import interrupts
-from tui.cli import output as show
-from tui.cli.arguments import DONE, FAILED, INTERRUPTED, WRONG, needing, scenario_mistakes
+from tui.cli.arguments import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    WRONG,
+    echo,
+    echo_json,
+    echo_styled,
+    needing,
+    scenario_mistakes,
+)
 from tui.cli.replay import StudyProgress
 from tui.cli.tables import csv_text, study_text
+from tui.saving.console import console
 from tui.saving.targets import FileLines
 from tui.workers.local import LocalWorkers, processors
-from tui.workers.runs import ResultsFile, Workers, WorkersLost, results_of
+from tui.workers.runs import NoResults, ResultsFile, Workers, WorkersLost, results_of
 
 if TYPE_CHECKING:
     from engine.scenario.model import Scenario
@@ -47,7 +56,7 @@ def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
     with ExitStack() as stack:
         stack.enter_context(interrupts.unwinding)
         file = None if options["results"] is None else stack.enter_context(_results(options["results"], study))
-        played = {} if file is None else {run: read(line) for run, line in file.lines.items()}
+        played = {} if file is None else dict(file.results)
         before = len(played)
         missing = [run for run in study.runs() if run not in played]
         with interrupts.held:
@@ -66,10 +75,10 @@ def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
                         progress.update(len(played) - before)
                         interrupts.check()
         except KeyboardInterrupt:
-            click.echo(f"\nInterrupted after {_how_far(study, played)}; {_kept(options)}.", err=True)
+            echo(f"\nInterrupted after {_how_far(study, played)}; {_kept(options)}.", err=True)
             return INTERRUPTED
         except WorkersLost as error:
-            click.echo(f"Error: {error}, after {_how_far(study, played)}; {_kept(options)}.", err=True)
+            echo(f"Error: {error}, after {_how_far(study, played)}; {_kept(options)}.", err=True)
             return FAILED
         outcomes = [played[run] for run in study.runs()]
         summary = summarize(study, scenario.name, outcomes, confidence=options["confidence"])
@@ -88,7 +97,7 @@ def _results(file: str, study: Study) -> ResultsFile:
     try:
         return ResultsFile(Path(file), study)
     except NoResults as error:
-        click.echo(str(error), err=True)
+        echo(str(error), err=True)
         raise click.exceptions.Exit(WRONG) from None
 
 
@@ -123,13 +132,13 @@ def _print(
     scenario: Scenario, study: Study, summary: StudySummary, results: list[Result], options: StudyOptions
 ) -> None:
     if options["output"] == "json":
-        click.echo(json.dumps(as_json(summary), indent=2, ensure_ascii=False))
+        echo_json(as_json(summary))
     elif options["output"] == "csv":
-        click.echo(csv_text(study, results), nl=False)
+        echo(csv_text(study, results), nl=False)
     elif not options["quiet"]:
-        click.echo(study_text(summary, scenario.study.shown, show.console(to_stderr=False)))
+        echo_styled(study_text(summary, scenario.study.shown, console(to_stderr=False)))
     failed = [] if options["quiet"] else [result for result in results if result["error"] is not None]
     for result in failed[:10]:
-        click.echo(f"variant {result['variant']}, seed {result['seed']} failed: {result['error']}", err=True)
+        echo(f"variant {result['variant']}, seed {result['seed']} failed: {result['error']}", err=True)
     if len(failed) > 10:
-        click.echo(f"{len(failed) - 10:,} more runs failed", err=True)
+        echo(f"{len(failed) - 10:,} more runs failed", err=True)

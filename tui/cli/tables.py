@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from engine.base.values import shortened
+from engine.base.values import shortened, visible
 from engine.scenario.model import MEASURES
 from engine.scenario.record import flow_text, values_text
 from engine.studies.measures import largest
@@ -33,7 +33,7 @@ from engine.studies.wording import (
     text_of,
     value_text,
 )
-from tui.cli.output import parts_text, table
+from tui.cli.output import parts_text, plain_text, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -61,8 +61,8 @@ def study_text(summary: StudySummary, shown: Sequence[str | JobEnd], target: Con
     rows = [_variant_row(one, words, columns, summary.recommended) for one in summary.variants]
     title = f"{shortened(summary.scenario)}: {len(rows):,} variants, {len(summary.seeds):,} seeds"
     made = table("", heads, rows, target)
-    text = parts_text([Text(title), *([made] if made else [])], target)
-    return f"{text}\n\n{_legend(summary)}\n\n{recommendation(summary)}"  # no width breaks these lines
+    text = parts_text([plain_text(title), *([made] if made else [])], target)
+    return f"{text}\n\n{_legend(summary)}\n\n{visible(recommendation(summary))}"  # no width breaks these lines
 
 
 def _value_words(values: Sequence[Plain]) -> dict[str, str]:
@@ -142,14 +142,14 @@ _LONGEST_NAME = 60
 
 def comparison_text(a: Side, b: Side, rows: Sequence[Row], target: Console) -> str:
     """Return the table and all sentences, as ``target`` would show them."""
-    heads = [Text(line) for line in _heads(a, b)]
+    heads = plain_text("\n".join(_heads(a, b)))
     marked = {row.what for row in notable(rows)}
     shown = list(_shown(rows))
     columns = ["", "", ">A", ">B", ">B - A", ">percent"]
     made = table("", columns, [_compared_row(row, row.what in marked) for row in shown], target)
-    parts: list[Text | Table] = [Text("\n").join(heads), *([made] if made else [])]
+    parts: list[Text | Table] = [heads, *([made] if made else [])]
     sentences = list(_sentences(a, b, rows, left_out=len(rows) - len(shown), has_marks=bool(marked)))
-    texts = parts_text(parts, target), "\n".join(sentences), "\n".join(report_card(a, b, rows))
+    texts = parts_text(parts, target), *(visible("\n".join(each)) for each in (sentences, report_card(a, b, rows)))
     return "\n\n".join(filter(None, texts))
 
 

@@ -9,16 +9,17 @@ import tempfile
 import tomllib
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import platformdirs
 
-from engine.base.values import lazy_regex
+from engine.base.values import lazy_regex, value_at, with_short_words
 from engine.scenario.record import with_settings
+from engine.scenario.text import content_of
 from engine.specs.commands import CreateJob, CreatePool
 from engine.views.diagnosis.expectations import broken_expectations, foreseen
 from engine.views.results import given_by_hand, recorded
-from tui.saving.settings import OPTIONS, UNSAVED, Settings, parse_settings
+from tui.saving.settings import MOST_TOLD, OPTIONS, UNSAVED, Settings, parse_settings
 from tui.saving.targets import FileLines, NewLines, TargetError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from engine.specs.command import Command
 
 
-_MOST_TOLD = 2  # broken expectations
+_MOST_BROKEN = 2  # expectations that are told to be broken
 _UNSAFE = lazy_regex(r"[^\w.-]+")
 NEW_EMPTY = "New, empty"
 """The path of a scenario that was begun from nothing: it gets the name of the file in which it is saved."""
@@ -45,8 +46,8 @@ def broken_note(simulation: Simulation, at_end: Sequence[Outcome] = ()) -> str:
     broken = [*broken_expectations(simulation), *foreseen(simulation, at_end)]
     if not broken:
         return ""
-    told = "; ".join(f"{one.text.partition(': ')[2]} {one.effect}" for one in broken[:_MOST_TOLD])
-    more = f"; and {len(broken) - _MOST_TOLD:,} more" if len(broken) > _MOST_TOLD else ""
+    told = "; ".join(f"{one.text.partition(': ')[2]} {one.effect}" for one in broken[:_MOST_BROKEN])
+    more = f"; and {len(broken) - _MOST_BROKEN:,} more" if len(broken) > _MOST_BROKEN else ""
     are = "1 expectation is" if len(broken) == 1 else f"{len(broken):,} expectations are"
     return f"{are} broken: {told}{more}"
 
@@ -138,8 +139,10 @@ _HEADER = """\
 """
 _OUTLINE = "# [views.tasks] and so on hold how a view was left; [keys] gives bindings other keys, by id.\n"
 
+_LARGEST = 1 << 20  # bytes
 Path_ = tuple[str, ...]
 _MISSING = object()
+_NO_PLACE = "it is written in a way to which nothing can be added"
 
 
 class SettingsFile:
@@ -155,17 +158,22 @@ class SettingsFile:
         """Return the settings and a list of problems. Defaults replace what is not valid."""
         problems = []
         try:
-            found = tomllib.loads(self.path.read_text(encoding="utf-8"))
+            found = tomllib.loads(self._content())
         except FileNotFoundError:
             found = {}
-        except (OSError, UnicodeError, tomllib.TOMLDecodeError) as error:
-            problems = [f"{self.path}: {error}. The defaults are used, and the file is left as it is."]
+        except (OSError, ValueError, RecursionError) as error:  # numbers of too many digits are no TOMLDecodeError
+            wrong = "it is nested too deeply" if isinstance(error, RecursionError) else with_short_words(str(error))
+            problems = [f"{self.path}: {wrong}. The defaults are used, and the file is left as it is."]
             found, self._can_write = {}, False
         settings, invalid = parse_settings(found, view_names)
-        old = {path: value for path, value in _flat(found).items() if path[0] == "views" and path[-1] in UNSAVED}
+        views = {name: values for name in view_names if isinstance(values := value_at(found, "views", name), dict)}
+        old: dict[Path_, object] = {
+            ("views", name, key): values[key] for name, values in views.items() for key in UNSAVED if key in values
+        }
         self._as_read = {**_flat(settings.as_remembered()), **old}  # written by earlier versions, and so removed
         if invalid:
-            problems.append("\n".join((f"{self.path}:", *invalid)))
+            more = [f"and {len(invalid) - MOST_TOLD:,} more"] if len(invalid) > MOST_TOLD else []
+            problems.append("\n".join((f"{self.path}:", *invalid[:MOST_TOLD], *more)))
         return settings, problems
 
     def write(self, settings: Settings) -> bool:
@@ -180,8 +188,8 @@ class SettingsFile:
             return False
         try:
             text = _changed(self._text(), {path: wanted.get(path, _MISSING) for path in paths})
-        except ValueError as error:  # the file has become invalid since it was read
-            raise TargetError(self.path, str(error)) from None
+        except (ValueError, RecursionError) as error:  # the file has become invalid since it was read
+            raise TargetError(self.path, with_short_words(str(error))) from None
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with FileLines(self.path) as target:
             target.write(text.splitlines())
@@ -189,10 +197,17 @@ class SettingsFile:
         self._as_read = wanted
         return True
 
+    def _content(self) -> str:
+        """Return the text of the file. Raises OSError, and ValueError if it is no text or far too long."""
+        content = content_of(self.path, _LARGEST)
+        if len(content) > _LARGEST:
+            raise ValueError("it is larger than 1 MB, which no settings are")
+        return content.decode("utf-8-sig")
+
     def _text(self) -> str:
         """Return the text of the file, or the beginning of a new one."""
         try:
-            return self.path.read_text(encoding="utf-8")
+            return self._content()
         except FileNotFoundError:
             options = (f"#   {option.name:<13} {option.choice}: {option.about}\n" for option in OPTIONS.values())
             return f"{_HEADER}{''.join(options)}{_OUTLINE}\n"
@@ -207,21 +222,40 @@ def _flat(nested: Mapping[str, Any], above: Path_ = ()) -> dict[Path_, object]:
 
 
 def _changed(text: str, changes: Mapping[Path_, object]) -> str:
-    """Return the text with the changed values."""
+    """Return the text with the changed values. Raises ValueError if it is not valid, or cannot be changed."""
+    is_whole = (path for path, value in changes.items() if isinstance(value, float) and value.is_integer())
+    wanted = {**changes, **{path: int(cast("float", changes[path])) for path in is_whole}}
+    for as_lines in (True, False):  # where a table is written in a line, or by dotted names, it can have no header
+        made = _with_changes(text, wanted, as_lines=as_lines)
+        with suppress(tomllib.TOMLDecodeError):
+            found = tomllib.loads(made)
+            if all(value is _MISSING or value_at(found, *path) == value for path, value in wanted.items()):
+                return made
+    raise ValueError(_NO_PLACE)
+
+
+def _with_changes(text: str, changes: Mapping[Path_, object], *, as_lines: bool) -> str:
+    """Return the text with the changed values. New ones are lines of their own below the header of their table."""
     import tomlkit
 
     document = tomlkit.parse(text)
     new = []
-    for path, given in changes.items():
-        value = int(given) if isinstance(given, float) and given.is_integer() else given
+    for path, value in changes.items():
         table = _table(document, path[:-1])
         if table is not None and path[-1] in table:
             if value is _MISSING:
                 del table[path[-1]]
             else:
                 table[path[-1]] = value
-        elif value is not _MISSING:
+        elif value is not _MISSING and as_lines:
             new.append((path[:-1], f"{tomlkit.key(path[-1]).as_string()} = {tomlkit.item(value).as_string()}"))
+        elif value is not _MISSING:
+            inner: MutableMapping[str, Any] = document
+            for name in path[:-1]:
+                inner = inner.setdefault(name, {})
+                if not isinstance(inner, dict):
+                    raise ValueError(_NO_PLACE)
+            inner[path[-1]] = value
     lines = tomlkit.dumps(document).splitlines()
     for table_path, line in new:
         _insert(lines, table_path, line)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.values import quoted, shortened
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -18,6 +20,8 @@ DARK, LIGHT, CONTRAST, ANSI, NO_COLOUR = "dark", "light", "high-contrast", "ansi
 THEME_NAMES = (DARK, LIGHT, CONTRAST, ANSI, NO_COLOUR)
 
 Value = str | float | bool
+MOST = 1e9
+"""The largest number of a setting. Simulated times end within a century, of three times as many seconds."""
 
 
 class Option(NamedTuple):
@@ -34,7 +38,7 @@ class Option(NamedTuple):
             return value in self.values
         if isinstance(self.default, bool) or isinstance(value, bool):
             return isinstance(self.default, bool) and isinstance(value, bool)
-        return isinstance(value, int | float) and 0 <= value < float("inf")
+        return isinstance(value, int | float) and 0 <= value <= MOST
 
     @property
     def choice(self) -> str:
@@ -72,6 +76,9 @@ VIEW_VALUES: dict[str, type] = {
     "rows": str,
     "zoom": float,  # seconds in a column
 }
+_DIGITS = range(10)  # which are keys too
+MOST_TOLD = 10
+"""The most values of a file that are told to be wrong."""
 UNSAVED = ("filter", "cursor")  # kept while one scenario is shown: they are about its rows
 _TYPES = {list: "a list of names", str: "a text", bool: "true or false", float: "a number"}
 
@@ -160,7 +167,7 @@ def parse_settings(found: Mapping[str, object], view_names: tuple[str, ...]) -> 
     """Return the settings in a parsed file, and a message for each value that is not valid."""
     from engine.scenario.text import did_you_mean  # noqa: PLC0415 - it loads YAML, which no start should wait for
 
-    settings, problems = Settings(), []
+    settings, problems = Settings(), list[str]()
     for name, value in found.items():
         if name in OPTIONS and OPTIONS[name].takes(value):
             assert isinstance(value, str | int | float)
@@ -170,25 +177,32 @@ def parse_settings(found: Mapping[str, object], view_names: tuple[str, ...]) -> 
         elif name == "views" and isinstance(value, dict):
             problems += _parse_views(settings, value, view_names)
         elif name == "keys" and isinstance(value, dict):
-            settings.keys = {identity: str(keys) for identity, keys in value.items()}
+            for identity, keys in value.items():
+                if isinstance(keys, str) or keys in _DIGITS:
+                    settings.keys[identity] = str(keys)
+                else:
+                    problems.append(f"keys.{shortened(identity)} should be a key in quotes, not {_as_toml(keys)}")
         else:
-            problems.append(f"{name} is not known{did_you_mean(name, (*OPTIONS, 'views', 'keys'))}")
+            near = did_you_mean(name, (*OPTIONS, "views", "keys")) if len(problems) < MOST_TOLD else ""
+            problems.append(f"{shortened(name)} is not known{near}")
     return settings, problems
 
 
 def _parse_views(settings: Settings, found: Mapping[str, object], view_names: tuple[str, ...]) -> list[str]:
     from engine.scenario.text import did_you_mean  # noqa: PLC0415 - as above
 
-    problems = []
+    problems: list[str] = []
     for name, values in found.items():
         if name not in view_names or not isinstance(values, dict):
-            problems.append(f"views.{name} is not a view{did_you_mean(name, view_names)}")
+            near = did_you_mean(name, view_names) if len(problems) < MOST_TOLD else ""
+            problems.append(f"views.{shortened(name)} is not a view{near}")
             continue
         for key, value in values.items():
             if key in UNSAVED:
                 continue  # earlier versions wrote it
             if key not in VIEW_VALUES:
-                problems.append(f"views.{name}.{key} is not known{did_you_mean(key, VIEW_VALUES)}")
+                near = did_you_mean(key, VIEW_VALUES) if len(problems) < MOST_TOLD else ""
+                problems.append(f"views.{name}.{shortened(key)} is not known{near}")
             elif _is_of(VIEW_VALUES[key], value):
                 settings.of(name)[key] = value
             else:
@@ -198,9 +212,12 @@ def _parse_views(settings: Settings, found: Mapping[str, object], view_names: tu
 
 def _is_of(wanted: type, value: object) -> bool:
     if wanted is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MOST
     return isinstance(value, wanted) and (not isinstance(value, list) or all(isinstance(each, str) for each in value))
 
 
 def _as_toml(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+    try:
+        return quoted(value)
+    except (RecursionError, ValueError):  # a number of so many digits that Python refuses to write it
+        return "such a value"

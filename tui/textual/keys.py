@@ -19,7 +19,9 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.keys import Keys
 
+from engine.base.values import quoted, shortened
 from engine.scenario.text import did_you_mean
+from tui.saving.settings import MOST_TOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -289,9 +291,10 @@ class Keymap:
         for identity, text in wanted:
             keys = ["comma"] if text == "," else [_long_name(key.strip()) for key in text.split(",")]
             if identity not in declared:
-                self.problems.append(f"{identity} is not a binding{did_you_mean(identity, declared)}")
+                near = did_you_mean(identity, declared) if len(self.problems) < MOST_TOLD else ""
+                self.problems.append(f"{shortened(identity)} is not a binding{near}")
             elif wrong := [key for key in keys if not _is_key(key)]:
-                self.problems.append(f"{identity}: {wrong[0]!r} is not a key")
+                self.problems.append(f"{identity}: {quoted(wrong[0])} is not a key")
             elif keys != declared[identity]:
                 self._keys[identity] = keys
                 self.changed[identity] = ",".join(keys)

@@ -24,6 +24,8 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 from textual.widget import Widget
 
+from engine.base.values import visible
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Self
@@ -369,7 +371,7 @@ def set_subtitle(widget: Widget, subtitle: str) -> None:
 
 def _entitle(widget: Widget, name: str, title: str | Content, y: int) -> None:
     """Set a title on line ``y`` of the frame. Comparing contents would leave out their looks."""
-    shown, wanted = getattr(widget, name) or Content(""), Content(title) if isinstance(title, str) else title
+    shown, wanted = getattr(widget, name) or Content(""), Content(visible(title)) if isinstance(title, str) else title
     if (shown.plain, shown.spans) != (wanted.plain, wanted.spans):
         setattr(widget, name, wanted)
         left, top = widget.content_offset

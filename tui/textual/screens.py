@@ -34,6 +34,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
 
+from engine.base.values import visible
 from tui.textual.overrides import CellScrollBar, LightStrip, QuietView, handles, is_displayed
 
 if TYPE_CHECKING:
@@ -267,15 +268,24 @@ class ScreenCompositor(Compositor):
     def _fill(self, lines: list[Pieces], missing: list[list[int]], shown: Region, strips: Iterable[Strip]) -> None:
         """Put the lines of a widget, which is ``shown`` there, in the columns that are ``missing`` until now."""
         first, end = shown.column_span
-        for y, strip in zip(shown.line_range, strips, strict=False):
+        for y, drawn in zip(shown.line_range, strips, strict=False):
             if not missing[y]:
                 continue
+            strip = drawn if isinstance(drawn, LightStrip) else _safe(drawn)
             pieces, edges = lines[y], [x for x in self.cuts[y] if first <= x <= end]
             divided = (strip,) if len(edges) == 2 else strip.divide([x - first for x in edges[1:]])
             for x, piece in zip(edges, divided, strict=False):
                 if x in pieces and pieces[x] is None:
                     pieces[x] = piece
                     missing[y].remove(x)
+
+
+def _safe(strip: Strip) -> Strip:
+    """Return a strip of one of Textual's own widgets, a title or an input, with control characters as escapes."""
+    if all(segment.text.isprintable() for segment in strip):
+        return strip
+    segments = (each if each.control else each._replace(text=visible(each.text)) for each in strip)
+    return Strip(segments).adjust_cell_length(strip.cell_length)
 
 
 def _acts_when_hidden(widget: Widget) -> bool:

@@ -27,7 +27,7 @@ from textual.widgets import Input
 from tui.saving.settings import ANSI, CONTRAST, DARK, LIGHT, NO_COLOUR, THEME_NAMES
 from tui.textual.overrides import KeptStrip, QuietView, set_line_count
 from tui.viewmodels.glyphs import to_ascii
-from tui.viewmodels.text import Role, cut, dim_citations, plain, width
+from tui.viewmodels.text import Role, cut, dim_citations, plain, shown, shown_spans, width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -190,7 +190,7 @@ _TITLE_STYLES = {Role.STRONG: "bold", Role.DIM: "$frame"}
 def title_of(spans: Line) -> Content:
     """Return the title of a frame with the looks of these spans; only bold, dim and underlined text differs."""
     return Content.assemble(
-        *((span.text, _TITLE_STYLES.get(span.role, "") + " underline" * span.is_underlined) for span in spans)
+        *((shown(span.text), _TITLE_STYLES.get(span.role, "") + " underline" * span.is_underlined) for span in spans)
     )
 
 
@@ -240,10 +240,6 @@ class ResizeFilter:
         return is_new
 
 
-# Control characters would move the terminal's cursor: a script of several lines is shown in one.
-_CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), "?") | dict.fromkeys(map(ord, "\n\r\t"), " ")
-
-
 def strip_of(widget: Widget, spans: Line, *, is_cursor: bool = False) -> KeptStrip:
     """Draw a line exactly as wide as the widget, with a background throughout and in ASCII if that is chosen.
 
@@ -258,7 +254,7 @@ def drawn(look: Look, spans: Line, *, is_cursor: bool = False) -> KeptStrip:
     theme, is_ascii, cells = look
     text = plain(spans)
     if not text.isprintable():
-        spans = tuple(span._replace(text=span.text.translate(_CONTROLS)) for span in spans)
+        spans = shown_spans(spans)
         text = plain(spans)
     wide = len(text) if text.isascii() else width(spans)
     if wide > cells and text[cells:].strip():

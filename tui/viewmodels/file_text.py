@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import chop_cells
 
-from engine.base.values import lazy_regex
+from engine.base.values import lazy_regex, visible
 from tui.viewmodels.text import Line, Role, Span, cut
 
 if TYPE_CHECKING:
@@ -373,9 +373,9 @@ class TextModel:
 
 
 def printable(text: str) -> str:
-    """Return a line with tabs expanded and control characters replaced."""
+    """Return a line with tabs expanded, control characters as escapes, and ``?`` for what else cannot be shown."""
     text = text.expandtabs()
-    return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
+    return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in visible(text))
 
 
 def folded(text: str, cells: int) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 
 from engine.base.terms import AllocationState, JobScheduleState, JobState, NodeState, PoolState, TaskResult, TaskState
+from engine.base.values import visible
 from engine.views.diagnosis.expectations import ExpectationState
 from engine.views.hook_status import Hook, HookStatus
 from tui.viewmodels.text import Line, Role, Span
@@ -84,8 +85,8 @@ class GlyphSet:
         )
 
     def text(self, text: str) -> str:
-        """Return the text in the characters of this set, as wide as before."""
-        return to_ascii(text) if self.ascii_only else text
+        """Return the text in the characters of this set, with control characters but tab and line feed as escapes."""
+        return to_ascii(visible(text)) if self.ascii_only else visible(text)
 
 
 def to_ascii(text: str) -> str:

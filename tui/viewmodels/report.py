@@ -11,6 +11,7 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.values import visible
 from engine.scenario.record import values_text
 from engine.views.log.series import Window
 from engine.views.results import given_by_hand, summary
@@ -45,7 +46,7 @@ def chart_pictures(session: Session, paint: Paint) -> list[tuple[str, str]]:
     """Return the curves of the pool and the job in focus since the start of the run, each with its title."""
     session.series.read_all()
     charts = charts_of(session, session.pool_id, session.job_id, Window.ALL, _COLUMNS)
-    return [(chart.title, _picture(session, chart, paint)) for chart in charts if chart.top > 0]
+    return [(chart.title, visible(_picture(session, chart, paint))) for chart in charts if chart.top > 0]
 
 
 def _picture(session: Session, chart: Chart, paint: Paint) -> str:
@@ -279,6 +280,10 @@ _TEXT_CELLS = 100
 
 def report_lines(session: Session, paint: Paint, *, is_html: bool) -> Iterator[list[str]]:
     """Yield the lines of the file in portions. An empty portion lets the caller yield to the event loop."""
+    yield from (list(map(visible, lines)) for lines in _report(session, paint, is_html=is_html))
+
+
+def _report(session: Session, paint: Paint, *, is_html: bool) -> Iterator[list[str]]:
     scenario = session.simulation.scenario
     variant = "" if scenario.variant is None else f", variant {scenario.variant.number:,}"
     title = f"{scenario.name}{variant}: report of the run"
@@ -374,6 +379,7 @@ def _markdown_section(part: Section) -> list[str]:
 
 def _plain(text: str) -> str:
     """Return a text so that Markdown shows it as it is, in one line."""
+    text = visible(text)
     for sign in "\\|*_`<[":
         text = text.replace(sign, f"\\{sign}")
     return " ".join(text.split())

@@ -11,9 +11,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from engine.base.errors import ScenarioError
 from engine.base.terms import NodeState
 from engine.base.values import lazy_regex
-from engine.scenario.text import SUFFIXES, bundled, headline, listed
+from engine.scenario.text import SUFFIXES, bundled, content_of, decode, headline, listed
 from engine.views.resources.account import bytes_of_run
 from tui.saving.session_files import NEW_EMPTY
 from tui.saving.settings import OPTIONS, Source, Value
@@ -245,8 +246,8 @@ def preview(entry: ScenarioEntry | None, cells: int) -> list[Line]:
         about, comments = _bundled_headline(entry.name)
     else:
         try:
-            about, comments = headline(Path(entry.name).expanduser().read_text(encoding="utf-8"))
-        except (OSError, UnicodeError) as error:
+            about, comments = headline(decode(content_of(Path(entry.name).expanduser()), entry.name))
+        except (OSError, ScenarioError) as error:
             return [line(Span(each, Role.FAILED)) for each in wrapped(f"It cannot be read: {error}", cells)]
     found = [line(Span(each, Role.STRONG)) for each in wrapped(about or "It has no description.", cells)]
     return [*found, (), *(line(Span(each, Role.DIM)) for text in comments for each in wrapped(text, cells) or [""])]

@@ -17,7 +17,7 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 
 from engine.base import rulebook
 from engine.base.rulebook import Chapter
-from engine.base.values import lazy_regex, shortened
+from engine.base.values import lazy_regex, shortened, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -109,6 +109,19 @@ def width(spans: Iterable[Span]) -> int:
     return sum([cell_len(span.text) for span in spans])
 
 
+_BLANKS = {ord("\n"): " ", ord("\t"): " "}
+
+
+def shown(text: str) -> str:
+    """Return the text as one line of cells: control characters as escapes, line breaks and tabs as spaces."""
+    return text if text.isprintable() else visible(text).translate(_BLANKS)
+
+
+def shown_spans(spans: Line) -> Line:
+    """Return a line with the texts of its spans as they are shown."""
+    return tuple(span if span.text.isprintable() else span._replace(text=shown(span.text)) for span in spans)
+
+
 def one_line(text: str) -> str:
     """Return the text with single spaces in place of line breaks and indents."""
     return " ".join(text.split())
@@ -116,6 +129,8 @@ def one_line(text: str) -> str:
 
 def clip(text: str, cells: int) -> str:
     """Return the text, cut to ``cells``; an ellipsis shows that something is missing."""
+    if not text.isprintable():
+        text = shown(text)
     if cell_len(text) <= cells:
         return text
     return set_cell_size(text, max(0, cells - 1)) + "…" if cells > 0 else ""
@@ -130,6 +145,8 @@ def fit(text: str, cells: int, *, right: bool = False) -> str:
 
 def squeeze(text: str, cells: int) -> str:
     """Return an id, cut in the middle to ``cells``: its end distinguishes it from others."""
+    if not text.isprintable():
+        text = shown(text)
     if cells < 3 or cell_len(text) <= cells or len(text) != cell_len(text):
         return clip(text, cells)
     tail = cells // 2
@@ -138,6 +155,7 @@ def squeeze(text: str, cells: int) -> str:
 
 def squeezed(names: Sequence[str], cells: int) -> list[str]:
     """Return ids, the longest ones cut in the middle, so that together they take at most ``cells`` if they can."""
+    names = list(map(shown, names))
     sizes = [cell_len(name) for name in names]
     while sum(sizes) > cells and max(sizes, default=0) > _LEAST_NAME:
         sizes[sizes.index(max(sizes))] -= 1
@@ -155,6 +173,7 @@ def heading(name: str, cells: int, sign: str = "") -> str:
 
 def between(left: Line, right: Line, cells: int) -> Line:
     """Return one line of ``cells`` with ``left`` and ``right`` at its ends. The left one is cut if both do not fit."""
+    left, right = shown_spans(left), shown_spans(right)
     room = max(0, cells - width(right))
     left = cut(left, max(0, room - 1))
     return (*left, Span(" " * (room - width(left))), *right)
@@ -209,7 +228,7 @@ def wrapped(text: str, cells: int) -> list[str]:
     if len(text) <= cells and text.isascii() and text.isprintable() and text[:1] != " ":
         return [text]
     lines: list[str] = []
-    for paragraph in text.split("\n"):
+    for paragraph in visible(text).replace("\t", " ").split("\n"):
         current = ""
         for word in paragraph.split(" "):
             candidate = f"{current} {word}" if current else word
@@ -278,7 +297,8 @@ class Block(NamedTuple):
 
 def row(label: str, value: object, role: Role = Role.PLAIN) -> tuple[str, Span]:
     """Return a property of a block. None and empty text are shown as a dash."""
-    return label, Span("–" if value is None or value == "" else str(value), role if value is not None else Role.DIM)
+    text = "–" if value is None or value == "" else str(value)
+    return shown(label), Span(text, role if value is not None else Role.DIM)
 
 
 def block(title: str, *rows: tuple[str, Span]) -> Block:

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from engine.base.errors import ScenarioError
-from engine.studies.runs import NoResults, Run, StudyState, Variants, read
+from engine.studies.runs import Run, StudyState, Variants
 from tui.saving.targets import TargetError
-from tui.workers.runs import ResultsFile, WorkersLost, results_of
+from tui.workers.runs import NoResults, ResultsFile, WorkersLost, results_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -147,7 +147,7 @@ class BackgroundStudy:
             file = None if self.results is None else stack.enter_context(ResultsFile(self.results, study))
             if file is not None:
                 wanted = set(study.runs())
-                self._take_in(read(line) for run, line in file.lines.items() if run in wanted)
+                self._take_in(result for run, result in file.results.items() if run in wanted)
             missing = [run for run in study.runs() if run not in self._known]
             if not missing:
                 return

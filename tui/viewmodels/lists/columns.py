@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 from engine.views.log.reader import Kept
-from tui.viewmodels.text import Role, Span, fit, heading, squeeze
+from tui.viewmodels.text import Role, Span, fit, heading, shown, squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -19,12 +19,17 @@ RowT = TypeVar("RowT")
 OtherT = TypeVar("OtherT")
 
 
-_plain_span = lru_cache(maxsize=4096)(Span)  # many cells say the same
+@lru_cache(maxsize=4096)
+def _plain_span(text: str) -> Span:
+    """Return the span of a text; many cells say the same."""
+    return Span(shown(text))
 
 
 def as_span(cell: Span | str) -> Span:
-    """Return the span of a cell."""
-    return cell if isinstance(cell, Span) else _plain_span(cell)
+    """Return the span of a cell, with its text as it is shown."""
+    if not isinstance(cell, Span):
+        return _plain_span(cell)
+    return cell if cell.text.isprintable() else cell._replace(text=shown(cell.text))
 
 
 def _no_cell(_: object) -> str:

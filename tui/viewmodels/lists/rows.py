@@ -7,7 +7,7 @@ import io
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
-from engine.base.values import quoted
+from engine.base.values import quoted, visible
 from tui.viewmodels.items import files_of, rest_body
 from tui.viewmodels.lists.columns import ColumnsModel, RowT
 from tui.viewmodels.lists.filters import (
@@ -425,4 +425,4 @@ def as_csv(model: RowsModel) -> str:
         cells = model.cells(key)
         writer.writerow([model.identity_of(key), *(cells[column].text.strip() for column, _ in named)])
     model.is_written_out, session.time_format = False, time_format
-    return text.getvalue()
+    return visible(text.getvalue())

@@ -6,6 +6,7 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.values import visible
 from tui.viewmodels.glyphs import going_on
 from tui.viewmodels.text import Role, squeeze
 from tui.viewmodels.timeline.lines import BAND, ahead, times
@@ -37,7 +38,7 @@ class Paint(NamedTuple):
 
 def drawn(model: TimelineModel, paint: Paint) -> Iterator[list[str]]:
     """Yield the lines of the file in portions. An empty portion lets the caller yield to the event loop."""
-    yield from _Picture(model, paint).pieces()
+    yield from (list(map(visible, lines)) for lines in _Picture(model, paint).pieces())
 
 
 class _Picture:
