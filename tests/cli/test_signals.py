@@ -41,6 +41,7 @@ COMMANDS = {
     "study": ["study", str(SCENARIO), *STUDY],
     "check": ["check", *map(str, sorted((ROOT / "scenarios").glob("*.yaml")))],
 }
+NOISE = ("Traceback", "Error", "ignored in", "never retrieved", "was destroyed")
 WHOLE = {"session.yaml", "r.jsonl"}  # what may be there: files that an interrupted command keeps
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the system whether a signal would be handled")
@@ -103,7 +104,7 @@ def problem_of(directory, command, number, moment_s, again_s):
     if was_handled is None or (not was_handled and status != 128 + number):
         return ""  # it was over, or has not begun
     wrong = [f"status {status}"] if status != 128 + number else []
-    wrong += [word for word in ("Traceback", "Error", "ignored in") if word.encode() in said]
+    wrong += [word for word in NOISE if word.encode() in said]
     lines = said.count(b"Interrupted")
     wrong += [f"{lines} lines"] if lines != 1 and not (command == "serve" and not lines) else []
     left = {path.name for path in directory.iterdir()} - {"large.yaml", ".config"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from collections import deque
 from functools import partial
@@ -468,7 +469,9 @@ def show_dashboard(
         try:
             app.run(loop=loop)
             runner.close()
-        except SystemExit:  # of ``leave``; what waits in the loop is left there
+        except SystemExit:  # of ``leave``; what waits in the loop is left there, and nothing is said of it
+            loop.set_exception_handler(lambda *_: None)
+            gc.disable()
             restore_terminal(app)
             sys.stdout, sys.stderr = streams
             process.print_error("Interrupted.")
