@@ -1,7 +1,5 @@
 """``python -m tui`` is the command ``batchdeck``."""
 
-from __future__ import annotations
-
 import sys
 
 from tui.cli import main

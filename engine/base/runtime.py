@@ -1,19 +1,18 @@
 """The Python process that runs the engine: pauses of its garbage collector, and handlers of signals.
 
-The collector is paused while many objects are created, runs less often during a run, and is skipped at the end.
-Signals that end a program have names, an exit status, and handlers for the time of a block.
+The collector is paused while many objects are created, and runs less often during a run. Signals that end a program
+have handlers for the time of a block.
 """
 
 from __future__ import annotations
 
-import atexit
 import gc
 import signal
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
     Handler = Callable[[int, FrameType | None], object]
@@ -60,21 +59,20 @@ def gc_relaxed(wanted: tuple[int, int, int] = FOR_RUNS) -> Iterator[None]:
         gc.unfreeze()
 
 
-def skip_gc_at_exit() -> None:
-    """Let the process end without collecting: Python would look through all modules, longer than a small run takes."""
-    atexit.register(gc.freeze)
-
-
 HANG_UP: signal.Signals | None = getattr(signal, "SIGHUP", None)  # the terminal was closed; not on Windows
-SIGNAL_STATUS = 128  # plus the number of the signal is the exit status, as in a shell
 
 
 @contextmanager
-def handled(handlers: Mapping[signal.Signals, Handler]) -> Iterator[None]:
-    """Let these functions handle signals within the block, and whatever did so before afterwards."""
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+def handled(handler: Handler) -> Iterator[None]:
+    """Let this function handle SIGINT, SIGTERM and SIGHUP within the block, and whatever did so before afterwards.
+
+    Those that are ignored, as ``nohup`` has it, stay so.
+    """
+    numbers = [one for one in (signal.SIGINT, signal.SIGTERM, HANG_UP) if one is not None]
+    ending = [one for one in numbers if signal.getsignal(one) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in ending}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, usual in before.items():
+            signal.signal(number, usual)

@@ -16,10 +16,9 @@ from typing import Any
 from engine.base import runtime
 from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.values import format_duration, format_utc
-from engine.histories.bodies import Alike
 from engine.histories.files import SLOT_LIMIT, Imported, PoolShape, batch_ids, scenario_lines
 from engine.histories.history import History, Record
-from engine.histories.jobs import JobStory, Occupancy, created_ms, job_story
+from engine.histories.jobs import Alike, JobStory, Occupancy, created_ms, job_story
 from engine.histories.nodes import NodeLife, find_readiness, lives, pool_of
 from engine.histories.pools import TARGETS, Event, PoolStory, count, fitted, pool_story
 from engine.histories.reading import Source

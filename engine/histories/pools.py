@@ -8,9 +8,9 @@ from statistics import fmean, median, median_low, pstdev
 from typing import Any, NamedTuple
 
 from engine.base.values import MINUTE_MS, SECOND_MS, format_duration
-from engine.histories.bodies import created
 from engine.histories.history import epoch_ms
 from engine.histories.nodes import UNKNOWN, NodeLife, on_nodes, outcome
+from engine.scenario.bodies import created
 from engine.specs.base import MOST_SIGMA
 from engine.specs.bodies import PoolSpec
 

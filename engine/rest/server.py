@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import socket
 import sys
 import time
@@ -28,7 +27,7 @@ from starlette.routing import Router
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from engine.base.errors import BatchError
-from engine.base.runtime import HANG_UP, handled
+from engine.base.runtime import handled
 from engine.base.values import shortened
 from engine.rest.hosts import LOCALHOST, Hosts
 from engine.rest.messages import LONGEST_BODY, Answer, Request
@@ -453,6 +452,12 @@ class Server(uvicorn.Server):
         if self.started:
             self._on_start()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Shut down, and end the application in order also if there is no time for open connections."""
+        await super().shutdown(sockets)
+        if self.force_exit:
+            await self.lifespan.shutdown()
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Install no handlers of signals: ``run`` does."""
@@ -486,9 +491,7 @@ def run(server: Server, listener: socket.socket) -> int | None:
 
     The signals are SIGINT, SIGTERM and SIGHUP, but those that are ignored, as ``nohup`` has it, stay so.
     """
-    numbers = (signal.SIGINT, signal.SIGTERM, HANG_UP)
-    ending = [one for one in numbers if one and signal.getsignal(one) is not signal.SIG_IGN]
     allow_connections(_MOST_OPEN)
-    with handled(dict.fromkeys(ending, server.on_signal)):
+    with handled(server.on_signal):
         asyncio.run(server.serve([listener]))
     return server.caught

@@ -15,10 +15,10 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from threading import Thread
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from engine.base.partial_files import PartialFile
 from engine.rest.server import Server, application, listen
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
 from engine.rest.session import PacedClock, begin, saved
@@ -83,9 +83,12 @@ class LocalAccount:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what clients did as a scenario that replays to the same log. The file is there whole or not at all."""
         text, target = self.call(saved, self.simulation), Path(path)
-        with NamedTemporaryFile("w", encoding="utf-8", newline="\n", dir=target.parent, delete=False) as file:
-            file.write(text)
-        Path(file.name).replace(target)
+        file = PartialFile(target.parent, target.name)
+        try:
+            file.stream.write(text.encode())
+            file.move(target)
+        finally:
+            file.discard()
 
 
 class _Background:

@@ -174,6 +174,7 @@ def test_ctrl_c_leaves_no_file(files):
 
 
 STOPS = """
+import sys
 from tui.cli import commands, main
 
 class Stop:
@@ -184,7 +185,8 @@ class Stop:
 def stop():
     {stop}
 
-raise SystemExit(main(["stop"]))
+sys.argv = ["batchdeck", "stop"]
+sys.exit(main())
 """
 
 

@@ -17,12 +17,13 @@ from pathlib import Path
 import pytest
 
 from engine import load_scenario
+from engine.base.partial_files import is_locked
 from engine.studies.runs import Run, planned
 from tests.studies.conftest import NIGHT
 from tui.cli.commands import main
 from tui.saving.targets import TargetError
 from tui.workers.local import LocalWorkers
-from tui.workers.runs import ResultsFile, WorkersLost, is_locked
+from tui.workers.runs import ResultsFile, WorkersLost
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "tui"]
@@ -299,6 +300,22 @@ def test_a_file_that_another_study_has_just_made_is_refused(night, tmp_path):
         first.open()
         with pytest.raises(TargetError, match="another study"):
             second.open()
+
+
+@posix_only
+def test_a_full_disk_leaves_whole_lines(night, tmp_path):
+    resource = pytest.importorskip("resource")
+    before, path = resource.getrlimit(resource.RLIMIT_FSIZE), tmp_path / "r.jsonl"
+    with ResultsFile(path, planned(load_scenario(night()))) as file:
+        file.open()
+        file.add(["one"])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+        try:
+            with pytest.raises(TargetError, match="File too large"):
+                file.add(["two", "three"])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert path.read_text() == "one\n"
 
 
 # --- workers

@@ -36,6 +36,12 @@ def free_port():
         return one.getsockname()[1]
 
 
+def answers(port):
+    """Whether somebody listens on a port."""
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
 def ask(port, method, path, body=None):
     """Send a request as a client does that wants to harm whoever watches."""
     connection = HTTPConnection("127.0.0.1", port, timeout=20)
@@ -60,7 +66,9 @@ def test_a_hostile_scenario_and_a_hostile_client(tmp_path):
     options = ("--serve", "--any-key", "--port", port, "--at", "PT12M30S", "--paused")
     terminal = Terminal(tmp_path, "-m", "tui", "open", "s.json", *options)
     try:
-        terminal.read_until(b"Clients reach")
+        terminal.read_until(b"PAUSED")
+        while not answers(port):
+            terminal.read_some()
         ask(port, "POST", "jobs", {"id": "new", "displayName": HOSTILE, "poolInfo": {"poolId": "p"}})
         ask(port, "POST", "jobs", {"id": HOSTILE, "poolInfo": {"poolId": HOSTILE}})
         ask(port, "GET", f"jobs/{HOSTILE}/tasks/{HOSTILE}")

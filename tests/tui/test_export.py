@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import io
+import os
 import re
 from pathlib import Path
 
@@ -165,6 +166,7 @@ def test_a_full_disk_leaves_no_half_of_a_file(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(Path, "replace", full)
+    monkeypatch.setattr(os, "link", full)
     with pytest.raises(TargetError, match="No space left"):
         write_new(Path("tasks.csv"), "Task\n")
     assert list(tmp_path.iterdir()) == []

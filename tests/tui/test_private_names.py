@@ -74,6 +74,7 @@ NAMES = {
     (Screen, "_update_focus_styles"): ["self", "focused", "blurred"],
     (DOMNode, "_has_focus_within"): None,
     (App, "_start_widget"): ["self", "parent", "widget"],
+    (App, "_driver"): None,
 }
 PATHS = {Path(module.__file__) for module in HERE}
 MODULES = [each for each in Path(tui.__file__).parent.rglob("*.py") if each not in PATHS]

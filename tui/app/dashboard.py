@@ -17,6 +17,7 @@ from textual.widgets import Input, TextArea
 
 from engine.base import runtime
 from engine.pacing import Yielder
+from tui import interrupts
 from tui.app import process
 from tui.app.item_keys import subjects_of_act
 from tui.app.main_screen import MainScreen, palette_entries, picture_entry, save_picture
@@ -29,6 +30,7 @@ from tui.saving.settings import ANSI, MOST_TOLD, NO_COLOUR, OPTIONS, Settings, S
 from tui.saving.targets import TargetError
 from tui.textual import views
 from tui.textual.keys import Keyboard
+from tui.textual.overrides import restore_terminal
 from tui.textual.screens import ParsedOnce, ShowRun, StudyNews, say
 from tui.viewmodels.frame import (
     MOST_MESSAGES,
@@ -121,16 +123,11 @@ class Dashboard(App[None]):
         self._runs = 0  # each run has a stack of screens, which goes with it
         self.add_mode(_mode(self._runs), lambda: self.main_screen)
         self.keyboard = Keyboard(self)
-        self._loop: asyncio.AbstractEventLoop | None = None
         for known in views.themes():
             self.register_theme(known)
         for name in OPTIONS:
             self._apply(name)
         self.stylesheet = ParsedOnce(self.get_css_variables())
-
-    def on_load(self) -> None:
-        """Keep the event loop, which runs from now on."""
-        self._loop = asyncio.get_running_loop()
 
     async def on_event(self, event: events.Event) -> None:
         """Hold off other work for a key press, and hold back a key until those before it have been handled."""
@@ -414,11 +411,15 @@ class Dashboard(App[None]):
         """Draw everything again: the terminal has shown something else."""
         self.screen.refresh()
 
-    def exit_soon(self, status: int) -> None:
-        """Leave with this status. Called from a signal handler, at any point of the program."""
-        if self._loop is None:
-            raise SystemExit(status)
-        self._loop.call_soon_threadsafe(partial(self.exit, return_code=status))
+    async def leave(self) -> None:
+        """Leave the event loop for ever, once the last answers have reached their clients. Raises SystemExit.
+
+        Textual cannot end in order before all widgets of a screen are there.
+        """
+        if self._host is not None and self._serving is not None:
+            self._host.end()
+            await asyncio.wait([self._serving])
+        raise SystemExit
 
 
 @runtime.gc_relaxed(runtime.FOR_FRAMES)
@@ -457,16 +458,27 @@ def show_dashboard(
             process.save(app.recorder, host.save_to)
         app.recorder.rescue()  # there is another recorder for each run
 
-    try:
-        with process.handle_signals(rescue, app.exit_soon, remember=remember):
-            app.run()
-    finally:
-        app.studies.end()
-        rescue()
-        for report in app.recorder.reports:
-            process.print_error(report)
+    runner, streams = asyncio.Runner(), (sys.stdout, sys.stderr)
+    loop = runner.get_loop()
+
+    def leave() -> None:
+        loop.call_soon_threadsafe(lambda: loop.create_task(app.leave()))
+
+    with process.handle_signals(leave, rescue, remember):
         try:
-            remember()
-        except (OSError, TargetError) as error:
-            process.print_error(f"{error}; the settings are not saved.")
-    return app.return_code or 0
+            app.run(loop=loop)
+            runner.close()
+        except SystemExit:  # of ``leave``; what waits in the loop is left there
+            restore_terminal(app)
+            sys.stdout, sys.stderr = streams
+            process.print_error("Interrupted.")
+        finally:
+            app.studies.end()
+            rescue()
+            for report in app.recorder.reports:
+                process.print_error(report)
+            try:
+                remember()
+            except (OSError, TargetError) as error:
+                process.print_error(f"{error}; the settings are not saved.")
+    return interrupts.status(app.return_code or 0)

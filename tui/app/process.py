@@ -1,19 +1,20 @@
 """The process around the dashboard: the server of clients, signals, the terminal, and what is saved at the end.
 
-A signal that ends the dashboard first saves the commands given by hand.
+However the dashboard ends, the commands given by hand are saved.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from engine.base.runtime import HANG_UP, SIGNAL_STATUS, handled
+from engine.base.partial_files import discard_all
+from engine.base.runtime import HANG_UP, handled
 from engine.base.values import visible
+from tui import interrupts
 from tui.saving.settings import NO_COLOUR, Settings, Source
 from tui.saving.targets import FileLines, TargetError
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from engine import Simulation
-    from engine.base.runtime import Handler
     from tui.saving.session_files import Recorder
     from tui.viewmodels.frame import ClientRequest
 
@@ -82,33 +82,28 @@ class Host(Protocol):
 
 
 def handle_signals(
-    save: Callable[[], object], leave: Callable[[int], object], *, remember: Callable[[], object]
+    leave: Callable[[], object], save: Callable[[], object], remember: Callable[[], object]
 ) -> AbstractContextManager[None]:
-    """Handle signals within the block: save, and leave with a status; at once if the terminal has been closed.
+    """Handle signals within the block: leave at the first, or end at once if the terminal has been closed.
 
     Args:
-        save: Saves what was done by hand.
-        leave: Ends the program in order with a status. Called from a signal handler, at any point of the program.
-        remember: Writes the settings; called where the program does not end in order, and so would not do it.
+        leave: Ends the dashboard in order. Called from a signal handler, at any point of the program.
+        save: Saves what was done by hand, if the dashboard does not end in order.
+        remember: Writes the settings, likewise.
     """
 
     def end(number: int, _: FrameType | None) -> None:
-        save()
-        leave(SIGNAL_STATUS + number)
-
-    def hang_up(number: int, frame: FrameType | None) -> None:
-        if sys.stdin.isatty():  # the signal was sent by hand, or by a shell that ends
-            end(number, frame)
+        is_first = interrupts.note(number)
+        if number != HANG_UP or sys.stdin.isatty():  # the hang-up was sent by hand, or by a shell that ends
+            if is_first:
+                leave()
             return
-        save()
-        with suppress(Exception):  # a view may be half drawn
-            remember()
-        os._exit(SIGNAL_STATUS + number)  # a write to the closed terminal would block for ever
+        for keep in (save, remember, discard_all):
+            with suppress(Exception):  # a view may be half drawn
+                keep()
+        os._exit(interrupts.status(number))  # a write to the closed terminal would block for ever
 
-    handlers: dict[signal.Signals, Handler] = {signal.SIGTERM: end, signal.SIGINT: end}
-    if HANG_UP is not None:
-        handlers[HANG_UP] = hang_up
-    return handled(handlers)
+    return handled(end)
 
 
 _ASCII_LOCALES = ("C", "POSIX")
@@ -142,5 +137,6 @@ def _locale() -> str:
 
 
 def print_error(text: str) -> None:
-    """Print a line on stderr, once the dashboard is closed."""
-    print(visible(text), file=sys.stderr)  # noqa: T201
+    """Print a line on stderr, once the dashboard is closed; the terminal may be gone."""
+    with suppress(OSError):
+        print(visible(text), file=sys.stderr)  # noqa: T201

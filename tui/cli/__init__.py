@@ -1,23 +1,23 @@
-"""The command line ``batchdeck``: its commands, and what they print without a screen."""
+"""The command line ``batchdeck``: its commands, and what they print without a screen.
 
-from __future__ import annotations
+Signals are handled before anything is imported that takes time.
+"""
 
-from typing import TYPE_CHECKING
+from tui import interrupts
 
-from engine.base import runtime
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line as a process of its own: see ``commands.main``."""
-    runtime.skip_gc_at_exit()
+def main(arguments: "Sequence[str] | None" = None) -> int:
+    """Run the command line: as a process of its own, or in this one if ``arguments`` are given."""
+    if arguments is None:
+        interrupts.install()
+    from engine.base import runtime
+
     with runtime.gc_relaxed(runtime.FOR_IMPORTS):
         from tui.cli import commands
 
         status = commands.main(arguments)
-    # If Ctrl-C came while Python made a class from text, ``python -m`` would end by the signal in spite of the status.
-    # It forgets that when it runs a text again.
-    exec("")
-    return status
+    return interrupts.finish(status) if arguments is None else status

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from engine.base.values import shortened
+from tui import interrupts
 from tui.cli.arguments import (
     WRONG,
     check_apart,
@@ -223,7 +224,7 @@ def compare(a: str, b: str, output: str, quiet: bool) -> int:
     from tui.cli.tables import comparison_text
     from tui.saving.console import console
 
-    with scenario_mistakes(quiet=quiet):
+    with interrupts.unwinding, scenario_mistakes(quiet=quiet):
         sides = _sides((a, b), quiet=quiet)
     rows = compared(sides[0].figures, sides[1].figures)
     if output == "json":
@@ -363,14 +364,15 @@ def import_history(
         raise click.UsageError("--swf and --wfformat exclude each other.")
     check_apart(files, {"--output": target})
     fitted = _fitting() if fit else None
-    with lines_target(target) as output, scenario_mistakes():
+    with interrupts.unwinding, lines_target(target) as output, scenario_mistakes():
         kind = FileKind.SWF if swf else FileKind.WFFORMAT if wfformat else _kind(files)
         imported = _imported(kind, files, PoolShape(nodes, slots))
         imported = imported if fitted is None else fitted(imported)
         print_warnings(imported.warnings)
         with ImportProgress(hidden=False) as progress:
             output.write(progress.counted(scenario_lines(imported)))
-        output.keep()
+        with interrupts.held:
+            output.keep()
     return 0
 
 

@@ -1,8 +1,7 @@
-"""Arguments and interrupts of all commands.
+"""Arguments of all commands: scenarios with their mistakes and warnings, moments, speeds and keys.
 
-Arguments are scenarios with their mistakes and warnings, moments, speeds and keys. Signals end a command as Ctrl-C
-does: open files are closed, and no half-written file stays behind. Whatever a command prints passes through ``echo``,
-or is drawn by the console of ``tui.saving``: both show control characters in text from outside as escapes.
+Whatever a command prints passes through ``echo``, or is drawn by the console of ``tui.saving``: both show control
+characters in text from outside as escapes.
 """
 
 from __future__ import annotations
@@ -10,20 +9,17 @@ from __future__ import annotations
 import base64
 import json
 import os
-import signal
 from collections import Counter, defaultdict
-from contextlib import contextmanager, suppress
-from stat import S_ISCHR
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from engine.base.runtime import HANG_UP, SIGNAL_STATUS, handled
 from engine.base.values import lazy_regex, quoted, shortened, visible, visible_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from types import FrameType, TracebackType
+    from types import TracebackType
 
     from click.shell_completion import CompletionItem
 
@@ -33,7 +29,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound="Callable[..., object]")
 
-DONE, FAILED, WRONG = 0, 1, 2  # exit statuses: expectations held, or did not; nothing was run
+# Exit statuses: expectations held, or did not; nothing was run; Ctrl-C.
+DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
@@ -246,45 +243,3 @@ def contents(scenario: Scenario) -> str:
     )
     named = (f"{count:,} {one if count == 1 else many}" for count, one, many in counts if count)
     return ", ".join(named) or "nothing in it"
-
-
-INTERRUPTED = SIGNAL_STATUS + signal.SIGINT
-
-
-class Interrupts:
-    """The signal that has interrupted a command: that of Ctrl-C, unless another one came."""
-
-    number: int = signal.SIGINT
-
-    def status(self, status: int) -> int:
-        """Return the exit status of a command that has ended with this one."""
-        return SIGNAL_STATUS + self.number if status == INTERRUPTED else status
-
-
-@contextmanager
-def other_signals() -> Iterator[Interrupts]:
-    """Raise KeyboardInterrupt within the block also on SIGTERM, and on SIGHUP when the terminal is closed.
-
-    A signal that is ignored, as ``nohup`` has it, or handled already stays so.
-    """
-    caught = Interrupts()
-
-    def interrupt(number: int, _: FrameType | None) -> None:
-        caught.number = number
-        if number == HANG_UP:
-            forget_terminal()
-        raise KeyboardInterrupt
-
-    others = [one for one in (signal.SIGTERM, HANG_UP) if one and signal.getsignal(one) is signal.SIG_DFL]
-    with handled(dict.fromkeys(others, interrupt)):
-        yield caught
-
-
-def forget_terminal() -> None:
-    """Drop what is still written to a terminal that has been closed; writing there would be an error."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        with suppress(OSError):  # it was closed before
-            if S_ISCHR(os.fstat(stream).st_mode):
-                os.dup2(null, stream)
-    os.close(null)

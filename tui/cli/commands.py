@@ -15,13 +15,15 @@ import shlex
 import shutil
 import sys
 import textwrap
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from engine.base.partial_files import discard_all
 from engine.base.values import with_short_words
+from tui import interrupts
 from tui.cli.analysis import VariantChoice, check_study, compare, import_history, study, variant_options
 from tui.cli.arguments import (
     DONE,
@@ -35,7 +37,6 @@ from tui.cli.arguments import (
     echo_json,
     echo_styled,
     load,
-    other_signals,
     output_option,
     parse_moment,
     parse_speed,
@@ -181,6 +182,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
     if given["until"] is not None:
         loaded = replace(loaded, until_ms=parse_moment(given["until"], loaded))
     with ExitStack() as stack:
+        stack.enter_context(interrupts.unwinding)
         files = RunFiles(wanted, stack)
         simulation = Simulation(loaded, seed=given["seed"], can_go_back=False)
         try:
@@ -190,7 +192,10 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
         except KeyboardInterrupt:
             echo(f"\nInterrupted {how_far(simulation)}; no file was written.", err=True)
             return INTERRUPTED
-        files.keep()
+        with interrupts.held:
+            files.keep()
+        if files.note and not quiet:
+            echo(files.note, err=True)
     summary = results.summary(simulation)
     if output == "json":
         from tui.cli.output import write_state
@@ -461,8 +466,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; without ``arguments``, those of the process."""
     from tui.saving.targets import standard_streams
 
-    with standard_streams(), other_signals() as interrupts:
-        return interrupts.status(_status(arguments))
+    with standard_streams():
+        status = _status(arguments)
+        if interrupts.has_come():
+            discard_all()
+        return status
 
 
 def _status(arguments: Sequence[str] | None) -> int:
@@ -481,9 +489,10 @@ def _status(arguments: Sequence[str] | None) -> int:
         echo(f"Error: {with_short_words(str(error))}", err=True)
         return WRONG if error.before_run else FAILED
     except Exception as error:
-        # click wraps an interrupt, and so does Python 3.11 while it makes a class.
-        if isinstance(error, click.Abort) or isinstance(error.__cause__, KeyboardInterrupt):
-            echo("Interrupted.", err=True)
+        # click wraps an interrupt, and so does Python 3.11 while it makes a class. Others may follow from it.
+        if isinstance(error, click.Abort) or isinstance(error.__cause__, KeyboardInterrupt) or interrupts.has_come():
+            with suppress(OSError):  # the terminal may be gone
+                echo("Interrupted.", err=True)
             return INTERRUPTED
         error.add_note(f"This is a defect of batchdeck. To reproduce it: {shlex.join(sys.argv)}")
         sys.excepthook = print_defect

@@ -21,6 +21,7 @@ from engine.base.log_formats import blocks_of_lines
 from engine.base.values import format_clock
 from engine.studies.wording import pace_text
 from engine.views.results import task_totals
+from tui import interrupts
 from tui.cli.arguments import needing
 from tui.saving.targets import STDOUT, BlobText, TreeTarget, lines_target
 
@@ -61,7 +62,8 @@ class _Bar:
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            with interrupts.held:
+                self._bar.stop()
 
     @property
     def _elapsed_s(self) -> float:
@@ -71,10 +73,12 @@ class _Bar:
 
     def _show(self, description: str, completed: int, total: int | None, rate: str) -> None:
         if self._bar is None:
-            self._bar = self._started()
+            self._bar = self._made()
+            with interrupts.held:
+                self._bar.start()
         self._bar.update(self._bar.task_ids[0], description=description, completed=completed, total=total, rate=rate)
 
-    def _started(self) -> Progress:
+    def _made(self) -> Progress:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # short work needs none of it
 
         bar = Progress(
@@ -86,7 +90,6 @@ class _Bar:
             transient=True,
         )
         bar.add_task("", total=None, rate="")
-        bar.start()
         return bar
 
 
@@ -133,9 +136,10 @@ def waiting(text: str, *, hidden: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        timer.cancel()
-        timer.join()
-        status.stop()
+        with interrupts.held:
+            timer.cancel()
+            timer.join()
+            status.stop()
 
 
 class StudyProgress(_Bar):
@@ -268,8 +272,14 @@ class RunFiles:
             from engine.views.resources import account
             from engine.views.rest import nodes
 
-            self._tree.write(nodes.tree(simulation))
+            # First the blobs: a pool that is called ``storage`` too then gets another directory.
             self._tree.write_blobs(BlobText(*blob.place, blob.text or "") for blob in account.stored_blobs(simulation))
+            self._tree.write(nodes.tree(simulation))
+
+    @property
+    def note(self) -> str:
+        """A sentence about names of files that were encoded; empty if there are none."""
+        return "" if self._tree is None else self._tree.note
 
     def keep(self) -> None:
         """Move all files to their names. Raises TargetError."""

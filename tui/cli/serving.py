@@ -19,7 +19,6 @@ from urllib.parse import quote
 import click
 
 from engine.base import runtime
-from engine.base.runtime import HANG_UP, SIGNAL_STATUS
 from engine.base.values import visible
 from engine.pacing import Turns
 from engine.rest import server as http
@@ -27,7 +26,8 @@ from engine.rest.hosts import Hosts, address_of, certificate_for
 from engine.rest.server import application
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
 from engine.rest.session import PacedClock, Present, begin, saved, session_text
-from tui.cli.arguments import echo, forget_terminal, print_warnings
+from tui import interrupts
+from tui.cli.arguments import DONE, echo, print_warnings
 from tui.saving.targets import FileLines, reason_of, reported
 from tui.viewmodels.frame import LONGEST, ClientRequest, client_name
 
@@ -72,8 +72,9 @@ def serve(options: Options) -> int:
     errors.setLevel(logging.ERROR)
     errors.setFormatter(_Visible())
     logging.getLogger("uvicorn").addHandler(errors)
+    simulation = begin_session(options)
     with ExitStack() as stack:
-        simulation = begin_session(options)
+        stack.enter_context(interrupts.unwinding)
         stack.enter_context(runtime.gc_relaxed())  # a full collection of a million tasks takes longer than a request
         if not options.quiet:
             print_warnings(simulation.scenario.warnings)
@@ -85,9 +86,10 @@ def serve(options: Options) -> int:
         server = endpoint.server(app, lambda: _announce(endpoint))
         if clock is not None:
             clock.on_failure = server.end
+        stack.enter_context(interrupts.held)  # a second signal must not cost the session
         caught = http.run(server, endpoint.listener)
-        if caught == HANG_UP:
-            forget_terminal()
+        if caught is not None:
+            interrupts.ended_by(caught)
         if target is not None:
             target.write(saved(simulation).splitlines())
             target.keep()
@@ -96,7 +98,7 @@ def serve(options: Options) -> int:
                 echo(f"The session is saved in {file}; batchdeck run {shlex.quote(file)} replays it.", err=True)
         if clock is not None and clock.failure is not None:
             raise clock.failure
-    return 0 if caught is None else SIGNAL_STATUS + caught
+    return DONE if caught is None else interrupts.STATUS + caught
 
 
 class _Visible(logging.Formatter):

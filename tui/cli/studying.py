@@ -10,6 +10,7 @@ import click
 
 from engine.studies.runs import Run, Variants
 from engine.studies.summary import as_json, summarize
+from tui import interrupts
 from tui.cli.arguments import (
     DONE,
     FAILED,
@@ -53,11 +54,13 @@ class StudyOptions(TypedDict):
 def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
     """Play a study, print its outcome and return the exit status."""
     with ExitStack() as stack:
+        stack.enter_context(interrupts.unwinding)
         file = None if options["results"] is None else stack.enter_context(_results(options["results"], study))
         played = {} if file is None else dict(file.results)
         before = len(played)
         missing = [run for run in study.runs() if run not in played]
-        workers = stack.enter_context(_workers(study, options, len(missing))) if missing else None
+        with interrupts.held:
+            workers = stack.enter_context(_workers(study, options, len(missing))) if missing else None
         with scenario_mistakes(quiet=True):
             Variants(study).check()  # while the workers begin
         plot = None if options["plot"] is None else stack.enter_context(FileLines(Path(options["plot"])))
@@ -65,10 +68,12 @@ def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
             file.open()
         try:
             if workers is not None:
-                with StudyProgress(len(missing), hidden=options["quiet"]) as progress:
+                # Between two batches: then what was played, kept and counted is the same.
+                with StudyProgress(len(missing), hidden=options["quiet"]) as progress, interrupts.held:
                     for results in results_of(study, missing, workers, file):
                         played |= {Run(result["variant"], result["seed"]): result for result in results}
                         progress.update(len(played) - before)
+                        interrupts.check()
         except KeyboardInterrupt:
             echo(f"\nInterrupted after {_how_far(study, played)}; {_kept(options)}.", err=True)
             return INTERRUPTED
@@ -81,7 +86,8 @@ def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
             from tui.cli.study_plot import drawn
 
             plot.write_bytes([drawn(summary, plot.path.suffix.lower().removeprefix("."))])
-            plot.keep()
+            with interrupts.held:
+                plot.keep()
     _print(scenario, study, summary, outcomes, options)
     is_unmet = summary.has_expectations and summary.recommended is None
     return FAILED if summary.errors or is_unmet else DONE

@@ -3,32 +3,43 @@
 A target is opened before the run, so that a place that cannot be written is reported at once. It gets its name at
 the end, so that nobody reads half of it.
 
-The blobs in storage become files ``<account>/<container>/<blob>``. The name of a blob is nearly free text. Each of
-its parts becomes the name of a file or directory that every file system takes and that leads nowhere else: ``..`` is
-``%2E%2E``, and a name that is too long ends in a checksum.
+The blobs in storage become files ``<account>/<container>/<blob>``. The names of blobs, and of files on nodes, are
+nearly free text. Each of their parts becomes the name of a file or directory that every file system takes and that
+leads nowhere else: ``..`` is ``%2E%2E``, and so on for control characters and what Windows reserves. A name that is too
+long ends in a checksum.
 """
 
 from __future__ import annotations
 
 import io
 import os
-import shutil
+import re
 import sys
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
+from functools import partial
 from hashlib import blake2b
-from itertools import islice, takewhile
+from itertools import count, islice, takewhile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self, TextIO
 
+from engine.base.partial_files import PartialDirectory, PartialFile
+from engine.base.values import lazy_regex, quoted, shortened
+from tui import interrupts
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from _typeshed import ReadableBuffer
 
 
 _LONGEST_NAME = 200  # bytes
 _LONGEST_PATH = 1_500
+_UNSAFE = lazy_regex(
+    r"""[\x00-\x1f\x7f-\x9f"*/:<>?\\|%\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|[. ]\Z"""
+    r"""|\A(?=(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|\Z))[a-z]""",
+    re.IGNORECASE,
+)
 
 
 class BlobText(NamedTuple):
@@ -39,18 +50,18 @@ class BlobText(NamedTuple):
     text: str
 
 
-def placed(blobs: Iterable[BlobText]) -> Iterator[tuple[str, str]]:
-    """Yield the path and the text of each blob; no two have the same path.
+def placed(blobs: Iterable[BlobText]) -> Iterator[tuple[str, BlobText]]:
+    """Yield the path of each blob; no two have the same.
 
     Where a blob's name is also the beginning of another's, ``a`` beside ``a/b``, the file has a ``%`` after its name.
     Accounts of the same name on different hosts are told apart by the whole host.
     """
     listed = sorted(blobs)
     accounts = _accounts(blob.container for blob in listed)
-    paths = [(_path(accounts, blob), blob.text) for blob in listed]
+    paths = [(_path(_account_and_container(accounts, blob), blob.name), blob) for blob in listed]
     directories = {str(above) for path, _ in paths for above in PurePosixPath(path).parents}
-    for path, text in paths:
-        yield f"{path}%" if path in directories else path, text
+    for path, blob in paths:
+        yield f"{path}%" if path in directories else path, blob
 
 
 def _host(container: str) -> str:
@@ -66,33 +77,47 @@ def _accounts(containers: Iterable[str]) -> dict[str, str]:
     return taken
 
 
-def _path(accounts: dict[str, str], blob: BlobText) -> str:
-    host = _host(blob.container)
+def _account_and_container(accounts: dict[str, str], blob: BlobText) -> tuple[str, str]:
     container = blob.container.partition("://")[2].partition("/")[2] if "://" in blob.container else blob.container
-    head = f"{_safe(accounts[host])}/{_safe(container) if container else '$root'}"
-    path = "/".join((head, *map(_safe, blob.name.split("/"))))
-    if len(path.encode("utf-8", "replace")) <= _LONGEST_PATH:
-        return path
-    return f"{head}/{_shortened(_safe(blob.name.rpartition('/')[2]), blob.name)}"
+    return accounts[_host(blob.container)], container or "$root"
+
+
+def _path(above: Sequence[str], name: str) -> str:
+    """Return the path of a file by its name, which may have several parts, in these directories."""
+    head = "/".join(map(_safe, above))
+    path = "/".join((head, *map(_safe, name.split("/"))))
+    return path if len(path.encode()) <= _LONGEST_PATH else f"{head}/{_shortened(_safe(name.rpartition('/')[2]), name)}"
 
 
 def _safe(part: str) -> str:
     """Return a part of a name as the name of a file or directory."""
     if part in ("", ".", ".."):
         return part.replace(".", "%2E") or "%2F"
-    text = "".join(f"%{ord(sign):02X}" if sign < " " or sign in "\\/:%\x7f" else sign for sign in part)
-    text = text.encode("utf-8", "replace").decode()
+    text = _UNSAFE.sub(_encoded, part)
     return text if len(text.encode()) <= _LONGEST_NAME else _shortened(text, part)
+
+
+def _encoded(sign: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in sign[0].encode("utf-8", "surrogatepass"))
 
 
 def _shortened(text: str, whole: str) -> str:
     """Return the beginning of a text with the checksum of the whole."""
-    checksum = blake2b(whole.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    checksum = blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     return f"{text.encode()[: _LONGEST_NAME - 20].decode(errors='ignore')}~{checksum}"
+
+
+def _names(wanted: str) -> Iterator[str]:
+    """Yield a name, and others in case that the file system has it already, perhaps in capital letters."""
+    yield wanted
+    yield f"{wanted}%"
+    yield from (f"{wanted}%{number}" for number in count(2))
 
 
 STDOUT = "-"
 _LINES_TOGETHER = 1000  # encoding lines one by one takes longer than making them
+_EXISTS = "the file exists already"
+_MOST_TOLD = 3  # names
 
 
 class TargetError(Exception):
@@ -157,59 +182,54 @@ class FileLines(LinesTarget):
         """Open a partial file beside ``path``. Raises TargetError."""
         super().__init__(path)
         with reported(path, before_run=True):
-            self._final = Path(os.path.realpath(path))  # a link stays a link
-            self._partial = _partial(self._final.parent, self._final.name)
-            if self._final.exists():
-                self._final.open("ab").close()  # fails now instead of after the run
-            self._stream = self._partial.open("xb")
+            self._final = self._place(path)
+            self._partial = PartialFile(self._final.parent, self._final.name)
+
+    def _place(self, path: Path) -> Path:
+        """Return the place of the file, which can be written. Raises OSError, TargetError."""
+        final = Path(os.path.realpath(path))  # a link stays a link
+        if final.exists():
+            if not final.is_file():
+                raise TargetError(path, "it is not a file", before_run=True)
+            final.open("ab").close()  # fails now instead of after the run
+        return final
 
     def write_bytes(self, pieces: Iterable[bytes]) -> None:
         """Append ``pieces`` to the partial file. Raises TargetError."""
         with reported(self.path):
-            self._stream.writelines(pieces)
-
-    def keep(self) -> None:
-        """Rename the partial file, and give it the mode of the file it replaces. Raises TargetError."""
-        with reported(self.path):
-            self._stream.close()
-            if self._final.exists():
-                shutil.copymode(self._final, self._partial)
-            self._partial.replace(self._final)
-
-    def discard(self) -> None:
-        """Delete the partial file."""
-        with suppress(OSError):  # on a full disk the last flush fails again; the file goes anyway
-            self._stream.close()
-        self._partial.unlink(missing_ok=True)
-
-
-class NewLines(FileLines):
-    """A text file that replaces no other one. An empty file reserves the name when it is opened."""
-
-    def __init__(self, path: Path) -> None:
-        """Reserve ``path``. Raises TargetError if the file exists or cannot be written."""
-        with reported(path, before_run=True):
-            try:
-                path.open("xb").close()
-            except FileExistsError:
-                raise TargetError(path, "the file exists already", before_run=True) from None
-        self._is_kept = False
-        try:
-            super().__init__(path)
-        except TargetError:
-            path.unlink(missing_ok=True)
-            raise
+            self._partial.stream.writelines(pieces)
 
     def keep(self) -> None:
         """Rename the partial file. Raises TargetError."""
-        super().keep()
-        self._is_kept = True
+        with reported(self.path):
+            self._partial.move(self._final)
 
     def discard(self) -> None:
-        """Delete the partial file and the reserved name, unless the file was kept."""
-        super().discard()
-        if not self._is_kept:
-            self._final.unlink(missing_ok=True)
+        """Delete the partial file."""
+        self._partial.discard()
+
+
+class NewLines(FileLines):
+    """A text file that replaces no other one."""
+
+    def _place(self, path: Path) -> Path:
+        if os.path.lexists(path):
+            raise TargetError(path, _EXISTS, before_run=True)
+        return Path(os.path.realpath(path))
+
+    def keep(self) -> None:
+        """Rename the partial file. Raises TargetError, if the file exists by now too."""
+        with reported(self.path):
+            self._partial.stream.close()
+            try:
+                os.link(self._partial.path, self._final)
+            except FileExistsError:
+                raise TargetError(self.path, _EXISTS) from None
+            except OSError:  # the file system has no links
+                if os.path.lexists(self._final):
+                    raise TargetError(self.path, _EXISTS) from None
+                self._partial.move(self._final)
+        self._partial.discard()
 
 
 def write_new(path: Path, text: str) -> None:
@@ -266,6 +286,8 @@ def standard_streams() -> Iterator[None]:
     try:
         yield
     finally:
+        if interrupts.has_come():
+            _drop(sys.stdout)
         with suppress(OSError, TargetError):  # after an error that has been reported
             sys.stdout.flush()
         sys.stdout, sys.stderr = before
@@ -304,6 +326,12 @@ class GuardedFile(io.FileIO):
         return memoryview(data).nbytes
 
 
+def _drop(stream: TextIO) -> None:
+    """Write nothing more: a reader may have stopped reading."""
+    if isinstance(stream, io.TextIOWrapper) and isinstance(file := getattr(stream.buffer, "raw", None), GuardedFile):
+        file.is_lost = True
+
+
 def while_read(stream: BinaryIO, pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield ``pieces``, but no more once the reader of standard output has closed its end."""
     file = getattr(stream, "raw", None)
@@ -322,54 +350,91 @@ def lines_target(name: str) -> LinesTarget:
 
 
 class TreeTarget(Target):
-    """A directory of files, written beside its name (within, if it exists) and moved into place at the end."""
+    """A directory of files, written beside its name (within, if it exists) and moved into place at the end.
+
+    No two files get the same name, even where the file system takes some names for the same.
+    """
 
     def __init__(self, name: str) -> None:
         """Create a partial directory for ``name``, which must not exist or be empty. Raises TargetError."""
         super().__init__(Path(name))
         self._final = Path(os.path.realpath(name))
+        self._folders: dict[tuple[str, str], str] = {}
+        self._storage = ""
+        self._encoded: list[tuple[str, str]] = []
         with reported(self.path, before_run=True):
             self._existed = self._final.exists()
-            if self._existed and any(self._final.iterdir()):
+            self._partial = PartialDirectory(self._final if self._existed else self._final.parent, self._final.name)
+            self._root = str(self._partial.path)
+            if self._existed and any(path != self._partial.path for path in self._final.iterdir()):
+                self._partial.discard()
                 raise TargetError(self.path, "it is not empty; name a new directory, or empty it", before_run=True)
-            self._partial = _partial(self._final if self._existed else self._final.parent, self._final.name)
-            self._partial.mkdir()
 
     def write(self, files: Iterable[tuple[str, str, str, str]]) -> None:
         """Add ``files``: pool id, node id, path below the node's root, text. Raises TargetError."""
         for pool_id, node_id, relative, text in files:
-            root = self._partial / pool_id / node_id
-            place = Path(os.path.normpath(root / relative))
-            if not place.is_relative_to(root):
-                raise TargetError(self.path, f"{relative} lies outside the root directory of node {node_id}")
-            self._add(place, text.encode(), f"{relative} of node {node_id}")
+            name = f"{pool_id}/{node_id}/{relative}"
+            self._add(self._root, _path((pool_id, node_id), relative), text, name, f"{relative} of node {node_id}")
 
     def write_blobs(self, blobs: Iterable[BlobText]) -> None:
         """Add the blobs in storage, as ``storage/<account>/<container>/<blob>``. Raises TargetError."""
-        for relative, text in placed(blobs):
-            self._add(self._partial / "storage" / relative, text.encode("utf-8", "replace"), f"blob {relative}")
+        for relative, blob in placed(blobs):
+            if not self._storage:
+                with reported(self.path):
+                    self._storage = _first_free(self._root, "storage", os.mkdir)
+            self._add(self._storage, relative, blob.text, blob.name, f"blob {relative}")
 
-    def _add(self, place: Path, content: bytes, about: str) -> None:
+    def _add(self, folder: str, path: str, text: str, name: str, about: str) -> None:
+        """Write a file to a path in a folder. ``name`` is what it was called."""
+        *above, last = path.split("/")
         with reported(self.path, about=f"{about}: "):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)
+            for part in above:
+                if (folder, part) not in self._folders:
+                    self._folders[folder, part] = _first_free(folder, part, os.mkdir)
+                folder = self._folders[folder, part]
+            place = _first_free(folder, last, partial(_write, text.encode("utf-8", "replace")))
+        written = place.removeprefix(f"{self._root}/")
+        if not f"/{written}".endswith(f"/{name}"):
+            self._encoded.append((name, written))
+
+    @property
+    def note(self) -> str:
+        """A sentence about names that were encoded; empty if there are none."""
+        if not self._encoded:
+            return ""
+        names = "1 name is" if len(self._encoded) == 1 else f"{len(self._encoded):,} names are"
+        told = "; ".join(f"{quoted(name)} is {shortened(path)}" for name, path in self._encoded[:_MOST_TOLD])
+        more = f"; and {len(self._encoded) - _MOST_TOLD:,} more" if len(self._encoded) > _MOST_TOLD else ""
+        return f"{names} written in another way in {self.path}, as not every file system takes them: {told}{more}."
 
     def keep(self) -> None:
         """Move the files into their directory. Raises TargetError."""
         with reported(self.path):
             if not self._existed:
-                self._partial.rename(self._final)
+                self._partial.path.rename(self._final)
+                self._partial.release()
                 return
-            for child in sorted(self._partial.iterdir()):
+            for child in sorted(self._partial.path.iterdir()):
                 child.rename(self._final / child.name)
+        self._partial.discard()
 
     def discard(self) -> None:
         """Delete the partial directory."""
-        shutil.rmtree(self._partial, ignore_errors=True)
+        self._partial.discard()
 
 
-def _partial(directory: Path, name: str) -> Path:
-    return directory / f".{name}.{os.getpid()}.partial"
+def _first_free(folder: str, wanted: str, make: Callable[[str], object]) -> str:
+    """Make something in a folder, by another name if this one is taken; return its path. Raises OSError."""
+    for name in _names(wanted):
+        with suppress(FileExistsError):
+            make(f"{folder}/{name}")
+            return f"{folder}/{name}"
+    raise AssertionError("there is always another name")
+
+
+def _write(content: bytes, path: str) -> None:
+    with open(path, "xb") as stream:
+        stream.write(content)
 
 
 def reason_of(error: OSError) -> str:

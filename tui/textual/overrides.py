@@ -7,6 +7,7 @@ what each override buys. ``tests/tui/test_private_names.py`` fails when a name i
 from __future__ import annotations
 
 from asyncio import get_running_loop
+from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Self
 
+    from textual.app import App
     from textual.color import Color
     from textual.css.styles import StylesBase
     from textual.dom import DOMNode
@@ -184,6 +186,14 @@ def _ask_screen(widget: Widget) -> bool:
         # As late as after a message: other widgets may be drawn, or laid out, because of messages.
         get_running_loop().call_soon(screen.check_idle)
     return True
+
+
+def restore_terminal(app: App[Any]) -> None:
+    """Give the terminal back as it was, at whatever point of its work an application has been left."""
+    if app._driver is not None:
+        with suppress(AssertionError):  # it has not taken it yet
+            app._driver.stop_application_mode()
+        app._driver.close()
 
 
 @lru_cache(maxsize=64)

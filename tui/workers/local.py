@@ -15,10 +15,11 @@ import time
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from multiprocessing import get_context, resource_tracker
+from multiprocessing import active_children, get_context, resource_tracker
 from typing import TYPE_CHECKING
 
 from engine.studies.runs import Player
+from tui import interrupts
 from tui.workers.runs import Played, WorkersLost
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ class LocalWorkers:
         self._begin()
 
     def _begin(self) -> None:
-        _begin_tracker()
+        with _without_interrupts():
+            _begin_tracker()
+        self._others = set(active_children())
         context = get_context("spawn")
         line, self._lifeline = context.Pipe(duplex=False)
         self._executor = ProcessPoolExecutor(self.count, context, _begin, (self._study, line, self._yields))
@@ -87,8 +90,10 @@ class LocalWorkers:
 
     def _end(self) -> None:
         """End all workers at once."""
-        with _without_interrupts():
+        with _without_interrupts(), interrupts.held:
             self._lifeline.close()
+            for process in set(active_children()) - self._others:
+                process.kill()  # it may not have its lifeline yet
             self._executor.shutdown(wait=True, cancel_futures=True)
             self._line.close()
 
@@ -115,11 +120,14 @@ def _begin_tracker() -> None:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Hold back SIGINT, where there is such a thing as a mask, until the block is left."""
+    """Hold back SIGINT and SIGHUP, where there is such a thing as a mask, until the block is left.
+
+    SIGTERM is what Python ends workers with.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         yield
     finally:

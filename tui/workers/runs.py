@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple, NoReturn
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from engine.base.errors import Problem
+from engine.base.partial_files import is_locked
 from engine.base.values import lazy_regex, shortened
 from engine.scenario.bodies import mistake_text
 from engine.scenario.document import Path as Location
@@ -38,30 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from engine.studies.runs import Study
-
-
-try:
-    import fcntl
-except ImportError:  # Windows: there a file has no lock that others may ignore
-    HAS_LOCKS = False
-else:
-    HAS_LOCKS = True
-
-
-def is_locked(stream: BinaryIO) -> bool:
-    """Lock a file until the stream is closed; return True if another stream has locked it already.
-
-    Where the system or the file system has no such locks, nothing is locked.
-    """
-    if not HAS_LOCKS:
-        return False
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +231,7 @@ class ResultsFile:
 
     def _locked(self, mode: str) -> BinaryIO:
         """Open the file and lock it. Raises OSError, and TargetError if another study uses it."""
-        stream = cast("BinaryIO", self._path.open(mode))
+        stream = cast("BinaryIO", self._path.open(mode, buffering=-1 if mode == "rb" else 0))
         if is_locked(stream):
             stream.close()
             raise TargetError(self._path, _IN_USE, before_run=True)
@@ -269,19 +246,29 @@ class ResultsFile:
         """Open the file for writing, or make it, before the first run begins. Raises TargetError."""
         with reported(self._path, before_run=True):
             try:
-                stream = self._path.open("r+b") if self._is_there else self._locked("xb")
+                stream = self._path.open("r+b", buffering=0) if self._is_there else self._locked("xb")
             except FileExistsError:  # since it was read
                 raise TargetError(self._path, _IN_USE, before_run=True) from None
             self._stream = self._open.enter_context(stream)
 
     def add(self, lines: Iterable[str]) -> None:
-        """Add lines; they are in the file when this returns, even if the program is killed. Raises TargetError."""
-        assert self._stream is not None
+        """Add lines; they are in the file when this returns, even if the program is killed.
+
+        Raises:
+            TargetError: They cannot be written. Then the file is as long as before.
+        """
+        stream = self._stream
+        assert stream is not None
         with reported(self._path):
             if not self._is_clean:
-                self._drop_cut_line(self._stream)
-            self._stream.write("".join(f"{line}\n" for line in lines).encode())
-            self._stream.flush()
+                self._drop_cut_line(stream)
+            length, rest = stream.tell(), "".join(f"{line}\n" for line in lines).encode()
+            try:
+                while rest:
+                    rest = rest[stream.write(rest) :]
+            except OSError:
+                stream.truncate(length)
+                raise
 
     def _drop_cut_line(self, stream: BinaryIO) -> None:
         """Go behind the last whole line, and end the file there."""
@@ -303,7 +290,7 @@ BATCH_S = 1.0
 """The time that a batch should take: sending it then costs next to nothing, and losing it little."""
 
 _AHEAD = 2  # batches for each worker, so that one waits while another is played
-_TICK_S = 1.0  # some systems do not interrupt a wait that has no end
+_TICK_S = 0.25  # so long an interrupt waits
 _TRIES = 2  # so often a batch is sent together with others before it is sent alone
 _ENDED = "the process that played this run ended before it, each time"
 
