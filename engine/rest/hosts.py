@@ -1,8 +1,9 @@
-"""The names that lead to this server: who may ask by them, and the certificate for TLS that has them.
+"""The names that lead to this server: the callers that may use them, and certificates for TLS that have them.
 
 A web page that somebody reads on this machine can send requests to a local server: across origins, or by a name of its
 own that leads here (DNS rebinding). A browser names the host and the origin in headers that the page cannot change.
-The certificate is of the server's own making, for clients that send bearer tokens only over TLS.
+
+Certificates are of the server's own making, for clients that send bearer tokens only over TLS.
 """
 
 from __future__ import annotations
@@ -119,6 +120,9 @@ class Hosts:
         return f"{named}; allowed are localhost, loopback addresses{also}; --allow-host NAME allows another name"
 
 
+_LOOPBACK = ("127.0.0.1", "::1", LOCALHOST)
+
+
 class Files(NamedTuple):
     """PEM files: the server's certificate with its key, and that of the authority, which clients have to trust."""
 
@@ -137,7 +141,7 @@ def certificate_for(hosts: Iterable[str]) -> Iterator[Files]:
         import trustme
 
         authority = trustme.CA()
-        certificate = authority.issue_cert(*dict.fromkeys(("127.0.0.1", "::1", LOCALHOST, *hosts)))
+        certificate = authority.issue_cert(*dict.fromkeys((*_LOOPBACK, *hosts)))
         files = Files(str(Path(folder) / "server.pem"), str(Path(folder) / "ca.pem"))
         certificate.private_key_and_cert_chain_pem.write_to_path(files.certificate)
         authority.cert_pem.write_to_path(files.authority)
