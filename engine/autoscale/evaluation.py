@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from engine.autoscale.samples import METHODS, Metric
 from engine.autoscale.values import (
     CONSTANTS,
     LOW_PRIORITY,
+    METHODS,
     METRICS,
     OPTION,
     OPTIONS,
@@ -27,6 +27,7 @@ from engine.autoscale.values import (
     EvaluationError,
     Inputs,
     Interval,
+    Metric,
     Timestamp,
     TooFewSamples,
     Value,

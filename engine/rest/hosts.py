@@ -1,21 +1,26 @@
-"""The callers that may ask: the names that lead to this server, and the web pages that may send requests to it.
+"""The names that lead to this server: the callers that may use them, and certificates for TLS that have them.
 
 A web page that somebody reads on this machine can send requests to a local server: across origins, or by a name of its
 own that leads here (DNS rebinding). A browser names the host and the origin in headers that the page cannot change.
+
+Certificates are of the server's own making, for clients that send bearer tokens only over TLS.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
-from typing import TYPE_CHECKING
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import BatchError
 from engine.base.values import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 LOCALHOST = "localhost"
 
@@ -113,3 +118,31 @@ class Hosts:
         named = f"the request names the host {quoted(host)}" if host else "the request names no host"
         also = f", {known}" if known else ""
         return f"{named}; allowed are localhost, loopback addresses{also}; --allow-host NAME allows another name"
+
+
+_LOOPBACK = ("127.0.0.1", "::1", LOCALHOST)
+
+
+class Files(NamedTuple):
+    """PEM files: the server's certificate with its key, and that of the authority, which clients have to trust."""
+
+    certificate: str
+    authority: str
+
+
+@contextmanager
+def certificate_for(hosts: Iterable[str]) -> Iterator[Files]:
+    """Make a certificate for this machine and more hosts, and delete its files at the end of the block.
+
+    Raises:
+        ValueError: No certificate can name such a host.
+    """
+    with TemporaryDirectory(prefix="batchdeck-tls-") as folder:
+        import trustme
+
+        authority = trustme.CA()
+        certificate = authority.issue_cert(*dict.fromkeys((*_LOOPBACK, *hosts)))
+        files = Files(str(Path(folder) / "server.pem"), str(Path(folder) / "ca.pem"))
+        certificate.private_key_and_cert_chain_pem.write_to_path(files.certificate)
+        authority.cert_pem.write_to_path(files.authority)
+        yield files

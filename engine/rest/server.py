@@ -1,8 +1,8 @@
-"""The HTTP server: sockets, connections of clients, the ASGI application on them, and certificates for TLS.
+"""The HTTP server: sockets, connections of clients, and the ASGI application on them.
 
 The application asks whether a caller may send requests at all, reads them off the wire, has the service answer them,
 and writes the answers. A connection is closed if its client keeps it waiting, and the server ends in order when a
-signal comes. Certificates are of the server's own making, for clients that send bearer tokens only over TLS.
+signal comes.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import h11
 import uvicorn
@@ -389,7 +387,6 @@ class _Bodies:
             self._kept -= kept
 
 
-_LOOPBACK = ("127.0.0.1", "::1", LOCALHOST)
 DEFAULT_PORT = 8100
 
 _LONGEST_HEAD = 64 * 1024  # bytes of a request line and headers
@@ -498,28 +495,3 @@ def run(server: Server, listener: socket.socket) -> int | None:
     with handled(server.on_signal):
         asyncio.run(server.serve([listener]))
     return server.caught
-
-
-class Files(NamedTuple):
-    """PEM files: the server's certificate with its key, and that of the authority, which clients have to trust."""
-
-    certificate: str
-    authority: str
-
-
-@contextmanager
-def certificate_for(hosts: Iterable[str]) -> Iterator[Files]:
-    """Make a certificate for this machine and more hosts, and delete its files at the end of the block.
-
-    Raises:
-        ValueError: No certificate can name such a host.
-    """
-    with TemporaryDirectory(prefix="batchdeck-tls-") as folder:
-        import trustme
-
-        authority = trustme.CA()
-        certificate = authority.issue_cert(*dict.fromkeys((*_LOOPBACK, *hosts)))
-        files = Files(str(Path(folder) / "server.pem"), str(Path(folder) / "ca.pem"))
-        certificate.private_key_and_cert_chain_pem.write_to_path(files.certificate)
-        authority.cert_pem.write_to_path(files.authority)
-        yield files

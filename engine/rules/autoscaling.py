@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engine import autoscale
 from engine.autoscale import OPTION, Inputs
-from engine.autoscale.samples import SAMPLE_PERIOD_MS
+from engine.autoscale.values import SAMPLE_PERIOD_MS
 from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError, raise_refusal
 from engine.base.log import LogSubject

@@ -177,8 +177,8 @@ class Full(FileLines):
 
     def __init__(self, path):
         super().__init__(path)
-        self._stream.close()
-        self._stream = Path("/dev/full").open("wb")  # noqa: SIM115 - it is closed as the stream of a target
+        self._partial.stream.close()
+        self._partial.stream = Path("/dev/full").open("wb")  # noqa: SIM115 - it is closed as the stream of a target
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")

@@ -22,8 +22,8 @@ from engine.base import runtime
 from engine.base.values import visible
 from engine.pacing import Turns
 from engine.rest import server as http
-from engine.rest.hosts import Hosts, address_of
-from engine.rest.server import application, certificate_for
+from engine.rest.hosts import Hosts, address_of, certificate_for
+from engine.rest.server import application
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
 from engine.rest.session import PacedClock, Present, begin, saved, session_text
 from tui import interrupts

@@ -15,8 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, cast, overload
 
 from engine.autoscale import LIVE, SampleSeries
-from engine.autoscale.samples import SAMPLE_PERIOD_MS
-from engine.autoscale.values import SAMPLED
+from engine.autoscale.values import SAMPLE_PERIOD_MS, SAMPLED
 from engine.base.lifecycles import READY, UNBILLED
 from engine.base.terms import InstanceState, JobState, NodeState
 from engine.base.values import SECOND_MS
