@@ -105,7 +105,7 @@ def test_with_a_step_the_library_plays_a_job_and_the_screen_shows_its_requests(o
 
 def test_with_tls_the_library_sends_tokens_and_the_screen_names_the_certificate(opened):
     """As above, with time that passes."""
-    one, url = opened("--tls", "--speed", "600")
+    one, url = opened("--tls", "--any-key", "--speed", "600")
     assert url.startswith("https://")
     one.press(b":requests\r")
     authority = found(one, rb"REQUESTS_CA_BUNDLE=(\S+ca\.pem)")

@@ -106,7 +106,8 @@ def test_a_warning_says_who_can_act_and_a_log_that_cannot_be_written_is_a_notice
     app = served(requests="/dev/full")
     drive(app, ask("POST", "/jobs", A_JOB, 201), ask("GET", "/jobs/risk"), ask("GET", "/pools"))
     said = messages_of(app)
-    assert said.count("Every program on this machine can act on this simulation, without a key.") == 1
+    who = "Every program on this machine can act on this simulation, without a key."
+    assert [text for text in said if who in text] == [f"Clients reach this run at {app._host.url}. {who}"]
     assert len([text for text in said if text.startswith("cannot write /dev/full: No space left on device")]) == 1
 
 

@@ -193,7 +193,7 @@ def test_the_dashboard_reads_writes_and_says_what_is_wrong(tmp_path, monkeypatch
         app.choose("theme", "high-contrast")
         app.main_screen.playback.choose_speed(None)  # for this run
 
-    monkeypatch.setattr(tui_app.Dashboard, "run", lambda app: drive(app, use))
+    monkeypatch.setattr(tui_app.Dashboard, "run", lambda app, **_: drive(app, use))
     simulation = session_at(LATER_S).simulation
     assert tui_app.show_dashboard(simulation, speed=None, plays=False, theme=None, ascii_only=False) == 0
     assert (shown["theme"], shown["speed"]) == ("light", 600)
@@ -235,7 +235,7 @@ def test_the_environment_is_asked(tmp_path, monkeypatch, session_at, variable, v
     monkeypatch.setattr(platformdirs, "user_config_dir", lambda *_, **__: str(tmp_path))
     monkeypatch.setenv(variable, value)
     seen = []
-    monkeypatch.setattr(tui_app.Dashboard, "run", lambda app: seen.append((app.theme, app.settings.value("glyphs"))))
+    monkeypatch.setattr(tui_app.Dashboard, "run", lambda app, **_: seen.append((app.theme, app.settings.value("glyphs"))))
     tui_app.show_dashboard(session_at(0).simulation, speed=None, plays=False, theme=None, ascii_only=False)
     assert seen == [(theme, glyphs)]
     assert not (tmp_path / "settings.toml").exists()
@@ -246,7 +246,7 @@ def glyphs_in(tmp_path, monkeypatch, session_at):
     """Return the choice of symbols with which the dashboard begins in an environment."""
     monkeypatch.setattr(platformdirs, "user_config_dir", lambda *_, **__: str(tmp_path))
     seen = []
-    monkeypatch.setattr(tui_app.Dashboard, "run", lambda app: seen.append(app.settings.value("glyphs")))
+    monkeypatch.setattr(tui_app.Dashboard, "run", lambda app, **_: seen.append(app.settings.value("glyphs")))
 
     def begin(**variables):
         for name, value in variables.items():

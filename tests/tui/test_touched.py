@@ -8,9 +8,9 @@ from tests import touched
 from tests.module_counts import LONG, longest_chain, modules
 
 # To be lowered whenever less is needed; `python -m tests.touched` prints the numbers of today.
-MOST_MODULES = 320
-MOST_LINES = 96_400
-MOST_CODE = 61_350
+MOST_MODULES = 321
+MOST_LINES = 97_700
+MOST_CODE = 62_200
 LONGEST_CHAIN = 20
 MOST_FILES_OF_A_STEP = 80
 MOST_FILES_OF_A_COMMAND = 120

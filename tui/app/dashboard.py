@@ -226,9 +226,11 @@ class Dashboard(App[None]):
         self._serving = asyncio.create_task(host.serve())
         self.set_interval(_PRESENT_S, host.advance)
         self.set_interval(1, self._show_present)
-        say(self.main_screen, f"Clients reach this run at {host.url}. :requests shows the key and what they do.")
+        place = f"Clients reach this run at {host.url}."
         if host.warning:
-            say(self.main_screen, host.warning, "warning")
+            say(self.main_screen, f"{place} {host.warning}", "warning")
+        else:
+            say(self.main_screen, f"{place} :requests shows the key and what they do.")
 
     def _note_request(self, request: ClientRequest) -> None:
         """Keep a request, and show it soon: many requests are shown together."""
