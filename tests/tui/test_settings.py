@@ -235,7 +235,8 @@ def test_the_environment_is_asked(tmp_path, monkeypatch, session_at, variable, v
     monkeypatch.setattr(platformdirs, "user_config_dir", lambda *_, **__: str(tmp_path))
     monkeypatch.setenv(variable, value)
     seen = []
-    monkeypatch.setattr(tui_app.Dashboard, "run", lambda app, **_: seen.append((app.theme, app.settings.value("glyphs"))))
+    look = lambda app, **_: seen.append((app.theme, app.settings.value("glyphs")))  # noqa: E731
+    monkeypatch.setattr(tui_app.Dashboard, "run", look)
     tui_app.show_dashboard(session_at(0).simulation, speed=None, plays=False, theme=None, ascii_only=False)
     assert seen == [(theme, glyphs)]
     assert not (tmp_path / "settings.toml").exists()
