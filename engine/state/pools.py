@@ -24,12 +24,20 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
 
 
+_PASSING = ("AllocationTimedout", "CommunicationEnabledPoolReachedMaxVMCount")
+
+
 class ResizeError(NamedTuple):
     """A reason for which a resize fell short (ERR-R)."""
 
     code: str
     message: str
     values: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def passes(self) -> bool:
+        """True if the reason may go by itself: a quota, a limit of the pool's nodes, or the timeout (AS-80)."""
+        return "Quota" in self.code or self.code in _PASSING
 
     def wire(self) -> dict[str, object]:
         """Return the error as the service writes it."""

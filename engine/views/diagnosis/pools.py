@@ -13,6 +13,7 @@ from engine.base.lifecycles import PROBLEMS
 from engine.base.terms import AllocationState, NodeState, PoolState
 from engine.base.values import format_duration, lazy_regex, places, values
 from engine.rules import pools
+from engine.rules.autoscaling import retries_resize
 from engine.rules.decisions import capacity
 from engine.rules.decisions.capacity import current_counts, missing_nodes
 from engine.rules.decisions.metrics import task_counts
@@ -289,7 +290,8 @@ def _pool_notes(world: World, pool: Pool, short: dict[bool, int]) -> Iterator[Fi
     if short[True] > 0 and pool.scaling is None:
         yield helps("A steady pool does not refill itself: resize it again.", "RSZ-14")
     elif short[True] > 0:
-        yield note("A steady pool is refilled when its formula sets another target.", "AS-80")
+        when = "is next evaluated" if retries_resize(world, pool) else "sets another target"
+        yield note(f"A steady pool is refilled when its formula {when}.", "AS-80")
     if pool.scaling is not None:
         yield note("Its targets come from its autoscale formula.", "RSZ-1")
 
