@@ -309,10 +309,13 @@ class Pool(Named):
         self.token += 1
         return self.token
 
-    def begin_resize(self, now_ms: int, drain_option: str) -> int:
-        """Begin a resize without errors, and return its token."""
+    def begin_resize(self, now_ms: int, drain_option: str, *, moves_nodes: bool) -> int:
+        """Begin a resize, and return its token; one that adds or removes nodes clears the errors (POOL-3)."""
         self.resize_started_ms = now_ms
-        self.resize_errors = self.gathered_errors = ()
+        if moves_nodes:
+            self.resize_errors = ()
+        if moves_nodes or self.allocation is AllocationState.STEADY:
+            self.gathered_errors = ()
         self.drain_option = drain_option
         return self.next_token()
 
