@@ -402,10 +402,11 @@ class NamedStorage:
         entry = self._find(name) or self._find_container(parts_of(name))
         return entry is not None and entry.settings.missing
 
-    def is_always_open(self, container_url: str, strict: bool) -> bool:
-        """Return whether a container is there as long as the run lasts, and access to it never expires."""
+    def is_always_open(self, container_url: str, end_ms: int, *, strict: bool) -> bool:
+        """Return whether a container is there, and access to it does not expire, up to the end of a run."""
         is_there = not self.is_missing(container_url) and (not strict or self.names_container(container_url))
-        return is_there and self.until_ms(container_url) is None
+        until_ms = self.until_ms(container_url) if is_there else None
+        return is_there and (until_ms is None or until_ms > end_ms)
 
     def names_container(self, name: str) -> bool:
         """Return whether the scenario mentions a container, or blobs in it (TASK-19)."""
