@@ -1,7 +1,7 @@
 """Counts and times of a part of the log, by which runs, branches and moments are compared.
 
-The times that tasks, preparations and releases have taken are those of ``engine.views.results``, also for a run that
-has been left and for an earlier moment. They are read in bulk.
+The times that tasks have taken are those of ``engine.views.results``, also for a run that has been left and for an
+earlier moment. They are read in bulk, as are those of preparations and releases.
 """
 
 from __future__ import annotations
