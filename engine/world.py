@@ -204,6 +204,7 @@ class World:
         if scenario.simulate.has_chance:  # there is always another attempt to replace what chance has taken
             self.calendar.endless_kinds = ENDLESS | {DueKind.SPOT_REFILL}
         # A process that outlasts the run ends at the latest moment that the tables can hold.
+        self.end_ms = end_ms
         time_code, self.latest_ms = time_limits(end_ms)
         self.longest_ms = self.latest_ms - end_ms
         self.log = EventLog(scenario.start, time_code)

@@ -10,16 +10,19 @@ from importlib.resources import files
 
 from engine.base.values import lazy_regex
 
-SOURCES = ("documented", "recorded", "decided")
+SOURCES = ("documented", "recorded", "reported", "decided")
 COLUMNS = ("Rule", "What it says", "Source", "Option", "Implemented in")
 _CHAPTER = lazy_regex(r"## ([A-Z]+): (.+)")
 _ID = lazy_regex(r"\b[A-Z]+-[1-9][0-9]*\b")
+_REPORTS = lazy_regex(r" \(([^)]*)\)")  # after the word "reported"
 _BAR = lazy_regex(r"(?<!\\)\|")  # between two cells; a bar inside a cell is written \|
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule. ``text`` and ``option`` are Markdown: names stand in backticks.
+
+    ``reports`` are the public reports behind the source "reported", as owner/name#number.
 
     ``modules`` are paths from the root of the repository, the deciding one first. A rule that needs no code has
     none, and says in ``reason`` why.
@@ -28,6 +31,7 @@ class Rule:
     id: str
     text: str
     sources: tuple[str, ...]
+    reports: tuple[str, ...]
     option: str
     modules: tuple[str, ...]
     reason: str
@@ -103,7 +107,9 @@ def _rule(row: str) -> Rule:
         raise ValueError(f"{row!r} is not the row of a rule: {' | '.join(COLUMNS)}")
     rule_id, text, sources, option, where = cells
     modules = tuple(map(_path, re.findall(r"`([^`]+)`", where))) if where.startswith("`") else ()
-    return Rule(rule_id, text, tuple(sources.split(", ")), option, modules, "" if modules else where)
+    kinds = tuple(_REPORTS.sub("", sources).split(", "))
+    reports = tuple(report for each in _REPORTS.findall(sources) for report in each.split(", "))
+    return Rule(rule_id, text, kinds, reports, option, modules, "" if modules else where)
 
 
 def _cells(row: str) -> list[str]:

@@ -208,6 +208,14 @@ class ReleaseAfter(WireOption):
     PREPARATION = "preparation"
 
 
+class AutoScaleRetries(WireOption):
+    """The errors of a resize after which an evaluation with the same targets begins one again (AS-80)."""
+
+    PASSING = "passing"
+    ALL = "all"
+    NONE = "none"
+
+
 class TaskResult(WireOption):
     """The result of a task (TASK-10)."""
 

@@ -17,7 +17,7 @@ from engine.autoscale.values import SAMPLE_PERIOD_MS
 from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError, raise_refusal
 from engine.base.log import LogSubject
-from engine.base.terms import AllocationState, Deallocation, OsFamily, PoolState
+from engine.base.terms import AllocationState, AutoScaleRetries, Deallocation, OsFamily, PoolState
 from engine.base.values import DAY_MS, MINUTE_MS, SECOND_MS
 from engine.rules.decisions import capacity, metrics
 from engine.rules.facts import TargetsSet
@@ -66,6 +66,15 @@ def evaluate_verdict(pool: Pool) -> BatchError | None:
     if pool.scaling is None:
         return BatchError("OperationInvalidForCurrentState", "autoscale is not enabled on the pool")
     return None
+
+
+def retries_resize(world: World, pool: Pool) -> bool:
+    """Return whether an evaluation with the same targets begins a resize: the last one failed for now (AS-80)."""
+    errors, retries = pool.resize_errors, world.options.auto_scale_retries
+    if not errors or pool.allocation is not AllocationState.STEADY or retries is AutoScaleRetries.NONE:
+        return False
+    passes = retries is AutoScaleRetries.ALL or all(error.passes for error in errors)
+    return passes and capacity.member_counts(world, pool) != (pool.target_dedicated, pool.target_spot)
 
 
 # -- on and off ------------------------------------------------------------------------------------------------------
@@ -161,13 +170,14 @@ def try_out(world: World, pool: Pool, command: EvaluatePoolAutoScale) -> None:
 
 
 def _evaluate_and_resize(world: World, pool: Pool) -> None:
-    """Evaluate the formula, and resize the pool if the targets change (AS-80, AS-81).
+    """Evaluate the formula; resize the pool if targets change or a failed resize is retried (AS-80, AS-81).
 
     DECISION: a resize that is being stopped is left alone until the next evaluation.
     """
     before = pool.target_dedicated, pool.target_spot
     option = _evaluate(world, pool)
-    if option is None or (pool.target_dedicated, pool.target_spot) == before:
+    is_changed = (pool.target_dedicated, pool.target_spot) != before
+    if option is None or not (is_changed or retries_resize(world, pool)):
         return
     if pool.allocation is AllocationState.STOPPING:
         pool.assign(target_dedicated=before[0], target_spot=before[1])

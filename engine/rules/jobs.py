@@ -180,13 +180,18 @@ def job_step(world: World, due: Due) -> None:
 
 
 def _end_if_complete(world: World, job: Job) -> None:
-    """End an active job whose tasks are all completed, or that has none, if it is to end by itself (JOB-7).
+    """End a job whose tasks are all completed, or that has none, if it is to end by itself (JOB-7).
 
     Tasks that wait for ever keep it open (JOB-8).
     """
-    ends_by_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
-    if ends_by_itself and job.state is _J.ACTIVE and job.counts[COMPLETED] == job.total:
+    if _ends_now(job):
         _end(world, job, ALL_TASKS_COMPLETED)
+
+
+def _ends_now(job: Job) -> bool:
+    """Return whether a job is to end by itself and all its tasks are completed, be it disabled or not (JOB-7)."""
+    ends_by_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
+    return ends_by_itself and job.state in UNDER_WAY and job.counts[COMPLETED] == job.total
 
 
 def task_stopped(world: World, stopped: TaskStopped) -> None:
@@ -209,10 +214,10 @@ def task_completed(world: World, completed: TaskCompleted) -> None:
 
 
 def _perform(world: World, job: Job, action: JobAction) -> None:
-    """Do what an exit condition says, unless the job is ending anyway (EXIT-5)."""
+    """Do what an exit condition says, unless the job is ending anyway: its completion comes first (EXIT-5)."""
     if action is JobAction.TERMINATE and job.state in UNDER_WAY:
         _end(world, job, TASK_FAILED)
-    elif action is JobAction.DISABLE and job.state is _J.ACTIVE:
+    elif action is JobAction.DISABLE and job.state is _J.ACTIVE and not _ends_now(job):
         disable(world, job, DisableTasks.REQUEUE)
 
 

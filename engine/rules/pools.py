@@ -210,9 +210,9 @@ def job_added(world: World, added: JobAdded) -> None:
 
 
 def _new_id(world: World, job: Job, auto: AutoPoolSpecification) -> str:
-    """Return the id of a new auto pool: the prefix and a GUID in upper case (AUTO-5)."""
+    """Return the id of a new auto pool: a GUID in upper case, behind the prefix and ``_`` if there is one (AUTO-5)."""
     guid = draws.guid(world.seed, "auto pool", job.id.lower(), job.row).upper()
-    return (auto.auto_pool_id_prefix or "") + guid
+    return f"{auto.auto_pool_id_prefix}_{guid}" if auto.auto_pool_id_prefix else guid
 
 
 def job_ended(world: World, ended: JobEnded) -> None:

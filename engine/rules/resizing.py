@@ -98,7 +98,7 @@ def remove_nodes(world: World, pool: Pool, victims: Sequence[int], timeout_ms: i
     dedicated = sum(world.nodes[node].dedicated for node in victims)
     spot = len(victims) - dedicated
     pool.assign(target_dedicated=max(0, pool.target_dedicated - dedicated), target_spot=max(0, pool.target_spot - spot))
-    _announce(world, pool, timeout_ms, option)
+    _announce(world, pool, timeout_ms, option, moves_nodes=bool(victims))
     _send_away(world, pool, victims, option)
     _finish_if_done(world, pool)
 
@@ -144,7 +144,7 @@ def _begin(world: World, pool: Pool, timeout_ms: int, option: Deallocation) -> N
             victims += shrink_victims(world, pool, -missing, dedicated=dedicated)
         elif missing:
             growth.append((dedicated, missing))
-    _announce(world, pool, timeout_ms, option if victims else None)
+    _announce(world, pool, timeout_ms, option if victims else None, moves_nodes=bool(victims or growth))
     pool.assign(wanted=tuple(growth))
     if growth:
         world.calendar.at(world.now_ms, DueKind.NODES_WANTED)
@@ -164,9 +164,9 @@ def _change_course(world: World, pool: Pool) -> None:
     _keep_waiting(world, pool)
 
 
-def _announce(world: World, pool: Pool, timeout_ms: int, option: Deallocation | None) -> None:
+def _announce(world: World, pool: Pool, timeout_ms: int, option: Deallocation | None, *, moves_nodes: bool) -> None:
     """Enter allocation state ``resizing``, log it, and enter the timeout; ``option`` is None if the pool only grows."""
-    token = pool.begin_resize(world.now_ms, "invalid" if option is None else option.value)
+    token = pool.begin_resize(world.now_ms, "invalid" if option is None else option.value, moves_nodes=moves_nodes)
     if pool.allocation is not AllocationState.RESIZING:
         world.pools.set_allocation(world.now_ms, pool.row, AllocationState.RESIZING)
     _log_resize(world, pool, "PoolResizeStart", "RSZ-15")
@@ -242,12 +242,12 @@ def _finish_if_done(world: World, pool: Pool) -> None:
 
 
 def _finish(world: World, pool: Pool) -> None:
-    """End the resize, with the errors gathered (RSZ-12, RSZ-13, RSZ-15).
+    """End the resize, with the errors gathered, or else those of an earlier one (POOL-3, RSZ-12, RSZ-13, RSZ-15).
 
     Missing dedicated nodes stay missing until the user resizes again (RSZ-14).
     """
     pool.next_token()
-    pool.assign(resize_errors=pool.gathered_errors)
+    pool.assign(resize_errors=pool.gathered_errors or pool.resize_errors)
     world.pools.set_allocation(world.now_ms, pool.row, AllocationState.STEADY)
     _log_resize(world, pool, "PoolResizeComplete", "RSZ-2")
     _enter_refill(world, pool)
@@ -307,7 +307,7 @@ def _log_resize(world: World, pool: Pool, event: str, rule: str) -> None:
         ("isAutoPool", pool.auto_job >= 0 or pool.auto_schedule >= 0),
     )
     if event == "PoolResizeComplete":
-        errors = pool.resize_errors
+        errors = pool.gathered_errors
         fields += (
             ("startTime", format_utc(world.scenario.start, pool.resize_started_ms)),
             ("endTime", format_utc(world.scenario.start, world.now_ms)),

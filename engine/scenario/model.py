@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from engine.base.terms import ReleaseAfter
+from engine.base.terms import AutoScaleRetries, ReleaseAfter
 from engine.base.values import lazy_regex, quoted
 from engine.scenario.document import DocumentPlace, check_keys
 from engine.scenario.locations import (
@@ -210,7 +210,7 @@ class Expectation:
 class Options(Spec):
     """Switches for behaviour that the service has changed over the years, or that a scenario may want.
 
-    The rules are APP-5, NODE-3, NOP-4, POOL-6, PREP-17, REL-3 and TASK-19.
+    The rules are APP-5, AS-80, NODE-3, NOP-4, POOL-6, PREP-17, REL-3 and TASK-19.
     """
 
     classic_node_ids: Bool = False
@@ -220,6 +220,7 @@ class Options(Spec):
     strict_storage: Bool = False
     release_after: ReleaseAfter = ReleaseAfter.TASK
     reboot_retries_failed_preparation: Bool = False
+    auto_scale_retries: AutoScaleRetries = AutoScaleRetries.PASSING
 
 
 SIMULATE: dict[str, type[Spec]] = {

@@ -161,7 +161,8 @@ class DeclaredIds:
             self._tasks.setdefault(owner_id.casefold(), _Tasks()).ids[task_id.casefold()] = task_id
         pool = value_at(specification, "poolInfo", "autoPoolSpecification")
         if pool is not None:
-            self._prefixes.add((text_at(pool, "autoPoolIdPrefix") or "").casefold())
+            prefix = text_at(pool, "autoPoolIdPrefix")
+            self._prefixes.add(f"{prefix.casefold()}_" if prefix else "")
 
     def missing(self, subject: ConditionSubject) -> tuple[str, str] | None:
         """Return the key whose id nothing in the scenario creates and the reason, or None."""
@@ -192,7 +193,7 @@ class DeclaredIds:
         folded = pool_id.casefold()
         if folded in self._pools:
             return True
-        # An id consists of the prefix and a GUID, which only the run knows (AUTO-5).
+        # An id has the prefix and a GUID, which only the run knows (AUTO-5).
         return any(
             folded.startswith(prefix) and _GUID.fullmatch(folded.removeprefix(prefix)) for prefix in self._prefixes
         )

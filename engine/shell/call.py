@@ -281,10 +281,10 @@ def copy_into(call: Call, source: str, target: str, *, move: bool = False) -> bo
     if target == key or not key or target.startswith(f"{key}/"):
         return True
     if text is None:
-        _copy_tree(process, key, target)
+        _copy_tree(process, key, target, move=move)
     elif not files.is_dir(target):
         if files.exists(key):
-            files.copy_file(key, target)
+            files.copy_file(key, target, moves=move)
         else:
             files.write(target, text)
     if move:
@@ -292,7 +292,7 @@ def copy_into(call: Call, source: str, target: str, *, move: bool = False) -> bo
     return True
 
 
-def _copy_tree(process: ShellProcess, source: str, target: str) -> None:
+def _copy_tree(process: ShellProcess, source: str, target: str, *, move: bool) -> None:
     files, pending = process.files, [(source, target)]
     while pending:
         source, target = pending.pop()
@@ -300,7 +300,7 @@ def _copy_tree(process: ShellProcess, source: str, target: str) -> None:
         if text is None and process.make_directory(target):
             pending += [(f"{source}/{name}", f"{target}/{name}") for name in files.listdir(source)]
         elif text is not None and not files.is_dir(target):
-            files.copy_file(source, target)
+            files.copy_file(source, target, moves=move)
         process.run.step()
 
 

@@ -7,7 +7,7 @@ a downloaded blob without text: they read as empty but take their space (VM-4).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
@@ -17,12 +17,33 @@ from engine.base.paths import TOP_DIRECTORIES, is_managed, parent
 _SEARCHED = 64  # files
 
 
-class AccessDenied(Exception):
-    """The process may not write to this key (FILE-12)."""
+class WriteFailed(Exception):
+    """The process cannot write to this key; the reasons are what a program says about it on each system."""
+
+    on_linux = "Permission denied"
+    on_windows = "Access is denied."
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self.key = key
+
+
+class AccessDenied(WriteFailed):
+    """The process may not write to this key (FILE-12)."""
+
+
+class NoSpaceLeft(WriteFailed):
+    """The disk has no room for all of this file (VM-4)."""
+
+    on_linux = "No space left on device"
+    on_windows = "There is not enough space on the disk."
+
+
+class Room(NamedTuple):
+    """The space of a disk: its bytes in all, and a function that deletes what nobody keeps any more."""
+
+    most_bytes: int
+    clear: Callable[[], None]
 
 
 class FileTimes(NamedTuple):
@@ -51,7 +72,7 @@ class NodeFiles:
     the moment at which files are written.
     """
 
-    __slots__ = ("_directories", "_files", "_read_only", "now_ms", "used_bytes")
+    __slots__ = ("_directories", "_files", "_read_only", "_room", "now_ms", "used_bytes")
 
     def __init__(self) -> None:
         self.now_ms = 0
@@ -59,6 +80,7 @@ class NodeFiles:
         self.used_bytes = 0  # of all files
         self._directories: dict[str, None] = dict.fromkeys(TOP_DIRECTORIES)
         self._read_only: tuple[str, ...] = ()
+        self._room: Room | None = None  # of a process that runs; None: any number of bytes
 
     def copy(self) -> NodeFiles:
         """Return an independent copy."""
@@ -68,13 +90,17 @@ class NodeFiles:
         return twin
 
     @contextmanager
-    def guarded(self, read_only: tuple[str, ...]) -> Iterator[None]:
-        """Raise AccessDenied in the ``with`` block for changes of these directories and what is in them (FILE-12)."""
-        self._read_only = read_only
+    def guarded(self, read_only: tuple[str, ...], room: Room | None = None) -> Iterator[None]:
+        """Raise WriteFailed in the ``with`` block for what a process cannot write.
+
+        AccessDenied is raised for changes of these directories and what is in them (FILE-12), NoSpaceLeft for files by
+        size and copies beyond ``room`` (VM-4). Texts that commands write are short and always fit.
+        """
+        self._read_only, self._room = read_only, room
         try:
             yield
         finally:
-            self._read_only = ()
+            self._read_only, self._room = (), None
 
     def _check(self, key: str) -> None:
         if self._read_only and any(key == place or key.startswith(f"{place}/") for place in self._read_only):
@@ -104,7 +130,27 @@ class NodeFiles:
 
     def put(self, key: str, size: int) -> None:
         """Create or replace a file of known size and unknown text, and create its parent directories."""
-        self._put(key, "", size)
+        self._put(key, "", self._fitting(key, size))
+        if self.size(key) < size:
+            raise NoSpaceLeft(key)
+
+    def _fitting(self, key: str, size: int) -> int:
+        """Return how much of a file finds room, once there is made as much as possible."""
+        room, least = self._room, self.used_bytes - self.size(key)
+        if room is None or least + size <= room.most_bytes:
+            return size
+        with self._unguarded():
+            room.clear()
+        return min(size, max(0, room.most_bytes - self.used_bytes + self.size(key)))
+
+    @contextmanager
+    def _unguarded(self) -> Iterator[None]:
+        guards = self._read_only, self._room
+        self._read_only, self._room = (), None
+        try:
+            yield
+        finally:
+            self._read_only, self._room = guards
 
     def _put(self, key: str, text: str, size: int) -> None:
         self._check(key)
@@ -113,9 +159,13 @@ class NodeFiles:
         self._files[key] = _File(text, size, FileTimes(now_ms if old is None else old.times.created_ms, now_ms))
         self.used_bytes += size - (0 if old is None else old.size)
 
-    def copy_file(self, source: str, target: str) -> None:
-        """Copy a file, which must exist."""
-        self._put(target, self._files[source].text, self._files[source].size)
+    def copy_file(self, source: str, target: str, *, moves: bool = False) -> None:
+        """Copy a file, which must exist; one that is moved needs no room."""
+        file = self._files[source]
+        if moves or self._fitting(target, file.size) == file.size:
+            self._put(target, file.text, file.size)
+        else:
+            self.put(target, file.size)
 
     def append(self, key: str, text: str) -> None:
         """Append text to a file; create it if necessary."""

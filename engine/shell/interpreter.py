@@ -38,7 +38,7 @@ from engine.shell.call import (
 )
 from engine.shell.cmd import BATCH_FILES, batch_line, batch_lines, read_cmd_script
 from engine.shell.control_flow import ControlFlow, RedirectFailed
-from engine.shell.files import AccessDenied, BoundReached, InputStream, Stream
+from engine.shell.files import BoundReached, InputStream, Stream, WriteFailed
 from engine.shell.lexer import ASSIGNMENT, Lexer
 from engine.shell.syntax import (
     SHELL_OPTIONS,
@@ -283,27 +283,27 @@ class Interpreter(ControlFlow):
     # -- commands ----------------------------------------------------------------------------------------------------
 
     def run_command(self, command: Command) -> int:
-        """Run a command; it fails if it writes where its user may not (FILE-12)."""
+        """Run a command; it fails if it writes where its user may not, or finds no room (FILE-12, VM-4)."""
         self.process.run.step()
         if isinstance(command, ShellCommand):
             try:
                 return self._run_simple(command)
-            except AccessDenied as denied:
-                return self._denied(denied)
+            except WriteFailed as failed:
+                return self._cannot_write(failed)
         if isinstance(command, Function):
             self.process.functions[command.name] = command.body
             return 0
         try:
             with self.process.run:
                 return self.redirected(command.redirects, lambda: self.run_compound(command))
-        except AccessDenied as denied:
-            return self._denied(denied)
+        except WriteFailed as failed:
+            return self._cannot_write(failed)
         except RedirectFailed:
             return self.redirect_status()
 
-    def _denied(self, denied: AccessDenied) -> int:
+    def _cannot_write(self, failed: WriteFailed) -> int:
         root = self.process.root
-        text = "Access is denied." if root.is_windows else f"{root.native(denied.key)}: Permission denied"
+        text = failed.on_windows if root.is_windows else f"{root.native(failed.key)}: {failed.on_linux}"
         self.process.writer(2).append(f"{text}\n")
         return 1
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from engine.base.paths import TaskKind, working_directory
 from engine.base.terms import FailureInfo, OsFamily, failure
 from engine.shell import small_shell
-from engine.shell.files import AccessDenied
+from engine.shell.files import AccessDenied, NoSpaceLeft
 from engine.shell.interpreter import SimulatedOutput
 from engine.shell.protocol import UNKNOWN_MS, ActsText, Launch, LineFacts, Output, PlainProcess, Plan
 from engine.specs.base import Distribution
@@ -72,14 +72,14 @@ class SimulatedExecutor:
         began_ms = self._start_ms + now_ms - max(0, plan.total_ms - overhead_ms)
         directory = working_directory(launch.directory)
         result = small_shell.run(launch.command_line, root, environment, files, directory, simulated, began_ms)
-        for path, size in simulate.writes.items():
-            with suppress(AccessDenied):  # a program that may not write there is silent about it
-                files.put(root.key(path, directory), size)
+        complaint = _write(simulate.writes, root, directory, files)
         understood = launch.line.understood_ms is not None
         if understood and simulate.stdout is not None:
             result = result._replace(stdout=simulate.stdout)
         if understood and simulate.stderr is not None:
             result = result._replace(stderr=simulate.stderr)
+        if complaint:
+            result = result._replace(exit_code=result.exit_code or 1, stderr=result.stderr + complaint)
         return result
 
     def must_rehearse(self, launch: Launch) -> bool:
@@ -143,6 +143,17 @@ class SimulatedExecutor:
         if simulate.found is False or not launch.line.found:
             return overhead_ms, failure("CommandProgramNotFound", ("Message", launch.command_line))
         return overhead_ms, None
+
+
+def _write(sizes: Mapping[str, int], root: NodeRoot, directory: str, files: NodeFiles) -> str:
+    """Write files of these sizes; return what the program says if it finds no room, after which it fails (VM-4)."""
+    for path, size in sizes.items():
+        with suppress(AccessDenied):  # a program that may not write there is silent about it
+            try:
+                files.put(root.key(path, directory), size)
+            except NoSpaceLeft as failed:
+                return f"{failed.on_windows}\n" if root.is_windows else f"{path}: {failed.on_linux}\n"
+    return ""
 
 
 def _process(launch: Launch, simulate: Simulate, overhead_ms: int) -> PlainProcess:

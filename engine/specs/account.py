@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Annotated, ClassVar, NamedTuple, Self
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 from pydantic import (
     AfterValidator,
@@ -373,6 +373,7 @@ class NamedStorage:
 
     def __init__(self, entries: Sequence[tuple[str, SimulateStorage]], start: datetime) -> None:
         """Take the entries of a scenario that begins at ``start``."""
+        self._start = start
         self._entries = tuple(_entry(glob, settings, start) for glob, settings in entries)
         self._known: dict[str, _Entry | None] = {}
         self._exact: dict[str, dict[str, BlobContent]] = {}
@@ -388,19 +389,24 @@ class NamedStorage:
         return None if entry is None else entry.settings
 
     def until_ms(self, name: str) -> int | None:
-        """Return when the access to a URL expires, in ms since the start; None if it does not (TASK-20)."""
+        """Return when the access to a URL expires, in ms since the start; None if it does not (TASK-20).
+
+        The first of two ends counts: what the scenario says, and the end of the signature in the URL.
+        """
         entry = self._find(name) or self._find_container(parts_of(name))
-        return None if entry is None else entry.until_ms
+        ends = (None if entry is None else entry.until_ms, _signature_ends_ms(name, self._start))
+        return min((end for end in ends if end is not None), default=None)
 
     def is_missing(self, name: str) -> bool:
         """Return whether a blob or container is missing, as the scenario says; a blob is missing with its container."""
         entry = self._find(name) or self._find_container(parts_of(name))
         return entry is not None and entry.settings.missing
 
-    def is_always_open(self, container_url: str, strict: bool) -> bool:
-        """Return whether a container is there as long as the run lasts, and access to it never expires."""
+    def is_always_open(self, container_url: str, end_ms: int, *, strict: bool) -> bool:
+        """Return whether a container is there, and access to it does not expire, up to the end of a run."""
         is_there = not self.is_missing(container_url) and (not strict or self.names_container(container_url))
-        return is_there and self.until_ms(container_url) is None
+        until_ms = self.until_ms(container_url) if is_there else None
+        return is_there and (until_ms is None or until_ms > end_ms)
 
     def names_container(self, name: str) -> bool:
         """Return whether the scenario mentions a container, or blobs in it (TASK-19)."""
@@ -446,6 +452,17 @@ class NamedStorage:
 
     def _find_container(self, url: UrlParts) -> _Entry | None:
         return self._find(url.container) if url.name else None
+
+
+@lru_cache(maxsize=4096)
+def _signature_ends_ms(url: str, start: datetime) -> int | None:
+    """Return when the signature in a URL (``se=``) expires, in ms since the start; None if it has none."""
+    query = url.partition("?")[2].partition("#")[0]
+    end = dict(parse_qsl(query)).get("se") if "se=" in query else None
+    try:
+        return None if end is None else (parse_utc(end) - start) // timedelta(milliseconds=1)
+    except ValueError:
+        return None
 
 
 _NO_BLOBS: Mapping[str, SimulateBlob] = MappingProxyType({})

@@ -24,12 +24,20 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
 
 
+_PASSING = ("AllocationTimedout", "CommunicationEnabledPoolReachedMaxVMCount")
+
+
 class ResizeError(NamedTuple):
     """A reason for which a resize fell short (ERR-R)."""
 
     code: str
     message: str
     values: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def passes(self) -> bool:
+        """True if the reason may go by itself: a quota, a limit of the pool's nodes, or the timeout (AS-80)."""
+        return "Quota" in self.code or self.code in _PASSING
 
     def wire(self) -> dict[str, object]:
         """Return the error as the service writes it."""
@@ -301,10 +309,13 @@ class Pool(Named):
         self.token += 1
         return self.token
 
-    def begin_resize(self, now_ms: int, drain_option: str) -> int:
-        """Begin a resize without errors, and return its token."""
+    def begin_resize(self, now_ms: int, drain_option: str, *, moves_nodes: bool) -> int:
+        """Begin a resize, and return its token; one that adds or removes nodes clears the errors (POOL-3)."""
         self.resize_started_ms = now_ms
-        self.resize_errors = self.gathered_errors = ()
+        if moves_nodes:
+            self.resize_errors = ()
+        if moves_nodes or self.allocation is AllocationState.STEADY:
+            self.gathered_errors = ()
         self.drain_option = drain_option
         return self.next_token()
 

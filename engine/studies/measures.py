@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from engine.base.values import SECOND_MS, percentile
 from engine.views import results
+from engine.views.log.tally import hook_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +33,7 @@ def summary(sim: Simulation) -> Measured:
     """Return the ``summary`` of the state of a run as JSON, and every measure of a study by its name."""
     whole = results.run_totals(sim)
     waits = _of_times("wait", results.task_waits_ms(sim.world))
-    return {**whole, **_failed(whole), **waits, "preparationSeconds": results.preparation_ms(sim.world) / SECOND_MS}
+    return {**whole, **_failed(whole), **waits}
 
 
 def _failed(whole: Mapping[str, object]) -> dict[str, int]:
@@ -70,8 +71,8 @@ _NAMES = {
     "waitSecondsP95": ("waiting, p95", "waiting p95"),
     "runSecondsMedian": ("running, median", ""),
     "runSecondsP95": ("running, p95", ""),
-    "preparationSeconds": ("preparing, last on each node", "preparing"),
-    "releaseSeconds": ("releasing, last on each node", ""),
+    "preparationSeconds": ("preparing, on all nodes", "preparing"),
+    "releaseSeconds": ("releasing, on all nodes", ""),
 }
 LABELS = {name: label for name, (label, _) in _NAMES.items()}
 """The figures, and their names for people. Those that a study measures too have the same value there."""
@@ -97,7 +98,7 @@ class Times(NamedTuple):
 
     waits: Iterable[int]  # of each task that has started, from its creation to its latest start
     runs: Iterable[int]  # of each task that has ended, from its latest start
-    preparation: int  # on all nodes
+    preparation: int  # on all nodes, all runs as far as they are known
     release: int
 
 
@@ -112,14 +113,17 @@ def measures_of_times(times: Times) -> dict[str, float | None]:
 
 
 def figures(summary: Mapping[str, object], times: Times, job_ends: Mapping[str, float | None]) -> Figures:
-    """Return the figures that follow from the ``summary`` of the state of a run as JSON, and from times."""
+    """Return the figures that follow from the ``summary`` of the state of a run as JSON, and from times.
+
+    The summary knows every preparation and release; the status of a job has the last one on each node.
+    """
     tasks = cast("Mapping[str, float | None]", summary["tasks"])
     found: dict[str, Any] = {
+        **measures_of_times(times),
         **summary,
         **_failed(summary),
         "totalTasks": tasks["total"],
         "succeededTasks": tasks["succeeded"],
-        **measures_of_times(times),
     }
     return Figures({name: found[name] for name in MEASURES}, job_ends)
 
@@ -128,7 +132,7 @@ def figures_of_run(simulation: Simulation) -> Figures:
     """Return the figures of a run at the moment that is shown."""
     world = simulation.world
     of_tasks = results.task_waits_ms(world), results.task_runs_ms(world)
-    times = Times(*of_tasks, results.preparation_ms(world), results.release_ms(world))
+    times = Times(*of_tasks, *hook_times(simulation.log))
     ends = {job_id: found["endSeconds"] for job_id, found in job_ends(simulation).items()}
     return figures(results.run_totals(simulation), times, ends)
 

@@ -43,6 +43,7 @@ class Collected:
         self.succeeded = 0
         self.failed = 0
         self.failed_hooks = dict.fromkeys(HOOK_INFOS, 0)
+        self.has_retried_hooks = False
         self.first_task_ms: int | None = None  # its creation, since 1970
         self.last_task_ms: int | None = None  # the end of the last task, since 1970
         self.latest_ms: int | None = None  # the latest time of any object, since 1970
@@ -75,6 +76,7 @@ class Collected:
             if started is not None and ended is not None:
                 self._hook_ms[name] += ended - started
             self.failed_hooks[name] += _has_failed(info)
+            self.has_retried_hooks |= bool(info.get("retryCount"))
         self._note_node(body.get("nodeId"))
 
     def take_job(self, body: Body) -> None:
@@ -153,6 +155,8 @@ def observed(history: History) -> Observed:
     }
     found = collected.figures(summary, start_ms)
     unknown = set(_not_told(history, notes))
+    if collected.has_retried_hooks:
+        notes.append("Of preparations it has the last on each node only: the time of earlier ones is not known.")
     known = {name: None if name in unknown else value for name, value in found.measures.items()}
     return Observed(Figures(known, found.job_ends), tuple(notes))
 

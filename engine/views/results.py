@@ -21,6 +21,7 @@ from engine.state.tables import NEVER_MS
 from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
 from engine.views.log.histories import recent_tasks
 from engine.views.log.latest import TaskTransitions, ready_ms
+from engine.views.log.tally import hook_times
 from engine.views.resources.account import TransferredBytes, bytes_of_run
 from engine.views.rest.account import (
     account_body,
@@ -127,22 +128,6 @@ def _present_blocks(world: World) -> Iterator[tuple[TaskBlock, slice]]:
         for number in job.blocks:
             block = world.tasks.blocks[number]
             yield block, slice(block.first, block.rows.stop)
-
-
-def preparation_ms(world: World) -> int:
-    """Return the time that the preparations of present jobs have taken, the last run of each on each node."""
-    return _run_ms(world, world.instances.prep)
-
-
-def release_ms(world: World) -> int:
-    """Return the time that the releases of present jobs have taken, the last run of each on each node."""
-    return _run_ms(world, world.instances.release)
-
-
-def _run_ms(world: World, view: Callable[[int], InstanceView | None]) -> int:
-    jobs = (job for job in world.jobs.present() if job.has_prep)
-    views = (view(row) for job in jobs for row in world.instances.rows_of_job(job.row))
-    return sum(view.end_ms - view.start_ms for view in views if view is not None and view.end_ms is not None)
 
 
 def node_hours(world: World, now_ms: int, pools: Iterable[Pool] | None = None) -> float:
@@ -394,7 +379,7 @@ def _job_member(sim: Simulation, job: Job, transitions: TaskTransitions) -> dict
 def run_totals(sim: Simulation) -> dict[str, object]:
     """Return the totals of the run, with deleted jobs and pools; ``events`` counts the events in the log."""
     world, now_ms, instances = sim.world, sim.now_ms, sim.world.instances
-    transferred = bytes_of_run(sim)
+    transferred, hooks = bytes_of_run(sim), hook_times(sim.log)
     return {
         "makespanSeconds": makespan_ms(world) / SECOND_MS,
         "tasks": asdict(task_totals(sim)),
@@ -403,6 +388,8 @@ def run_totals(sim: Simulation) -> dict[str, object]:
         "slotUtilization": round(slot_utilization(world, now_ms), _DIGITS),
         "preparationTasks": asdict(instance_totals(map(instances.prep, range(instances.length)))),
         "releaseTasks": asdict(instance_totals(map(instances.release, range(instances.length)))),
+        "preparationSeconds": hooks.preparation / SECOND_MS,
+        "releaseSeconds": hooks.release / SECOND_MS,
         "events": sim.log.count,
         "downloadedBytes": transferred.downloaded,
         "uploadedBytes": transferred.uploaded,
@@ -422,8 +409,13 @@ def given_by_hand(sim: Simulation) -> list[tuple[int, Command]]:
     return [(one.when_ms, one.command) for one in sim.journal.by_hand()]
 
 
+def refused_codes(sim: Simulation) -> dict[int, str]:
+    """Return the codes with which commands were refused, by the identity of the command."""
+    return {id(refusal.command): refusal.error.code for refusal in sim.refusals}
+
+
 def recorded(sim: Simulation) -> str:
     """Return the YAML of the scenario with every command given by hand in its timeline. It replays to the same log."""
-    codes = {id(refusal.command): refusal.error.code for refusal in sim.refusals}
+    codes = refused_codes(sim)
     given = [GivenCommand(one.when_ms, one.command, codes.get(id(one.command))) for one in sim.journal.by_hand()]
     return dump(replace(sim.scenario, seed=sim.seed), given)

@@ -58,8 +58,8 @@ def test_sums_over_nodes_say_that_they_are_sums(capsys):
     """The hours in which preparations ran at a million tasks are no time that anybody waited."""
     main(["compare", "job-prep-release-sample", "job-prep-release-sample"])
     table = capsys.readouterr().out
-    assert "preparing, last on each node" in table
-    assert "releasing, last on each node" in table
+    assert "preparing, on all nodes" in table
+    assert "releasing, on all nodes" in table
 
 
 def test_a_prediction_is_held_against_what_was_observed(tmp_path, capsys):

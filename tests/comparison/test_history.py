@@ -27,9 +27,9 @@ SCENARIOS = [
 ]
 EXACT = (
     *("makespanSeconds", "totalTasks", "succeededTasks", "failedTasks", "failedPreparations", "failedReleases"),
-    *("waitSecondsMedian", "waitSecondsP95", "runSecondsMedian", "runSecondsP95", "preparationSeconds"),
-    "releaseSeconds",
+    *("waitSecondsMedian", "waitSecondsP95", "runSecondsMedian", "runSecondsP95"),
 )
+HOOKS = ("preparationSeconds", "releaseSeconds")
 
 
 @cache
@@ -45,6 +45,11 @@ def state_of(name):
     return json.dumps(results.document(played(name)))
 
 
+def ran_once(sim):
+    table = sim.world.instances
+    return max(*table.prep_runs, *table.release_runs) <= 1
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_history_of_a_run_has_its_figures(name, dialect, tmp_path):
@@ -55,6 +60,9 @@ def test_a_history_of_a_run_has_its_figures(name, dialect, tmp_path):
     for what, row in rows.items():
         if what in EXACT or row.job_id is not None:
             assert row.a == row.b, row
+        if what in HOOKS:  # the service tells the last run on each node
+            assert row.a >= row.b, row
+            assert row.a == row.b or not ran_once(played(name)), row
     assert rows["slotUtilization"].b is None
 
 

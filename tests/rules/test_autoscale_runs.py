@@ -156,10 +156,74 @@ def test_as_82_nodes_that_wait_for_their_tasks_stay_at_the_timeout_with_an_error
     formula = "$TargetDedicatedNodes = time().minute < 5 ? 1 : 0; $NodeDeallocationOption = taskcompletion"
     sim = simulation(a_job(tasks=[a_task("t1", 3600)]), pool=scaled(formula))
     run_to(sim, minutes=21)
-    body = pool_body(sim.world, sim.world.pools[0])
-    assert (body["targetDedicatedNodes"], body["currentDedicatedNodes"], body["allocationState"]) == (0, 1, "steady")
-    assert [error["code"] for error in body["resizeErrors"]] == ["AllocationTimedout"]
+    ends = [(event["t"], event["resultCode"], event["targetDedicatedNodes"]) for event in resizes(sim)]
+    assert ends[-1] == (1200, "AllocationTimedout", 0)
     assert node_states(sim)[-1] == "running"
+
+
+def resizes(sim):
+    return events(sim, "PoolResizeComplete")
+
+
+def retried(minutes, *commands, target=2, option=None, faults=(), **more):
+    """The nodes of a formula that wants the same number at each evaluation, and the moments at which resizes began."""
+    options = {"options": {"autoScaleRetries": option}} if option else {}
+    pool = scaled(f"$TargetDedicatedNodes = {target}; $NodeDeallocationOption = taskcompletion")
+    sim = simulation(pool=pool, timeline=[*faults, *commands], **options, **more)
+    run_to(sim, minutes=minutes)
+    starts = [event["t"] for event in events(sim, "PoolResizeStart")]
+    return pool_body(sim.world, sim.world.pools[0])["currentDedicatedNodes"], starts
+
+
+NO_MACHINES = {"at": "PT0S", "capacity": {"vmSize": "standard_d2s_v3", "nodes": 0}}
+MACHINES = {"at": "PT12M", "capacity": {"vmSize": "standard_d2s_v3", "nodes": 9}}
+NO_CORES = {"account": {"name": "contoso", "quotas": {"dedicatedCores": 0}}}
+CORES = {"at": "PT12M", "quota": {"dedicatedCores": 8}}
+
+
+@pytest.mark.parametrize(
+    ("option", "nodes", "starts"), [(None, 2, 4), ("passing", 2, 4), ("all", 2, 4), ("none", 0, 1)]
+)
+def test_as_80_and_acc_8_a_formula_asks_again_after_a_quota(option, nodes, starts):
+    here, begun = retried(25, CORES, option=option, **NO_CORES)
+    assert (here, begun) == (nodes, [0, 300, 600, 900][:starts])
+
+
+@pytest.mark.parametrize(("option", "nodes"), [(None, 0), ("passing", 0), ("all", 2), ("none", 0)])
+def test_as_80_a_lack_of_machines_is_final_until_the_target_changes(option, nodes):
+    here, begun = retried(25, MACHINES, faults=[NO_MACHINES], option=option)
+    assert (here, len(begun) > 1) == (nodes, nodes > 0)
+    changed = "time().minute < 15 ? 2 : 3"
+    assert retried(25, MACHINES, faults=[NO_MACHINES], option=option, target=changed)[0] == 3
+
+
+@pytest.mark.parametrize(("option", "nodes"), [(None, 0), ("all", 2)])
+def test_as_80_a_resize_that_was_stopped_is_not_begun_again(option, nodes):
+    here, _ = retried(25, {"at": "PT5S", "stopPoolResize": {"poolId": "p"}}, option=option)
+    assert here == nodes
+
+
+def test_as_80_a_pool_that_has_what_the_formula_wants_is_left_alone():
+    here, begun = retried(25, option="all")
+    assert (here, begun) == (2, [0])
+
+
+@pytest.mark.parametrize(("option", "nodes"), [(None, 0), ("none", 1)])
+def test_as_80_nodes_that_were_not_done_at_the_timeout_leave_later(option, nodes):
+    formula = "$TargetDedicatedNodes = time().minute < 5 ? 1 : 0; $NodeDeallocationOption = taskcompletion"
+    options = {"options": {"autoScaleRetries": option}} if option else {}
+    sim = simulation(a_job(tasks=[a_task("t1", 1500)]), pool=scaled(formula), **options)
+    run_to(sim, minutes=21)
+    assert pool_body(sim.world, sim.world.pools[0])["currentDedicatedNodes"] == 1
+    run_to(sim, minutes=40)
+    assert pool_body(sim.world, sim.world.pools[0])["currentDedicatedNodes"] == nodes
+
+
+def test_as_80_a_pool_of_fixed_size_has_to_be_resized_by_hand():
+    pool = {"id": "p", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 2}
+    sim = simulation(pool=pool, timeline=[CORES], options={"autoScaleRetries": "all"}, **NO_CORES)
+    run_to(sim, minutes=60)
+    assert len(events(sim, "PoolResizeStart")) == 1
 
 
 def cpu(task, seconds):

@@ -16,8 +16,11 @@ from tests.builders import (
     events,
     file,
     mpi_pool,
+    node,
+    node_state,
     prep,
     refusal,
+    release,
     run_to,
     run_to_end,
     task_extra,
@@ -364,6 +367,97 @@ def test_task_20_an_upload_after_the_expiry_is_denied(start):
     sim = stages(start, makes(), late, storage={OUT: {"until": "PT2M", "blobs": {}}})
     assert (why(sim, "make"), why(sim, "late")) == (None, "FileUploadAccessDenied")
     assert task_extra(sim, "late").exit_code == 0
+
+
+SOON, ENCODED = "se=2026-01-05T08:02:00Z", "sv=2023-11-03&se=2026-01-05T08%3A02%3A00Z&sr=c&sig=a%3D"
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ({"httpUrl": f"{OUT}/x?{SOON}", "filePath": "x"}, "BlobAccessDenied"),
+        ({"httpUrl": f"{OUT}/x?{ENCODED}", "filePath": "x"}, "BlobAccessDenied"),
+        ({"httpUrl": f"{OUT}/x?sig=a&se=2026-01-05T08:02Z#y", "filePath": "x"}, "BlobAccessDenied"),
+        ({"storageContainerUrl": f"{OUT}?{ENCODED}"}, "ResourceContainerAccessDenied"),
+        ({"httpUrl": f"{OUT}/x?st=2026-01-05T08:02:00Z&case=1", "filePath": "x"}, None),
+        ({"httpUrl": f"{OUT}/x?se=never", "filePath": "x"}, None),
+        ({"httpUrl": f"{OUT}/se=2026-01-05", "filePath": "x"}, None),
+    ],
+)
+def test_task_20_the_end_of_a_signature_stands_in_the_url(start, source, code):
+    jobs = [a_job(f"j{at}", [a_task(resourceFiles=[source])], at=at) for at in (60, 119)]
+    sim = start(*jobs, pool=a_pool(taskSlotsPerNode=4), **ACCOUNT)
+    run_to_end(sim)
+    failures = [task_extra(sim, job=f"j{at}").failure for at in (60, 119)]
+    assert [failure and failure.code for failure in failures] == [None, code]
+
+
+@pytest.mark.parametrize(("until", "code"), [("PT1M", "BlobAccessDenied"), ("PT1H", None)])
+def test_task_20_the_first_end_counts(start, until, code):
+    source = {"httpUrl": f"{OUT}/x?se=2026-01-05T08:30:00Z", "filePath": "x"}
+    job = a_job(tasks=[a_task(resourceFiles=[source])], at=100)
+    sim = start(job, simulate={"storage": {OUT: {"until": until}}}, **ACCOUNT)
+    run_to_end(sim)
+    failure = task_extra(sim).failure
+    assert (failure and failure.code) == code
+
+
+def test_task_20_a_start_task_fails_at_a_reboot_after_the_expiry(start):
+    file = {"httpUrl": f"{OUT}/setup.sh?{ENCODED}", "filePath": "setup.sh"}
+    sim = start(pool=a_pool(startTask=a_line(5, resourceFiles=[file])), **ACCOUNT)
+    run_to(sim, minutes=3)
+    assert node_state(sim) == "idle"
+    do(sim, "rebootNode", poolId="p", node=0)
+    run_to_end(sim)
+    assert node_state(sim) == "starttaskfailed"
+
+
+@pytest.mark.parametrize("hook", ["jobPreparationTask", "jobReleaseTask"])
+def test_task_20_preparation_and_release_need_access_too(start, hook):
+    file = {"httpUrl": f"{OUT}/x?se=2026-01-05", "filePath": "x"}
+    hooks = {"jobPreparationTask": a_line(5), "jobReleaseTask": a_line(5)}
+    hooks[hook] = a_line(5, resourceFiles=[file])
+    sim = start(a_job(onAllTasksComplete="terminatejob", **hooks), **ACCOUNT)
+    run_to(sim, minutes=20)
+    ended = prep(sim) if hook == "jobPreparationTask" else release(sim)
+    assert ended.failure.code == "BlobAccessDenied"
+
+
+def test_task_20_common_files_of_a_multi_instance_task_need_access_too(start):
+    files = {"commonResourceFiles": [{"httpUrl": f"{OUT}/x?se=2026-01-05", "filePath": "x"}]}
+    sim = start(a_job(tasks=[together(instances=2, settings=files)]), pool=mpi_pool(2), **ACCOUNT)
+    run_to_end(sim)
+    assert task_extra(sim, "mpi").failure.code == "BlobAccessDenied"
+
+
+@pytest.mark.parametrize("seconds", [1, 200])
+def test_task_20_an_upload_after_the_end_of_the_signature_is_denied(start, seconds):
+    output = {"filePattern": "../stdout.txt", "destination": {"container": {"containerUrl": f"{OUT}?{ENCODED}"}}}
+    sim = start(a_job(tasks=[a_task("t1", seconds, outputFiles=[output])]), **ACCOUNT)
+    run_to_end(sim)
+    failure = task_extra(sim).failure
+    assert (failure and failure.code) == (None if seconds == 1 else "FileUploadAccessDenied")
+
+
+def test_task_20_a_package_whose_access_has_ended_cannot_be_had(start):
+    account = {"applications": [{"id": "pricer", "versions": ["1"], "defaultVersion": "1"}]}
+    references = [{"applicationId": "pricer"}]
+    jobs = [a_job(f"j{at}", [a_task(applicationPackageReferences=references)], at=at) for at in (60, 180)]
+    pools = [a_pool(), a_pool(id="late", applicationPackageReferences=references) | {"at": "PT3M"}]
+    storage = {"storage": {"app-pricer/1": {"until": "PT2M"}}}
+    sim = start(*jobs, pools=pools, account=account, simulate=storage)
+    run_to_end(sim)
+    assert task_extra(sim, job="j60").failure is None
+    assert task_extra(sim, job="j180").failure is None  # the node has it
+    assert "access to app-pricer/1 has expired" in str(node(sim, 0, "late").errors)
+
+
+@pytest.mark.parametrize(("end", "state"), [("2026-01-05T09:00:00Z", "idle"), ("2026-01-05T08:00:00Z", "unusable")])
+def test_task_20_a_container_is_not_mounted_after_the_expiry(start, end, state):
+    mount = {"accountName": "a", "containerName": "c", "relativeMountPath": "m", "sasKey": f"?se={end}&sig=a"}
+    sim = start(pool=a_pool(mountConfiguration=[{"azureBlobFileSystemConfiguration": mount}]))
+    run_to_end(sim)
+    assert node_state(sim) == state
 
 
 def test_task_20_a_time_before_the_start_is_over(start):

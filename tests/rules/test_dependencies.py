@@ -128,6 +128,20 @@ def test_dep_4_a_parent_may_have_been_completed_before_the_dependent_came(start)
     assert task_state(sim, "child") == "completed"
 
 
+@pytest.mark.parametrize("wanted", [{"ids": ["7"]}, {"ranges": [(7, 7)]}])
+def test_dep_4_what_is_satisfied_stays_so_when_the_tasks_are_deleted_and_added_again(start, wanted):
+    dependent = child(*wanted.get("ids", ()), ranges=wanted.get("ranges", ()))
+    sim = family(start, a_task("7", 20), dependent, nodes=2)
+    run_to_end(sim)
+    for task in ("7", "child"):
+        do(sim, "deleteTask", jobId="j", taskId=task)
+    run(sim, minutes=1)
+    sim.seek(sim.now_ms - 30_000)  # what is satisfied is worked out from the tasks anew
+    do(sim, "addTasks", jobId="j", tasks=[a_task("7", 3600), dependent])
+    run(sim, minutes=2)
+    assert (task_state(sim, "7"), task_state(sim, "child")) == ("running", "completed")
+
+
 def test_dep_4_a_number_missing_in_a_range_blocks_until_it_is_there(start):
     sim = family(start, child(ranges=[(1, 3)]), a_task("1"), a_task("3"))
     run_to_end(sim)

@@ -19,8 +19,10 @@ from tests.builders import (
     run,
     run_to,
     run_to_end,
+    some_tasks,
     task_extra,
     task_state,
+    times,
 )
 
 NONE, DISABLE, TERMINATE = JobAction.NONE, JobAction.DISABLE, JobAction.TERMINATE
@@ -118,6 +120,25 @@ def test_exit_5_disable_is_with_requeue(start):
     run_to_end(sim)
     assert (job_state(sim), task_state(sim, "other")) == ("disabled", "active")
     assert task_extra(sim, "other").requeue_count == 1
+
+
+@pytest.mark.parametrize("tasks", [0, 2])
+def test_exit_5_completion_comes_before_disable(start, tasks):
+    bad = a_task("bad", 100, 1, **with_default(jobAction="disable"))
+    sim = start(a_job(tasks=[*some_tasks(tasks, 10), bad], onAllTasksComplete="terminatejob", **PERFORM))
+    run_to_end(sim)
+    assert (job_state(sim), sim.world.jobs.find("j").terminate_reason) == ("completed", "AllTasksCompleted")
+    assert times(sim, "JobStateChanged", to="disabling") == []
+
+
+def test_exit_5_disable_comes_first_while_other_tasks_are_left(start):
+    bad = a_task("bad", 10, 1, **with_default(jobAction="disable"))
+    sim = start(a_job(tasks=[bad, a_task("other", 100)], onAllTasksComplete="terminatejob", **PERFORM))
+    run_to_end(sim)
+    assert (job_state(sim), task_state(sim, "other")) == ("disabled", "active")
+    do(sim, "terminateTask", jobId="j", taskId="other")
+    run_to_end(sim)
+    assert sim.world.jobs.find("j").terminate_reason == "AllTasksCompleted"
 
 
 def test_exit_5_terminate_gives_the_reason_taskfailed(start):

@@ -100,14 +100,33 @@ def test_job_7_deleting_the_last_open_task_ends_the_job(start):
     assert job_state(sim) == "terminating"
 
 
-def test_job_7_a_job_that_was_disabled_meanwhile_ends_when_it_is_active_again(start):
+@pytest.mark.parametrize(("option", "states"), [("wait", ["disabling"]), ("terminate", ["disabling"])])
+def test_job_7_a_job_whose_last_tasks_end_while_it_is_disabled_ends(start, option, states):
     sim = running(start, a_job(onAllTasksComplete="terminatejob"))
-    do(sim, "disableJob", jobId="j", disableTasks="wait")
-    run(sim, minutes=5)
-    assert (job_state(sim), task_state(sim)) == ("disabled", "completed")
-    do(sim, "enableJob", jobId="j")
+    do(sim, "disableJob", jobId="j", disableTasks=option)
     run_to_end(sim)
+    assert [to for _, to in changes(sim)] == ["active", *states, "terminating", "completed"]
     assert reason(sim) == "AllTasksCompleted"
+
+
+def test_job_7_a_disabled_job_with_tasks_left_stays_disabled_until_they_are_completed(start):
+    sim = running(start, a_job(tasks=2, onAllTasksComplete="terminatejob"))
+    do(sim, "disableJob", jobId="j", disableTasks="requeue")
+    run(sim, minutes=5)
+    assert job_state(sim) == "disabled"
+    do(sim, "terminateTask", jobId="j", taskId="t1")
+    assert job_state(sim) == "disabled"
+    do(sim, "terminateTask", jobId="j", taskId="t2")
+    assert (job_state(sim), reason(sim)) == ("terminating", "AllTasksCompleted")
+
+
+def test_job_7_a_patch_ends_a_disabled_job_whose_tasks_are_completed(start):
+    sim = start(a_job())
+    run_to_end(sim)
+    do(sim, "disableJob", jobId="j", disableTasks="requeue")
+    run(sim, minutes=1)
+    do(sim, "updateJob", jobId="j", onAllTasksComplete="terminatejob")
+    assert job_state(sim) == "terminating"
 
 
 def test_job_8_a_blocked_task_keeps_the_job_open(start):

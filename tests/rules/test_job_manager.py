@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.views.results import document
 
+GUID = "[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}"
 _READY = {"nodes": {"allocation": "PT10S", "starting": "PT10S", "ready": "PT10S"}}
 
 
@@ -245,8 +247,7 @@ def test_auto_3_the_pool_comes_with_the_job_and_goes_after_its_end() -> None:
     simulation = _run({}, _auto() | {"tasks": _tasks(1)})
     (completed,) = _events(simulation, "JobStateChanged", jobId="a", to="completed")
     made, _, gone = [line for line in _events(simulation, "PoolStateChanged") if line["poolId"] != "p"]
-    assert made["poolId"].startswith("night")
-    assert made["poolId"][5:].count("-") == 4
+    assert made["poolId"].startswith("night_")
     assert gone["to"] is None
     assert gone["t"] > completed["t"]
 
@@ -286,4 +287,10 @@ def test_auto_4_a_pool_without_targets_is_taken_and_stays_empty() -> None:
 def test_auto_5_the_job_says_which_pool_it_has() -> None:
     simulation = _run({}, _auto(keepAlive=True) | {"tasks": _tasks(1)})
     jobs = {job["id"]: job for job in document(simulation)["jobs"]}
-    assert jobs["a"]["executionInfo"]["poolId"].startswith("night")
+    assert re.fullmatch(rf"night_{GUID}", jobs["a"]["executionInfo"]["poolId"])
+
+
+def test_auto_5_without_a_prefix_the_id_is_the_guid_alone() -> None:
+    simulation = _run({}, _auto(keepAlive=True, autoPoolIdPrefix=None) | {"tasks": _tasks(1)})
+    (auto,) = (pool["id"] for pool in document(simulation)["pools"] if pool["id"] != "p")
+    assert re.fullmatch(GUID, auto)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import AllocationState, PoolState
+from engine.views.diagnosis.pools import pool_concerns
 from tests.builders import (
     READY_S,
     REBOOTED_S,
@@ -106,7 +107,28 @@ def test_pool_3_resize_errors_are_shown_while_the_pool_is_steady(start):
     sim = start(pool=a_pool(nodes=60))
     run_to(sim, minutes=2)
     assert [error.code for error in pool(sim).resize_errors] == ["AccountCoreQuotaReached"]
-    do(sim, "resizePool", poolId="p", targetDedicatedNodes=50, nodeDeallocationOption="requeue")
+    do(sim, "resizePool", poolId="p", targetDedicatedNodes=49, nodeDeallocationOption="requeue")
+    assert pool(sim).resize_errors == ()
+
+
+def test_pool_3_a_resize_that_changes_nothing_keeps_the_errors(start):
+    sim = start(pool=a_pool(nodes=60))
+    run_to(sim, minutes=2)
+    do(sim, "resizePool", poolId="p", targetDedicatedNodes=50)
+    run_to(sim, minutes=3)
+    assert [error.code for error in pool(sim).resize_errors] == ["AccountCoreQuotaReached"]
+    assert events(sim, "PoolResizeComplete")[-1]["resultCode"] == "Success"
+    assert pool_concerns(sim) == []
+
+
+def test_pool_3_an_evaluation_that_wants_the_nodes_that_are_there_keeps_the_errors(start):
+    formula = "$TargetDedicatedNodes = time().minute < 5 ? 60 : time().minute < 10 ? 50 : 49"
+    scaled = {"enableAutoScale": True, "autoScaleFormula": formula, "autoScaleEvaluationInterval": "PT5M"}
+    sim = start(pool={"id": "p", "vmSize": "standard_d2s_v3"} | scaled)
+    run_to(sim, minutes=7)
+    assert (pool(sim).target_dedicated, len(node_rows(sim))) == (50, 50)
+    assert [error.code for error in pool(sim).resize_errors] == ["AccountCoreQuotaReached"]
+    run_to(sim, minutes=12)
     assert pool(sim).resize_errors == ()
 
 

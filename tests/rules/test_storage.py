@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.base.paths import RESERVED_DISK_BYTES
 from engine.rules.processes import node_disk
 from engine.views.rest.nodes import files_of
 from tests.builders import (
@@ -39,6 +40,10 @@ from tests.rules.nodes import ON_NODE
 GIB = 1024**3
 DISK = 16 * GIB  # of a standard_d2s_v3
 JOB = "workitems/j/job-1"
+WINDOWS = {
+    "imageReference": {"publisher": "MicrosoftWindowsServer", "offer": "WindowsServer", "sku": "2022-datacenter"},
+    "nodeAgentSKUId": "batch.node.windows amd64",
+}
 
 
 def blob(name, path=None):
@@ -234,12 +239,12 @@ def test_node_11_a_release_that_fills_the_disk_is_over_once_and_so_is_its_job(st
     job = a_job(prep=a_line(5), release=a_line(5, simulate={"writes": {"x": "20 GiB"}}))
     sim = start(job | {"onAllTasksComplete": "terminatejob"})
     run_to_end(sim)
-    assert (node_state(sim), job_state(sim), release(sim).exit_code) == ("unusable", "completed", 0)
+    assert (node_state(sim), job_state(sim), release(sim).exit_code) == ("unusable", "completed", 1)
     assert [to for _, to, _ in release_events(sim)] == ["running", "completed"]
 
 
 def test_node_11_a_preparation_that_succeeds_and_fills_the_disk_starts_no_task_for_long(start):
-    sim = start(a_job(prep=a_line(5, simulate={"writes": {"x": "20 GiB"}})))
+    sim = start(a_job(prep=a_line(5, simulate={"writes": {"x": DISK - RESERVED_DISK_BYTES // 2}})))
     run_to(sim, minutes=10)
     assert [to for _, to, _ in prep_events(sim)] == ["running", "completed"]
     assert (prep(sim).result.value, node_state(sim), task_state(sim)) == ("success", "unusable", "active")
@@ -261,6 +266,60 @@ def test_file_7_what_nobody_keeps_any_more_makes_room_first(start):
     run_to_end(sim)
     assert task_extra(sim, "t2", "k").failure is None
     assert not sim.world.disks[node_row(sim)].exists(f"{JOB}/t1")
+
+
+@pytest.mark.parametrize("size", ["9 GiB", DISK - 7 * GIB - RESERVED_DISK_BYTES // 2])
+def test_file_7_what_nobody_keeps_makes_room_for_what_a_program_writes(start, size):
+    first = a_task("t1", 10, simulate={"writes": {"x": "7 GiB", "y": 5}}, constraints={"retentionTime": "PT1M"})
+    second = a_task("t2", 10, simulate={"writes": {"x": size}})
+    sim = start(a_job(tasks=[first]), a_job("k", tasks=[second], at="PT20M"))
+    run_to_end(sim)
+    assert (task_extra(sim, "t2", "k").failure, node_state(sim)) == (None, "idle")
+    assert not sim.world.disks[node_row(sim)].exists(f"{JOB}/t1")
+
+
+def test_file_7_what_nobody_keeps_makes_room_for_what_a_command_writes(start):
+    copy = {"commandLine": "/bin/sh -c 'cp a b'", "resourceFiles": [blob("a")]}
+    first = {"id": "t1", "constraints": {"retentionTime": "PT1M"}} | copy
+    sim = start(a_job(tasks=[first]), a_job("k", tasks=[{"id": "t2"} | copy], at="PT20M"), simulate=sizes(a="5 GiB"))
+    run_to_end(sim)
+    assert (task_extra(sim, "t2", "k").failure, used(sim)) == (None, 10 * GIB)
+
+
+@pytest.mark.parametrize(
+    ("retries", "kept"), [(0, {"first": 10 * GIB, "second": DISK - 10 * GIB}), (1, {"first": 10 * GIB})]
+)
+def test_vm_4_a_program_that_writes_more_than_the_disk_holds_fails(start, retries, kept):
+    writes = {"first": "10 GiB", "second": "10 GiB", "third": 5}
+    task = a_task("t1", 600, simulate={"writes": writes}, constraints={"maxTaskRetryCount": retries})
+    sim = start(a_job(tasks=[task, a_task("t2")]))
+    run_to(sim, minutes=30)
+    assert (node_state(sim), node(sim).errors[0].code, task_state(sim, "t2")) == ("unusable", "DiskFull", "active")
+    files = sim.world.disks[node_row(sim)]
+    assert {name: files.size(f"{JOB}/t1/wd/{name}") for name in kept} == kept
+    assert not files.exists(f"{JOB}/t1/wd/third")
+    assert file(sim, f"{JOB}/t1/stderr.txt") == "second: No space left on device\n"
+    if not retries:
+        assert (task_extra(sim).failure.code, task_extra(sim).exit_code) == ("FailureExitCode", 1)
+    else:
+        assert (task_state(sim), task_extra(sim).retry_count) == ("active", 1)
+
+
+def test_vm_4_a_command_that_finds_no_room_fails_and_one_that_moves_needs_none(start):
+    line = "mv a b && cp b c; echo $? > code"
+    task = {"id": "t1", "commandLine": f"/bin/sh -c '{line}'", "resourceFiles": [blob("a")]}
+    sim = start(a_job(tasks=[task]), simulate=sizes(a="9 GiB"))
+    run_to_end(sim)
+    assert file(sim, f"{JOB}/t1/wd/code") == "1\n"
+    assert "wd/c: No space left on device" in file(sim, f"{JOB}/t1/stderr.txt")
+    assert (node_state(sim), node(sim).errors[0].code) == ("unusable", "DiskFull")
+
+
+def test_vm_4_on_windows_the_words_are_others(start):
+    pool = a_pool(virtualMachineConfiguration=WINDOWS)
+    sim = start(a_job(tasks=[a_task(simulate={"writes": {"x": "20 GB"}})]), pool=pool)
+    run_to_end(sim)
+    assert file(sim, f"{JOB}/t1/stderr.txt") == "There is not enough space on the disk.\n"
 
 
 def test_vm_4_how_full_a_disk_is_goes_back_in_time_too(start):

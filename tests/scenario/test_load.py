@@ -211,11 +211,11 @@ jobs:
   - id: j
     poolInfo: {autoPoolSpecification: {autoPoolIdPrefix: ap, poolLifetimeOption: job, pool: {vmSize: standard_d2s_v3}}}
 expect:
-  - {poolId: ap01234567-89AB-CDEF-0123-456789ABCDEF, state: active}
+  - {poolId: ap_01234567-89AB-CDEF-0123-456789ABCDEF, state: active}
 """
     assert load("s", text=text).expect[0].condition.subject.pool_id.startswith("ap")
     with pytest.raises(ScenarioError, match="creates the pool 'ap1'"):
-        load("s", text=text.replace("ap01234567-89AB-CDEF-0123-456789ABCDEF", "ap1"))
+        load("s", text=text.replace("ap_01234567-89AB-CDEF-0123-456789ABCDEF", "ap1"))
 
 
 def test_a_mistake_in_a_job_does_not_make_expectations_about_it_mistakes():

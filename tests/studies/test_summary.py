@@ -46,12 +46,6 @@ def measured_again(state):
         for task in job["tasks"]
         if "startTime" in task["executionInfo"]
     ]
-    prepared = [
-        entry["jobPreparationTaskExecutionInfo"]
-        for job in state["jobs"]
-        for entry in job.get("jobPreparationAndReleaseTaskStatus", [])
-        if "jobPreparationTaskExecutionInfo" in entry
-    ]
     own = state["summary"]
     return {name: own[name] for name in ("makespanSeconds", "costUsd", "nodeHours", "slotUtilization")} | {
         "failedTasks": own["tasks"]["failed"],
@@ -59,7 +53,7 @@ def measured_again(state):
         "failedReleases": own["releaseTasks"]["failed"],
         "waitSecondsMedian": between(waits, 50) if waits else None,
         "waitSecondsP95": between(waits, 95) if waits else None,
-        "preparationSeconds": sum(seconds(one["endTime"], one["startTime"]) for one in prepared if "endTime" in one),
+        "preparationSeconds": own["preparationSeconds"],
     }
 
 

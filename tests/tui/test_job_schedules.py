@@ -48,7 +48,7 @@ def test_details_tell_the_schedule_and_what_its_jobs_are_made_of(session_at):
     assert "Pool one for each job" in hourly
     assert "Job manager task price --all" in hourly
     shared = texts(block_lines(model.details(1), 100))
-    assert any("one for each jobschedule: shared-3B50EB60" in line for line in shared)
+    assert any("one for each jobschedule: shared_3B50EB60" in line for line in shared)
 
 
 def test_details_list_the_latest_jobs_which_lead_to_their_pages(session_at):

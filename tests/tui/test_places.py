@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from engine.base.errors import BatchError
 from engine.specs.commands import DisableJobSchedule, RebootNode, ResizePool
 from engine.studies.measures import Row, change, figures_of_run
 from engine.studies.wording import label, value_text
@@ -280,6 +281,18 @@ def test_jobs_of_the_earlier_run_keep_their_names(session_at):
     assert any(line.startswith("end of nightly-risk:job-1 ") and line.endswith(" not yet") for line in lines)
     assert not contains(lines, "job number")
     assert contains(lines, "B: this run, after: disable job schedule nightly-risk.")
+
+
+def test_a_refused_command_is_called_refused(session_at):
+    session = session_at(200)
+    bookmarks = Bookmarks(session)
+    bookmarks.keep_untouched()
+    with pytest.raises(BatchError):
+        session.simulation.submit(DisableJobSchedule(job_schedule_id="nobody"))
+    session.simulation.run_until(300_000)
+    session.update()
+    lines = " ".join(told(session, bookmarks.here(), bookmarks.others()[0], cells=120))
+    assert "B: this run, after: disable job schedule nobody (refused: JobScheduleNotFound)." in lines
 
 
 @pytest.mark.parametrize(

@@ -36,11 +36,19 @@ def test_a_chapter_is_a_heading_a_paragraph_and_a_table():
         id="DEMO-1",
         text="Either `a || b` or c.",
         sources=("documented", "decided"),
+        reports=(),
         option="`options.demo`",
         modules=("engine/rules/demo.py", "tui/demo.py"),
         reason="",
     )
     assert (second.modules, second.reason, second.option) == ((), "nothing to decide", "")
+
+
+def test_reports_are_named_beside_the_source():
+    text = CHAPTER.replace("documented, decided", "recorded, reported (a/b#1, C-d/e.f#22), decided")
+    rule = rulebook.parse(text)[0].rules[0]
+    assert rule.sources == ("recorded", "reported", "decided")
+    assert rule.reports == ("a/b#1", "C-d/e.f#22")
 
 
 @pytest.mark.parametrize(
@@ -67,6 +75,12 @@ def test_each_rule_is_a_sentence_with_known_sources():
         assert rule.text.count("`") % 2 == 0, rule.id
         assert list(rule.sources) == [source for source in rulebook.SOURCES if source in rule.sources], rule.id
         assert rule.modules or rule.reason, rule.id
+
+
+def test_each_reported_rule_names_its_reports_and_no_other_does():
+    for rule in rulebook.rules().values():
+        assert bool(rule.reports) == ("reported" in rule.sources), rule.id
+        assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", report) for report in rule.reports), rule.id
 
 
 def test_the_modules_named_are_those_that_cite_the_rule():

@@ -97,6 +97,8 @@ def test_the_summary_has_exactly_the_members_of_the_contract(finished):
         "slotUtilization",
         "preparationTasks",
         "releaseTasks",
+        "preparationSeconds",
+        "releaseSeconds",
         "events",
         "downloadedBytes",
         "uploadedBytes",

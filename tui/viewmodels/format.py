@@ -391,9 +391,16 @@ def words_of(name: str, body: Mapping[str, Any]) -> str:
     return f"{verb} {subject}".strip()
 
 
-def summed_up(commands: Sequence[Command]) -> str:
-    """Return what was done: the first commands in words, and the number of the others; empty for none."""
-    named = [command_words(command) for command in commands[:_MOST_NAMED]]
+def summed_up(commands: Sequence[Command], refused: Mapping[int, str]) -> str:
+    """Return what was done: the first commands in words, and the number of the others; empty for none.
+
+    ``refused`` has the codes of those that were refused, by identity.
+    """
+    codes = [refused.get(id(command)) for command in commands[:_MOST_NAMED]]
+    named = [
+        f"{command_words(command)} (refused: {code})" if code else command_words(command)
+        for command, code in zip(commands, codes, strict=False)
+    ]
     rest = len(commands) - len(named)
     return ", ".join([*named, f"{rest:,} more"] if rest else named)
 

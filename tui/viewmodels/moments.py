@@ -23,13 +23,13 @@ from engine.views.log.tally import (
     tally,
     task_times,
 )
-from engine.views.results import given_by_hand
+from engine.views.results import given_by_hand, refused_codes
 from tui.viewmodels import format as fmt
 from tui.viewmodels.format import summed_up
 from tui.viewmodels.text import Line, Role, Span, fit, line, squeeze, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from engine import Simulation
     from engine.specs.command import Command
@@ -53,6 +53,7 @@ class Recording(NamedTuple):
     jobs: tuple[str, ...]  # their ids by row number
     prices: Sequence[float]  # of an hour of each node, in US dollars
     by_hand: tuple[tuple[int, Command], ...]
+    refused: Mapping[int, str]  # the codes of those that were refused, by the identity of the command
     broken: tuple[ExpectationRow, ...]  # expectations, as far as the run is recorded
 
     def stop(self, when_ms: int) -> int:
@@ -85,7 +86,7 @@ class Bookmarks:
         """Keep the run, which a branch will drop."""
         session = self._session
         here = self._recording("", session.newest_ms)
-        done = summed_up([command for _, command in here.by_hand])
+        done = summed_up([command for _, command in here.by_hand], here.refused)
         name = (
             f"the run before the branch at {session.clock(session.now_ms)}, {f'after: {done}' if done else 'untouched'}"
         )
@@ -117,7 +118,8 @@ class Bookmarks:
         def recorded(run: Simulation, end_ms: int, *, is_whole: bool) -> Recording:
             columns, jobs, prices = recorded_columns(run), all_job_ids(run), node_prices_usd(run)
             broken = tuple(broken_rows(run))
-            return Recording(name, when_ms, end_ms, is_whole, run, columns, jobs, prices, by_hand, broken)
+            refused = refused_codes(session.simulation) | refused_codes(run)
+            return Recording(name, when_ms, end_ms, is_whole, run, columns, jobs, prices, by_hand, refused, broken)
 
         future = session.ahead.future
         if future is not None:
@@ -234,7 +236,8 @@ def _parting(one: Recording, other: Recording) -> tuple[int, str, str] | None:
     if not here and not there:
         return None
     when_ms = min(when_ms for when_ms, _ in (*here[:1], *there[:1]))
-    return when_ms, summed_up([command for _, command in here]), summed_up([command for _, command in there])
+    mine, others = [command for _, command in here], [command for _, command in there]
+    return when_ms, summed_up(mine, one.refused), summed_up(others, other.refused)
 
 
 # -- the table ---------------------------------------------------------------------------------------------------

@@ -51,6 +51,11 @@ def current_counts(world: World, pool: Pool) -> tuple[int, int]:
     return dedicated, len(here) - dedicated
 
 
+def member_counts(world: World, pool: Pool) -> tuple[int, int]:
+    """Return how many dedicated and Spot nodes count towards the targets of the pool (RSZ-2)."""
+    return len(members(world, pool, dedicated=True)), len(members(world, pool, dedicated=False))
+
+
 def preempted_nodes(world: World, pool: Pool) -> list[int]:
     """Return the pool's nodes in state ``preempted``, in list order."""
     return [node for node in pool.nodes if world.nodes.state[node] == NodeState.PREEMPTED]

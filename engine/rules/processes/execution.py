@@ -26,7 +26,7 @@ from engine.base.paths import (
 )
 from engine.base.terms import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, OsFamily
 from engine.rules.facts import WaitOver
-from engine.rules.processes import setup
+from engine.rules.processes import node_disk, setup
 from engine.rules.processes.setup import Work, packages_of
 from engine.shell.protocol import READY, HookProcess, Launch
 from engine.specs.common import CertificateVisibility
@@ -112,7 +112,7 @@ def finish(world: World, node: int, launch: Launch, plan: Plan, work: Work) -> O
     files = world.disks.edit(node)
     used_bytes = files.used_bytes
     root = world.root_of(world.pool_of(node))
-    with files.guarded(_read_only(world, node, launch, work)):
+    with files.guarded(_read_only(world, node, launch, work), node_disk.room_of(world, node)):
         output = world.executor.finish(launch, plan, environment, root, files, world.now_ms)
     put = files.append if launch.kind is TaskKind.PRIMARY else files.write
     put(f"{launch.directory}/stdout.txt", output.stdout)

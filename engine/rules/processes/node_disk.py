@@ -9,6 +9,7 @@ operations find files by path (FILE-7, FILE-10, FILE-11).
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import BatchError
@@ -23,7 +24,7 @@ from engine.base.paths import (
 )
 from engine.base.terms import NodeState, TaskState
 from engine.rules.facts import NodeBroken
-from engine.shell.files import FileTimes
+from engine.shell.files import FileTimes, Room
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, GONE, PREPARING
 
@@ -241,8 +242,18 @@ def free_bytes(world: World, node: int) -> int:
     return max(0, capacity_bytes(world.pool_of(node)) - world.disks[node].used_bytes)
 
 
+def room_of(world: World, node: int) -> Room:
+    """Return the space of the node's disk; directories whose retention is over make room (FILE-7, VM-4)."""
+    return Room(capacity_bytes(world.pool_of(node)), partial(sweep, world, node))
+
+
 def is_full(world: World, node: int) -> bool:
-    """Return whether less is free than the reserve that tasks see in their environment (NODE-15)."""
+    """Return whether less is free than the reserve that tasks see in their environment (NODE-15).
+
+    Directories whose retention is over are deleted before a disk counts as full (FILE-7).
+    """
+    if free_bytes(world, node) < RESERVED_DISK_BYTES:
+        sweep(world, node)
     return free_bytes(world, node) < RESERVED_DISK_BYTES
 
 

@@ -204,7 +204,8 @@ def _uploads_of(world: World, spec: TaskSpec, file: OutputFile, example: _Exampl
     is_relative = not file.file_pattern.startswith(("/", "\\")) and ":" not in file.file_pattern
     if not is_relative or "$" in file.file_pattern or "%" in file.file_pattern:
         return []
-    if not wanted.startswith(f"{directory}/") or not world.storage.is_always_open(url, world.options.strict_storage):
+    is_open = world.storage.is_always_open(url, world.end_ms, strict=world.options.strict_storage)
+    if not wanted.startswith(f"{directory}/") or not is_open:
         return []
     unplaced = file.destination.model_copy(update={"container": container.model_copy(update={"path": None})})
     below_path = bool(WILDCARD.search(wanted))

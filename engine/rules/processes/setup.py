@@ -120,7 +120,7 @@ def is_storage_out(world: World) -> bool:
 
 
 def is_access_expired(world: World, url: str) -> bool:
-    """Return whether the access to a URL has expired, as that of a shared access signature does (TASK-20)."""
+    """Return whether the access to a URL or package has expired, as that of a signature does (TASK-20)."""
     until_ms = world.storage.until_ms(url)
     return until_ms is not None and until_ms <= world.now_ms
 
@@ -227,8 +227,14 @@ class Delivery:
         if self._failure is not None or (is_current and self._is_known(directory)):
             return
         blob = description_in_storage(self._world, blob_name(package))
-        if is_storage_out(self._world) or blob.missing:
-            why = "storage does not answer" if is_storage_out(self._world) else f"{blob_name(package)} is not found"
+        why = None
+        if is_storage_out(self._world):
+            why = "storage does not answer"
+        elif blob.missing:
+            why = f"{blob_name(package)} is not found"
+        elif is_access_expired(self._world, blob_name(package)):
+            why = f"access to {blob_name(package)} has expired"
+        if why is not None:
             self._failure = package_failure(package.application.id, package.version, why)
         elif self._take(f"{directory}/{package.application.id}.zip", blob.size or package.size):
             self._arrives(directory)

@@ -359,7 +359,7 @@ def _without_nodes(
 
 def _empty(job: Job, pool: Pool, waiting: str) -> Finding | None:
     effect, remedy = "its formula leaves its target at 0", "change its formula"
-    if pool.resize_errors:
+    if pool.resize_errors and (pool.target_dedicated or pool.target_spot):
         effect, remedy = f"its resize failed: {pool.resize_errors[0].code}", "resize it or add another pool"
     elif pool.scaling is None:
         effect, remedy = "its target is 0", "resize it or switch on autoscale"

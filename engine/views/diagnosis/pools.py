@@ -13,6 +13,7 @@ from engine.base.lifecycles import PROBLEMS
 from engine.base.terms import AllocationState, NodeState, PoolState
 from engine.base.values import format_duration, lazy_regex, places, values
 from engine.rules import pools
+from engine.rules.autoscaling import retries_resize
 from engine.rules.decisions import capacity
 from engine.rules.decisions.capacity import current_counts, missing_nodes
 from engine.rules.decisions.metrics import task_counts
@@ -289,7 +290,8 @@ def _pool_notes(world: World, pool: Pool, short: dict[bool, int]) -> Iterator[Fi
     if short[True] > 0 and pool.scaling is None:
         yield helps("A steady pool does not refill itself: resize it again.", "RSZ-14")
     elif short[True] > 0:
-        yield note("A steady pool is refilled when its formula sets another target.", "AS-80")
+        when = "is next evaluated" if retries_resize(world, pool) else "sets another target"
+        yield note(f"A steady pool is refilled when its formula {when}.", "AS-80")
     if pool.scaling is not None:
         yield note("Its targets come from its autoscale formula.", "RSZ-1")
 
@@ -363,13 +365,15 @@ def pool_concerns(simulation: Simulation) -> list[Finding]:
 
 def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
     world, since_ms = simulation.world, pool.allocation_since_ms
-    kept = _nodes_kept(world, pool) if pool.resize_errors else 0
+    has_targets = current_counts(world, pool) == (pool.target_dedicated, pool.target_spot)
+    errors = () if has_targets else pool.resize_errors  # they may be those of an earlier resize (POOL-3)
+    kept = _nodes_kept(world, pool) if errors else 0
     if kept:
         text = f"pool {pool.id} keeps {some(kept, 'node')} more than its target"
         effect = Clause("tasks on them did not end within the resize timeout", "RSZ-5")
         remedy, items = "" if pool.auto_scale else "resize it again", Items(pools=(pool.id,))
         yield concern(Condition.NODES_KEPT, text, since_ms, effect, remedy=remedy, items=items)
-    for error in () if kept else pool.resize_errors:
+    for error in () if kept else errors:
         condition = Condition.RESIZE_STOPPED if error.code == "ResizeStopped" else Condition.RESIZE_FAILED
         reason, remedy = dict(error.values).get("Reason") or error.message, _remedy(world, pool, error.code)
         yield _concern(world, pool, condition, f"resize failed: {error.code}", since_ms, reason, remedy=remedy)

@@ -1,7 +1,7 @@
 """Counts and times of a part of the log, by which runs, branches and moments are compared.
 
-The times that tasks, preparations and releases have taken are those of ``engine.views.results``, also for a run that
-has been left and for an earlier moment. They are read in bulk.
+The times that tasks have taken are those of ``engine.views.results``, also for a run that has been left and for an
+earlier moment. They are read in bulk, as are those of preparations and releases.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from engine import Simulation
-    from engine.base.log import Shape
+    from engine.base.log import EventLog, Shape
     from engine.state.pools import ResizeError
 
 
@@ -295,9 +295,7 @@ def task_times(simulation: Simulation, columns: LogColumns, stop: int) -> TaskTi
             waits.append(start_ms - created.of(task))
             if ends[kinds[at]]:
                 runs.append(when[at] - start_ms)
-    gone = {rows[at] for at in where(list(map(is_event("JobStateChanged", to=None), shapes)), kinds, 0)}
-    preparation, release = (_hook_ms(event, shapes, columns, stop, gone) for event in (_PREPARATION, _RELEASE))
-    return TaskTimes(waits, runs, preparation, release)
+    return TaskTimes(waits, runs, *hook_times(simulation.log, columns, stop))
 
 
 def _latest(wanted: Sequence[bool], kinds: Sequence[int], rows: Iterable[int]) -> dict[int, int]:
@@ -320,15 +318,26 @@ class _Creations:
         return self._when[bisect_right(self._firsts, task) - 1]
 
 
-def _hook_ms(event: str, shapes: Sequence[Shape], columns: LogColumns, stop: int, gone: set[int]) -> int:
-    """Return for how long the last run of preparation or release on each node took, of those that have ended."""
+class HookTimes(NamedTuple):
+    """The times in ms of all preparations, and of all releases, that have ended: each run of each on each node."""
+
+    preparation: int
+    release: int
+
+
+def hook_times(log: EventLog, columns: LogColumns | None = None, stop: int | None = None) -> HookTimes:
+    """Return the times up to before the entry ``stop``, of the log as it is shown or of columns with its shapes."""
+    columns = LogColumns(log.when, log.shape_of, log.row_a, log.row_b) if columns is None else columns
+    return HookTimes(*(_hook_ms(event, log.shapes, columns, stop) for event in (_PREPARATION, _RELEASE)))
+
+
+def _hook_ms(event: str, shapes: Sequence[Shape], columns: LogColumns, stop: int | None) -> int:
+    """Return for how long all runs have taken that have ended; the next entry about a job on a node ends a run."""
     begun: dict[tuple[int, int], int] = {}
-    took: dict[tuple[int, int], int] = {}
+    took_ms = 0
     for at in where([shape.event == event for shape in shapes], columns.shape_of[:stop], 0):
-        key = columns.row_a[at], columns.row_b[at]
+        key, when_ms = (columns.row_a[at], columns.row_b[at]), columns.when[at]
+        took_ms += when_ms - begun.pop(key, when_ms)
         if ("to", InstanceState.RUNNING) in shapes[columns.shape_of[at]].fields:
-            begun[key] = columns.when[at]
-            took.pop(key, None)
-        elif key in begun:
-            took[key] = columns.when[at] - begun[key]
-    return sum(ms for (job, _), ms in took.items() if job not in gone)
+            begun[key] = when_ms
+    return took_ms
