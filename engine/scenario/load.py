@@ -191,7 +191,7 @@ class _ScenarioReader:
             acts_wait=self._given.waits,
         )
         self._check_asked()
-        collector.finish(self._asked, scenario.study.factors)
+        collector.finish(self._asked, scenario.study.factors, scenario.until_ms)
         return scenario
 
     # --- the run as a whole

@@ -10,6 +10,7 @@ import codecs
 import math
 import os
 from array import array
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -204,7 +205,7 @@ def _use(
             if billed is None:
                 notes.append("A node does not say when it was allocated: node hours and cost are not known.")
                 return None, None
-            price = _price_usd(pools.get(pool_id, {}), record.body)
+            price = _price_usd(pools.get(pool_id, {}), record.body, start_ms)
             has_price = has_price and price is not None
             hours, usd = hours + billed, usd + billed * (price or 0.0)
     notes.append(
@@ -224,14 +225,15 @@ def _hours(record: Record, start_ms: int, latest_ms: int) -> float | None:
     return max(0, min(latest_ms, gone_ms or latest_ms) - max(start_ms, allocated_ms)) / HOUR_MS
 
 
-def _price_usd(pool: Body, node: Body) -> float | None:
-    """Return the price of an hour of a node (VM-2)."""
+def _price_usd(pool: Body, node: Body, start_ms: int) -> float | None:
+    """Return the price of an hour of a node in a history that begins then, in ms since 1970 (VM-2)."""
     size = vm_size(str(node.get("vmSize") or pool.get("vmSize") or ""))
     if size is None:
         return None
     agent = value_at(pool, "virtualMachineConfiguration", "nodeAgentSKUId")
     os = os_of(node_agent_sku_id=str(agent or ""), cloud_service="cloudServiceConfiguration" in pool)
-    return size.price_usd(os, dedicated=bool(node.get("isDedicated", True)))
+    start = datetime.fromtimestamp(start_ms / SECOND_MS, UTC).date()
+    return size.priced_for(start).price_usd(os, dedicated=bool(node.get("isDedicated", True)))
 
 
 _NUMBERS = ("makespanSeconds", "costUsd", "nodeHours", "slotUtilization")

@@ -47,13 +47,12 @@ from tui.cli.arguments import (
     scenario_mistakes,
     seed_option,
 )
+from tui.cli.reference import rules, sizes
 from tui.cli.serve import ClientOptions, client_options, read_options, serve
 from tui.saving.settings import THEME_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from click.shell_completion import CompletionItem
 
     from engine.base.errors import Problem
 
@@ -84,14 +83,6 @@ class _GivenToOpen(ClientOptions):
     variant: VariantChoice
 
 
-def _complete_rule(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
-
-    from tui.cli.rules import completions
-
-    return [CompletionItem(name, help=about) for name, about in completions(incomplete)]
-
-
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="batchdeck", message="%(prog)s %(version)s")
 @click.pass_context
@@ -112,6 +103,7 @@ def cli(context: click.Context) -> None:
       batchdeck compare my.yaml export/         predicted against observed, or two runs
       batchdeck serve my.yaml                   let clients of Azure Batch act on a simulation
       batchdeck rules PREP-16                   a rule of the service that the simulation follows
+      batchdeck sizes 'd4*v5'                   VM sizes: cores, memory, prices, retirement
 
     \b
     Completion of commands, options and scenario names:
@@ -396,36 +388,6 @@ def sample(yes: bool) -> int:
 
 
 @cli.command()
-@click.argument("names", nargs=-1, metavar="[ID...]", shell_complete=_complete_rule)
-@output_option("text", "json", about="How to show the rules.")
-def rules(names: tuple[str, ...], output: str) -> int:
-    """Show the rules of the service that the simulation follows.
-
-    Without an ID, list the chapters; with a prefix such as PREP, the rules of that chapter; with an id such as
-    PREP-16, that rule with its source (documented, recorded from the service, or decided here), the option of a
-    scenario that changes it, and the modules that implement it.
-
-    \b
-    Examples:
-      batchdeck rules
-      batchdeck rules PREP
-      batchdeck rules PREP-16 NOP-3
-    """
-    from tui.cli.rules import UnknownRule, as_json, as_text, chosen
-
-    try:
-        parts = chosen(names)
-    except UnknownRule as error:
-        raise click.BadParameter(str(error), param_hint="ID") from None
-    if output == "json":
-        echo(as_json(parts))
-    else:
-        text = as_text(parts, shutil.get_terminal_size().columns)
-        echo_styled(text, color=False if os.environ.get("NO_COLOR") else None)
-    return DONE
-
-
-@cli.command()
 @click.argument("formula", type=click.Path(allow_dash=True))
 @click.option("--samples", metavar="FILE", type=click.Path(), help="JSON with now, variables and samples of metrics.")
 @click.option("--at", metavar="TIME", help="Evaluate at this UTC time instead of the file's now.")
@@ -458,7 +420,9 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
 
 cli.add_command(compare)
 cli.add_command(import_history)
+cli.add_command(rules)
 cli.add_command(serve)
+cli.add_command(sizes)
 cli.add_command(study)
 
 
