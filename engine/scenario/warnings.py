@@ -92,7 +92,7 @@ class _Body(NamedTuple):
 
 
 def _check_size(place: DocumentPlace, first: date, last: date) -> None:
-    """Warn of a size that the table lacks, or has no price of, and of one that is retired by the last day (VM-2).
+    """Warn of a size that the table lacks, or has no price of, and of one that is retired (VM-2, VM-6).
 
     Args:
         place: The name of the size.

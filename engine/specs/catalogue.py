@@ -30,7 +30,7 @@ class VmSize(NamedTuple):
     """A VM size: cores, memory, local disk (VM-3), and list prices in USD per hour; None where there is none.
 
     ``retires`` is the day of retirement, past or future, if one is announced, and ``replacement`` the series that the
-    service recommends instead. ``gpus`` is None where it is not known.
+    service recommends instead (VM-6). ``gpus`` is None where it is not known.
     """
 
     name: str
@@ -219,9 +219,12 @@ def _size(line: str) -> VmSize:
     name, cores, memory, disk, gpus, *prices, retires, replacement = line.split(",")
     form = _DOCUMENTED_FORM.fullmatch(name)
     series = _series(form) if form else name.removeprefix("standard_").upper()
-    usd = [float(price) if price else None for price in prices]
-    day = date.fromisoformat(retires) if retires else None
-    return VmSize(name, int(cores), float(memory), float(disk), series, *usd, float(gpus), day, replacement)
+    linux, windows, spot_linux, spot_windows = (float(price) if price else None for price in prices)
+    return VmSize(
+        *(name, int(cores), float(memory), float(disk), series, linux, windows, spot_linux, spot_windows, float(gpus)),
+        retires=date.fromisoformat(retires) if retires else None,
+        replacement=replacement,
+    )
 
 
 def _series(form: re.Match[str]) -> str:
