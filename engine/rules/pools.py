@@ -20,7 +20,7 @@ from engine.specs import draws
 from engine.specs.account import PoolAllocationMode
 from engine.specs.base import wire_name
 from engine.specs.bodies import PoolReplacement, PoolSpec
-from engine.specs.catalogue import vm_size
+from engine.specs.catalogue import has_low_priority, vm_size
 from engine.specs.images import NEWEST, family_of, is_version
 from engine.specs.pool_refusals import pool_refusals, pool_update_refusals
 from engine.state.jobs import UNBOUND, SchedulingError
@@ -96,11 +96,14 @@ def _create(world: World, spec: PoolSpec) -> Pool:
 
 
 def _size(world: World, name: str) -> VmSize:
-    """Return a size with the prices that count in this run (VM-2)."""
+    """Return a size with the prices that count in this run (VM-2, VM-7)."""
     size = vm_size(name)
     assert size is not None  # one of the refusals
     in_subscription = world.account.pool_allocation_mode is PoolAllocationMode.USER_SUBSCRIPTION
-    return size.priced_for(world.scenario.start.date(), in_subscription=in_subscription)
+    low_priority = has_low_priority(world.scenario.start.date(), in_subscription=in_subscription)
+    if world.scenario.prices is not None:
+        return world.scenario.prices.priced(size, low_priority=low_priority)
+    return size.as_low_priority() if low_priority else size
 
 
 # -- change ----------------------------------------------------------------------------------------------------------

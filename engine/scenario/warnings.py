@@ -101,7 +101,7 @@ def _check_size(place: DocumentPlace, first: date, last: date) -> None:
     """
     name = str(place.plain)
     size = vm_size(name)
-    if size is None:
+    if size is None or _is_returned(place):
         return
     if not is_listed(name):
         near = nearest_sizes(name)
@@ -198,7 +198,7 @@ class WarningCollector:
         self._tasks_are_simulated = tasks_are_simulated
         self._quotas = CoreQuotas(account.quotas, has_subnets=has_subnets)
         self._pool_ids: list[DocumentPlace] = []
-        self._sizes: list[DocumentPlace] = []
+        self.sizes: list[DocumentPlace] = []  # the names of all VM sizes
         self._waiting: list[tuple[DocumentPlace, str, NodeOwner]] = []  # command lines on nodes that are not known yet
         # How many tasks in a list require as many slots, and where the first one says so.
         self._alike: Counter[tuple[Path, int, NodeOwner]] = Counter()
@@ -256,7 +256,7 @@ class WarningCollector:
                 place.warn(reason)
         lasts = _LONGEST_RUN if until_ms is None else timedelta(milliseconds=until_ms)
         last = (self._start + lasts).date()
-        for place in self._sizes:
+        for place in self.sizes:
             _check_size(place, max(self._start.date(), _RETIRED_BY), max(last, _RETIRED_BY))
         for place, text, owner in self._waiting:
             nodes = self._names.nodes_of(owner)
@@ -325,12 +325,8 @@ class WarningCollector:
             self._visit_image(place)
         if issubclass(model, PoolInfo) and (pool := place.get("poolId")) is not None:
             self._pool_ids.append(pool)
-        if (
-            issubclass(model, PoolSpecification)
-            and (size := place.get("vmSize")) is not None
-            and not _is_returned(size)
-        ):
-            self._sizes.append(size)
+        if issubclass(model, PoolSpecification) and (size := place.get("vmSize")) is not None:
+            self.sizes.append(size)
         if issubclass(model, ResourceFile) and not self._has_storage_account:
             container = place.get("autoStorageContainerName")
             if container is not None:

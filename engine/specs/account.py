@@ -168,6 +168,7 @@ class Account(Spec):
     storage_account: Text | None = None
     pool_allocation_mode: PoolAllocationMode = PoolAllocationMode.BATCH_SERVICE
     quotas: Quotas = Quotas()
+    prices: Text | None = None
     applications: tuple[Application, ...] = ()
     certificates: tuple[Certificate, ...] = ()
 

@@ -23,6 +23,7 @@ LOW_PRIORITY_SHARE_LINUX = 0.20  # VM-2
 LOW_PRIORITY_SHARE_WINDOWS = 0.40  # VM-2
 LOW_PRIORITY_ENDED = date(2025, 9, 30)  # VM-2
 OS_DISK_SHARE_GIB = 30.0  # VM-4
+PRICES_REGION, PRICES_AS_OF = "eastus", "2025-09"
 PRICES_OF = "list prices of East US, published between September 2025 and 2026; Spot prices vary from day to day"
 
 
@@ -83,13 +84,9 @@ class VmSize(NamedTuple):
             return windows or linux or 0.0
         return 0.0 if self.is_classic else linux or windows or 0.0
 
-    def priced_for(self, start: date, *, in_subscription: bool = False) -> VmSize:
-        """Return the size with the prices of a run that begins on this day (VM-2).
-
-        Before the service retired them, an account with Batch's own nodes had low-priority nodes in place of Spot
-        machines, at fixed shares of the price.
-        """
-        if in_subscription or start >= LOW_PRIORITY_ENDED or not self.has_spot:
+    def as_low_priority(self) -> VmSize:
+        """Return the size with the prices of low-priority nodes, fixed shares, in place of Spot prices (VM-2)."""
+        if not self.has_spot:
             return self
         return self._replace(
             spot_linux_usd=_scaled(self.linux_usd, LOW_PRIORITY_SHARE_LINUX),
@@ -149,7 +146,7 @@ def vm_size(name: str) -> VmSize | None:
     proportion to the cores from the nearest size of its series, or of its family. So are the prices of a listed size
     that has none (VM-2).
     """
-    key = _usual(name)
+    key = usual_name(name)
     if key in _CLOUD_SERVICE:
         cores, memory, disk, windows = _CLOUD_SERVICE[key]
         return VmSize(key, cores, memory, disk, "A", None, windows, None, None)
@@ -167,6 +164,11 @@ def vm_size(name: str) -> VmSize | None:
     )
 
 
+def has_low_priority(start: date, *, in_subscription: bool = False) -> bool:
+    """Return whether an account had low-priority nodes in place of Spot machines on a day (VM-2)."""
+    return start < LOW_PRIORITY_ENDED and not in_subscription
+
+
 @cache
 def listed_sizes() -> tuple[VmSize, ...]:
     """Return the sizes of the table as they are there, in the order of their names."""
@@ -177,13 +179,13 @@ def listed_sizes() -> tuple[VmSize, ...]:
 
 def is_listed(name: str) -> bool:
     """Return whether the table has a size; any other size is derived (VM-2)."""
-    key = _usual(name)
+    key = usual_name(name)
     return key in _CLOUD_SERVICE or _listed(key) is not None
 
 
 def has_list_price(name: str) -> bool:
     """Return whether the table has a price of a size; any other price is derived (VM-2)."""
-    key = _usual(name)
+    key = usual_name(name)
     listed = _listed(key)
     return key in _CLOUD_SERVICE or (listed is not None and listed.has_price)
 
@@ -197,7 +199,7 @@ def nearest_sizes(name: str) -> list[str]:
     return get_close_matches(key, names, n=3, cutoff=0.5) if len(key) <= 100 else []
 
 
-def _usual(name: str) -> str:
+def usual_name(name: str) -> str:
     """Return the name by which the table has a size."""
     return _DS_OF_PRICE_LIST.sub(r"standard_ds\1", name.lower().removesuffix(_PROMOTION))
 

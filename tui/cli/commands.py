@@ -40,6 +40,7 @@ from tui.cli.arguments import (
     output_option,
     parse_moment,
     parse_speed,
+    prices_option,
     print_defect,
     print_warnings,
     problem_json,
@@ -55,9 +56,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.base.errors import Problem
+    from engine.specs.prices import PriceFile
 
 # What the dashboard opens without a scenario, at a moment at which both nodes are prepared and run tasks.
 FIRST, FIRST_AT = "job-prep-release-sample", "PT2M49S"
+_OF_A_RUN = ("variant", "prices")  # options of `open` that are not about clients
 _NO_CURSOR = ("dumb", "unknown")  # values of TERM that cannot show a dashboard
 
 
@@ -72,6 +75,7 @@ class _GivenToRun(TypedDict):
     files: str | None
     output: str
     variant: VariantChoice
+    prices: PriceFile | None
     quiet: bool
     strict: bool
 
@@ -81,6 +85,7 @@ class _GivenToOpen(ClientOptions):
 
     serves: bool
     variant: VariantChoice
+    prices: PriceFile | None
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -142,6 +147,7 @@ def cli(context: click.Context) -> None:
 @click.option("--files", metavar="DIR", help="Write the files on every node and in storage at the end.")
 @output_option("table", "json")
 @variant_options
+@prices_option
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar and no warnings, only the exit status.")
 @click.option("--strict", is_flag=True, help="Treat warnings as mistakes: run nothing, exit with status 2.")
 def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
@@ -170,7 +176,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
     wanted = WantedFiles(given["events"], given["trace"], given["tasks"], given["files"])
     wanted.check(output)
     check_apart([scenario], wanted.named())
-    loaded = given["variant"].of(load(scenario, strict=given["strict"], quiet=quiet))
+    loaded = given["variant"].of(load(scenario, strict=given["strict"], quiet=quiet, prices=given["prices"]))
     if given["until"] is not None:
         loaded = replace(loaded, until_ms=parse_moment(given["until"], loaded))
     with ExitStack() as stack:
@@ -221,6 +227,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
 )
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
 @variant_options
+@prices_option
 @click.option("--serve", "serves", is_flag=True, help="Let clients of Azure Batch act on the run, as `serve` does.")
 @client_options
 def open_dashboard(
@@ -253,8 +260,8 @@ def open_dashboard(
     with ExitStack() as stack:
         host = None
         if given["serves"]:
-            if given["variant"].is_made:
-                raise click.UsageError("--variant and --vary cannot be used with --serve.")
+            if given["variant"].is_made or given["prices"] is not None:
+                raise click.UsageError("--variant, --vary and --prices cannot be used with --serve.")
             options = read_options(scenario, given, speed=speed, seed=seed, quiet=True)
             from tui.cli.serving import DashboardHost, begin_session
 
@@ -265,9 +272,13 @@ def open_dashboard(
             plays = options.step_ms is None
             host = DashboardHost(simulation, options, stack)
         else:
-            if any(value not in (None, False, ()) for name, value in given.items() if name != "variant"):
+            if any(value not in (None, False, ()) for name, value in given.items() if name not in _OF_A_RUN):
                 raise click.UsageError("options about clients need --serve.")
-            loaded = given["variant"].of(load(scenario, quiet=True))
+            loaded = given["variant"].of(load(scenario, quiet=True, prices=given["prices"]))
+            if loaded.currency != "USD":
+                raise click.UsageError(
+                    f"the dashboard shows US dollars, and prices are in {loaded.currency}; use `run`."
+                )
             pace = None if speed is None else parse_speed(speed)
             at_ms = 0 if at is None else parse_moment(at, loaded, "--at")
             from engine import Simulation

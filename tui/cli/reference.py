@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click import style
 
-from tui.cli.arguments import DONE, echo, echo_json, echo_styled, output_option
+from tui.cli.arguments import DONE, echo, echo_json, echo_styled, output_option, prices_option, scenario_mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from engine.base.rulebook import Chapter, Rule
     from engine.specs.catalogue import VmSize
+    from engine.specs.prices import PriceFile
     from tui.viewmodels.text import Span
 
 # --- rules
@@ -126,12 +127,13 @@ _PREFIX = "standard_"
 @click.command()
 @click.argument("patterns", nargs=-1, metavar="[PATTERN...]")
 @output_option("table", "json", "csv", about="How to show the sizes.")
-def sizes(patterns: tuple[str, ...], output: str) -> int:
+@prices_option
+def sizes(patterns: tuple[str, ...], output: str, prices: PriceFile | None) -> int:
     """Show VM sizes: what they have, what they cost an hour in US dollars, and when they are retired.
 
     A PATTERN is a name, a part of names, or has * and ?; case does not matter, and Standard_ may be left out. A size
     that the table lacks but that can exist is shown with figures derived from its name. Without a PATTERN all sizes of
-    the table are shown.
+    the table are shown. With --prices a price is that of the file, where it has the size.
 
     \b
     Examples:
@@ -139,17 +141,41 @@ def sizes(patterns: tuple[str, ...], output: str) -> int:
       batchdeck sizes 'd4*v5' hb
       batchdeck sizes --output csv > prices.csv
     """
-    from engine.specs.catalogue import listed_sizes
+    from engine.specs.catalogue import PRICES_OF, listed_sizes
 
     found = dict.fromkeys(size for pattern in patterns for size in _matching(pattern)) if patterns else listed_sizes()
     rows = sorted(found, key=lambda size: (size.series.lower(), size.cores, size.name))
+    about = f"US dollars an hour: {PRICES_OF}"
+    if prices is not None:
+        rows, about = _priced(rows, prices, is_table=output == "table")
     if output == "json":
         echo_json(list(map(_size_json, rows)))
     elif output == "csv":
         echo("\n".join([",".join(_size_json(rows[0])), *map(_size_csv, rows)]))
     else:
-        echo_styled(_sizes_text(rows))
+        echo_styled(_sizes_text(rows, about))
     return DONE
+
+
+def _priced(sizes: Sequence[VmSize], file: PriceFile, *, is_table: bool) -> tuple[list[VmSize], str]:
+    """Return the sizes with the prices of a file, and what these are.
+
+    Raises:
+        click.UsageError: Prices are in several currencies, or in another than the columns of the output say.
+    """
+    from engine.specs.prices import USD, price_list
+
+    with scenario_mistakes():
+        found = price_list(file)
+    try:
+        found = found.settled(size.name for size in sizes)
+    except ValueError as mistake:
+        raise click.UsageError(f"{mistake}.") from None
+    if found.currency != USD and not is_table:
+        raise click.UsageError(f"prices are in {found.currency}: only --output table shows them.")
+    of = f" of {found.region}" if found.region else ""
+    since = f", as of {found.as_of}" if found.as_of else ""
+    return list(map(found.priced, sizes)), f"{found.currency} an hour{of}: {file.name}{since}"
 
 
 def _matching(pattern: str) -> list[VmSize]:
@@ -206,9 +232,9 @@ def _size_csv(size: VmSize) -> str:
     )
 
 
-def _sizes_text(sizes: Sequence[VmSize]) -> str:
-    """Return the table of sizes, with a line about those that are derived."""
-    from engine.specs.catalogue import PRICES_OF, is_listed
+def _sizes_text(sizes: Sequence[VmSize], about: str) -> str:
+    """Return the table of sizes, with a line about its prices and one about sizes that are derived."""
+    from engine.specs.catalogue import is_listed
     from tui.cli.output import parts_text, plain_text, table
     from tui.saving.console import console
 
@@ -217,7 +243,7 @@ def _sizes_text(sizes: Sequence[VmSize]) -> str:
         ["" if value is None else f"{value:,}" if isinstance(value, int | float) else str(value) for value in row]
         for row in (list(_size_json(size).values())[:-1] for size in sizes)
     ]
-    notes = [f"Prices in US dollars an hour: {PRICES_OF}."]
+    notes = [f"Prices in {about}."]
     derived = [size.name for size in sizes if not is_listed(size.name)]
     if derived:
         notes.append(f"Not in the table, so derived from the name: {', '.join(derived)}.")
