@@ -59,7 +59,7 @@ def counters(simulation: Simulation) -> Iterator[CounterSample]:
     yield from _changes("waiting tasks", tasks.axis, {"waiting": tasks.waiting})
     whole = series.of_pool(None, Window.ALL, _COLUMNS)
     for edge, usd in zip(whole.axis.edges[1:], whole.usd, strict=True):
-        yield CounterSample("cost", edge * whole.axis.every_ms, {"USD": round(usd, _COST_DECIMALS)})
+        yield CounterSample("cost", edge * whole.axis.every_ms, {simulation.scenario.currency: round(usd, _COST_DECIMALS)})
 
 
 def _changes(name: str, axis: Axis, curves: Mapping[str, Sequence[float]]) -> Iterator[CounterSample]:
