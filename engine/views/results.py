@@ -370,7 +370,7 @@ def _members(sim: Simulation, tasks_of: Callable[[World, Job, TaskTransitions], 
         "expectations": [
             {"expect": outcome.written, "met": outcome.met, "seen": outcome.seen} for outcome in sim.expectations
         ],
-        "summary": run_totals(sim) | {"cost": _cost(sim)},
+        "summary": run_totals(sim),
     }
 
 
@@ -424,6 +424,7 @@ def run_totals(sim: Simulation) -> dict[str, object]:
         "events": sim.log.count,
         "downloadedBytes": transferred.downloaded,
         "uploadedBytes": transferred.uploaded,
+        "cost": _cost(sim),
     }
 
 
