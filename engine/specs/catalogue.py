@@ -211,9 +211,11 @@ def _table() -> str:
 
 def _listed(key: str) -> VmSize | None:
     """Return the size of this name as the table has it."""
+    if key == "name" or not key.replace("-", "_").isidentifier():  # the heading, or several cells
+        return None
     table = _table()
     at = table.find(f"\n{key},")
-    return None if at < 0 or key == "name" else _size(table[at + 1 : table.index("\n", at + 1)])
+    return None if at < 0 else _size(table[at + 1 : table.index("\n", at + 1)])
 
 
 def _size(line: str) -> VmSize:

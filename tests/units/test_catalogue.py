@@ -149,6 +149,7 @@ def test_the_table_has_every_size_once_in_lower_case():
     [
         *("hugebox", "", "standard_", "standard_d3_v3x!", "standard_d3_v3", "standard_d0_v3", "standard_q4_v3"),
         *("standard_d99_v2", "standard_e8-16s_v3", "d2s_v3", "standard_d2s_v3 "),
+        *("name", "standard_a0,1", "\nstandard_a0", "a\nstandard_a0"),
     ],
 )
 def test_pool_6_nonsense_is_no_size(name):
