@@ -199,7 +199,7 @@ class _ScenarioReader:
             acts_wait=self._given.waits,
         )
         self._check_asked()
-        collector.finish(self._asked, scenario.study.factors, scenario.until_ms)
+        collector.finish(self._asked, scenario.study.factors, scenario.until_ms, prices)
         return scenario if prices is None else replace(scenario, prices=self._settled(prices, collector.sizes))
 
     # --- prices

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from engine.scenario.factory import TaskFactory
     from engine.scenario.locations import Factor
     from engine.specs.account import Account
+    from engine.specs.prices import PriceList
 
 
 _RETIRED_BY = date(2026, 1, 5)  # a size that was retired by then is told even in a scenario of an earlier year
@@ -91,13 +92,14 @@ class _Body(NamedTuple):
     without_effect: list[DocumentPlace]
 
 
-def _check_size(place: DocumentPlace, first: date, last: date) -> None:
+def _check_size(place: DocumentPlace, first: date, last: date, prices: PriceList | None) -> None:
     """Warn of a size that the table lacks, or has no price of, and of one that is retired (VM-2, VM-6).
 
     Args:
         place: The name of the size.
         first: The day on which the run begins, or a later one by which retired sizes are known.
         last: The latest day of the run.
+        prices: What counts in place of list prices.
     """
     name = str(place.plain)
     size = vm_size(name)
@@ -110,7 +112,7 @@ def _check_size(place: DocumentPlace, first: date, last: date) -> None:
             f"{name} is not one of the listed sizes: its cores, memory and price are derived from its name, and the"
             f" service may not have it{hint}"
         )
-    elif not has_list_price(name):
+    elif not has_list_price(name) and not (prices is not None and prices.has(name)):
         basis = "its price is derived from its name" if size.has_price else "it counts as free"
         place.warn(f"{name} has no list price: {basis}")
     if size.retires is not None and size.retires <= last:
@@ -245,8 +247,8 @@ class WarningCollector:
         if name == "createJob":
             self._search_tasks(place, owner, factory)
 
-    def finish(self, asked: Asked, factors: Iterable[Factor], until_ms: int | None) -> None:
-        """Report what could be decided only now that the whole document has been read, with the end of the run.
+    def finish(self, asked: Asked, factors: Iterable[Factor], until_ms: int | None, prices: PriceList | None) -> None:
+        """Report what could be decided only now that the whole document has been read, with its end and prices.
 
         A shortage of cores that a condition asks for, or whose quota is a factor of the study, is meant.
         """
@@ -257,7 +259,7 @@ class WarningCollector:
         lasts = _LONGEST_RUN if until_ms is None else timedelta(milliseconds=until_ms)
         last = (self._start + lasts).date()
         for place in self.sizes:
-            _check_size(place, max(self._start.date(), _RETIRED_BY), max(last, _RETIRED_BY))
+            _check_size(place, max(self._start.date(), _RETIRED_BY), max(last, _RETIRED_BY), prices)
         for place, text, owner in self._waiting:
             nodes = self._names.nodes_of(owner)
             _check_line(place, text, nodes.os if nodes is not None else OsFamily.LINUX)

@@ -135,6 +135,7 @@ _DOCUMENTED_FORM = lazy_regex(
     re.ASCII,
 )
 _DS_OF_PRICE_LIST = lazy_regex(r"standard_d(\d+)s\Z", re.ASCII)
+_SPECIAL = ("standard_b", "standard_dc", "standard_ec")  # burstable and confidential machines
 _PROMOTION = "_promo"  # Standard_D2_v2_Promo is standard_d2_v2 at another price
 
 
@@ -197,6 +198,20 @@ def nearest_sizes(name: str) -> list[str]:
         return [f"standard_{key}"]
     names = (*(size.name for size in listed_sizes()), *_CLOUD_SERVICE)
     return get_close_matches(key, names, n=3, cutoff=0.5) if len(key) <= 100 else []
+
+
+def current_size(name: str) -> str | None:
+    """Return the listed size without a date of retirement that is most like a size; None for what is no size."""
+    size = vm_size(name)
+    if size is None or size.is_classic:
+        return None
+
+    def difference(other: VmSize) -> tuple[float | str, ...]:
+        apart = (size.gpus or 0) - (other.gpus or 0), size.cores - other.cores, size.memory_gib - other.memory_gib
+        return *map(abs, apart), other.name
+
+    usual = (one for one in listed_sizes() if one.retires is None and not one.name.startswith(_SPECIAL))
+    return min((one for one in usual if one.has_spot and one.windows_usd is not None), key=difference).name
 
 
 def usual_name(name: str) -> str:

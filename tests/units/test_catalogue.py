@@ -239,3 +239,18 @@ def test_time_2_to_8_steps_of_a_node(os, step, least_ms, most_ms):
     distribution = getattr(catalogue.NODE_TIMINGS[os], step)
     assert draws.draw_ms(distribution, 0.0) == least_ms
     assert draws.draw_ms(distribution, 1 - 2**-53) == most_ms
+
+
+@pytest.mark.parametrize(
+    ("name", "similar"),
+    [
+        ("standard_nc6s_v3", "standard_nc8as_t4_v3"),
+        ("standard_d14_v2", "standard_e16"),
+        ("standard_e8ds_v6", "standard_e8"),
+        ("standard_d4s_v3", "standard_d4"),
+        ("small", "None"),
+        ("hugebox", "None"),
+    ],
+)
+def test_the_current_size_that_is_most_like_another(name, similar):
+    assert str(catalogue.current_size(name)).startswith(similar)
