@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click import style
 
+from engine.base.values import shortened, visible
 from tui.cli.arguments import DONE, echo, echo_json, echo_styled, output_option, prices_option, scenario_mistakes
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def _matching(pattern: str) -> list[VmSize]:
         plain = "".join(letter for letter in with_prefix if letter not in _WILD)
         near = " or ".join(nearest_sizes(plain) or nearest_sizes(plain[:20]))
         hint = f"; the nearest is {near}" if near else ""
-        raise click.BadParameter(f"no size is called {pattern}{hint}.", param_hint="PATTERN")
+        raise click.BadParameter(f"no size is called {visible(shortened(pattern))}{hint}.", param_hint="PATTERN")
     return found
 
 
