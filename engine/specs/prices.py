@@ -6,7 +6,7 @@ import csv
 import json
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -148,9 +148,7 @@ def price_list(file: PriceFile, region: str = "") -> PriceList:
         kind = _kind(item, region)
         if kind is None:
             continue
-        amount = _amount(
-            item.get("retailPrice"), lambda said, at=at: _mistake(file.name, said, f"Items[{at}].retailPrice")
-        )
+        amount = _amount(item.get("retailPrice"), partial(_mistake, file.name, path=f"Items[{at}].retailPrice"))
         price = Price(
             amount, str(item.get("currencyCode") or USD).upper(), str(item.get("effectiveStartDate") or "")[:10]
         )
@@ -206,7 +204,7 @@ def _read_csv(file: PriceFile) -> Iterator[tuple[str, dict[str, Price]]]:
         prices = {}
         for column, kind in _COLUMNS.items():
             if cells.get(column):
-                amount = _amount(cells[column], lambda said, at=(line, column): _mistake(file.name, said, at[1], at[0]))
+                amount = _amount(cells[column], partial(_mistake, file.name, path=column, line=line))
                 prices[kind] = Price(amount, USD, "")
         if cells["name"].strip() and prices:
             yield usual_name(cells["name"].strip()), prices
