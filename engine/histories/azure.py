@@ -27,7 +27,7 @@ from engine.scenario.load import load
 from engine.scenario.record import document_text
 from engine.scenario.text import BYTE_LIMIT
 from engine.specs.account import Quotas
-from engine.specs.catalogue import vm_size
+from engine.specs.catalogue import current_size, vm_size
 from engine.views.diagnosis.model import some
 
 PLAIN = frozenset({"id", "commandLine", "simulate", "dependsOn", "displayName", "requiredSlots"})
@@ -91,7 +91,7 @@ _ROUNDS = 40
 def acceptable(document: dict[str, Any], stand_ins: Mapping[str, Sequence[str]]) -> list[str]:
     """Remove from a document what ``check --strict`` does not accept, and return a sentence for each removal.
 
-    A required property is replaced by the first of its stand-ins that is accepted.
+    A required property is replaced by the first of its stand-ins that is accepted, a size by a similar one before.
 
     Raises:
         ScenarioError: Something that is needed cannot be accepted.
@@ -135,7 +135,11 @@ def _take_out(
         if not isinstance(place, dict) or last not in place:
             continue
         others = stand_ins.get(str(last), ())
-        others = others[others.index(place[last]) + 1 :] if place[last] in others else others
+        if place[last] in others:
+            others = others[others.index(place[last]) + 1 :]
+        elif last == "vmSize":
+            similar = current_size(str(place[last]))
+            others = others if similar in (None, place[last]) else (str(similar),)
         if others:
             place[last] = others[0]
             return f"replaced by {others[0]}: {format_path(steps[:length])}"

@@ -17,9 +17,10 @@ from engine.base.values import quoted
 from engine.rules.decisions import capacity
 from engine.rules.facts import NodeRemovalRequested, NodeUpgradeDue, PoolCreated
 from engine.specs import draws
+from engine.specs.account import PoolAllocationMode
 from engine.specs.base import wire_name
 from engine.specs.bodies import PoolReplacement, PoolSpec
-from engine.specs.catalogue import vm_size
+from engine.specs.catalogue import has_low_priority, vm_size
 from engine.specs.images import NEWEST, family_of, is_version
 from engine.specs.pool_refusals import pool_refusals, pool_update_refusals
 from engine.state.jobs import UNBOUND, SchedulingError
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         StartTaskFailed,
     )
     from engine.specs.bodies import AutoPoolSpecification
+    from engine.specs.catalogue import VmSize
     from engine.specs.commands import ReplacePoolProperties, UpdatePool
     from engine.state.jobs import Job, JobSchedule
     from engine.world import World
@@ -83,9 +85,7 @@ def create(world: World, spec: PoolSpec) -> None:
 
 
 def _create(world: World, spec: PoolSpec) -> Pool:
-    size = vm_size(spec.vm_size)
-    assert size is not None  # one of the refusals
-    pool = Pool(len(world.pools), spec, size, world.now_ms)
+    pool = Pool(len(world.pools), spec, _size(world, spec.vm_size), world.now_ms)
     grows = bool(pool.target_dedicated or pool.target_spot or pool.auto_scale)
     world.pools.create(world.now_ms, pool, AllocationState.RESIZING if grows else AllocationState.STEADY)
     for job in world.jobs.present():
@@ -93,6 +93,17 @@ def _create(world: World, spec: PoolSpec) -> Pool:
             world.bind_job(job)
     world.emit(PoolCreated(pool.row))
     return pool
+
+
+def _size(world: World, name: str) -> VmSize:
+    """Return a size with the prices that count in this run (VM-2, VM-7)."""
+    size = vm_size(name)
+    assert size is not None  # one of the refusals
+    in_subscription = world.account.pool_allocation_mode is PoolAllocationMode.USER_SUBSCRIPTION
+    low_priority = has_low_priority(world.scenario.start.date(), in_subscription=in_subscription)
+    if world.scenario.prices is not None:
+        return world.scenario.prices.priced(size, low_priority=low_priority)
+    return size.as_low_priority() if low_priority else size
 
 
 # -- change ----------------------------------------------------------------------------------------------------------
@@ -129,7 +140,7 @@ def update(world: World, pool: Pool, given: Mapping[str, object]) -> None:
         reason = f"{', '.join(fixed)} can change only while the pool has no nodes"
         raise BatchError("OperationInvalidForCurrentState", reason, PropertyName=fixed[0])
     new_size = given.get("vm_size")
-    pool.change(world.now_ms, given, vm_size(new_size) if isinstance(new_size, str) else None)
+    pool.change(world.now_ms, given, _size(world, new_size) if isinstance(new_size, str) else None)
     world.scheduler.reorder_turns(pool)
 
 

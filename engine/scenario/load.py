@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from engine.base import runtime
 from engine.base.errors import Position, Problem, ScenarioError, Severity
-from engine.base.values import lazy_regex, parse_utc, text_at
+from engine.base.values import lazy_regex, parse_utc, shortened, text_at
 from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.commands import UNKNOWN_OWNER, Given
 from engine.scenario.conditions import Asked, read_condition, read_time
@@ -39,11 +40,15 @@ from engine.scenario.warnings import WarningCollector
 from engine.specs.account import Account, SimulateStorage
 from engine.specs.base import Spec
 from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec
+from engine.specs.catalogue import PRICES_REGION, vm_size
 from engine.specs.common import Simulate, SimulateAutoScale, SimulateNodes, SimulateService, SimulateSpot
 from engine.specs.job_refusals import job_refusals, schedule_refusals
 from engine.specs.machine import SimulateNetwork
 from engine.specs.pool_refusals import account_refusals, pool_refusals
 from engine.specs.refusals import Refusal
+
+if TYPE_CHECKING:
+    from engine.specs.prices import PriceFile, PriceList
 
 Model = TypeVar("Model", bound=Spec)
 
@@ -63,16 +68,18 @@ _ACTS = lazy_regex(r"\b(?:does|until)\b")  # without these words no process acts
 _YEARS = range(1970, 9000)
 
 
-def load(path_or_name: str, *, text: str | None = None, strict: bool = False) -> Scenario:
+def load(
+    path_or_name: str, *, text: str | None = None, strict: bool = False, prices: PriceFile | None = None
+) -> Scenario:
     """Load the scenario in a file, the bundled one of this name, or the one in ``text``.
 
-    With ``strict`` its warnings are mistakes.
+    With ``strict`` its warnings are mistakes. ``prices`` win over those that the scenario names.
 
     Raises:
         ScenarioError: The scenario has mistakes; all of them are listed in the order of the file.
     """
     source = read_source(path_or_name) if text is None else ScenarioSource(path_or_name, text)
-    return _loaded(source, _read, strict=strict)
+    return _loaded(replace(source, prices=prices), _read, strict=strict)
 
 
 def load_tree(source: ScenarioSource, tree: Tree, words: str) -> Scenario:
@@ -157,6 +164,7 @@ class _ScenarioReader:
             report_refusals(place, Account, account_refusals(account))
         options = self._body(root, "options", Options)
         simulate = self._simulate()
+        prices = self._prices(account)
         collector = self._given.collector = WarningCollector(
             self._given.names,
             self._start,
@@ -191,8 +199,41 @@ class _ScenarioReader:
             acts_wait=self._given.waits,
         )
         self._check_asked()
-        collector.finish(self._asked, scenario.study.factors)
-        return scenario
+        collector.finish(self._asked, scenario.study.factors, scenario.until_ms, prices)
+        return scenario if prices is None else replace(scenario, prices=self._settled(prices, collector.sizes))
+
+    # --- prices
+
+    def _prices(self, account: Account) -> PriceList | None:
+        """Return the prices that count in place of those of the table: those given beside the file win (VM-7)."""
+        given = self._source.prices
+        if given is None and account.prices is None:
+            return None
+        from engine.specs.prices import price_list, read_prices
+
+        try:
+            given = given or read_prices(Path(self._source.path).parent / (account.prices or ""))
+            return price_list(given, account.location)
+        except ScenarioError as error:
+            self._root.document.problems += error.problems
+            return None
+
+    def _settled(self, prices: PriceList, sizes: Sequence[DocumentPlace]) -> PriceList:
+        """Return the prices in the currency of the sizes in use, and report sizes that have none."""
+        try:
+            settled = prices.settled(str(place.plain) for place in sizes)
+        except ValueError as mistake:
+            (self._root.at("account", "prices") or self._root).report(str(mistake))
+            return prices
+        for place in sizes:
+            lacks = f"{shortened(prices.file.name)} has no price of {shown(place.plain)} in {prices.region}"
+            if settled.has(str(place.plain)) or vm_size(str(place.plain)) is None:
+                continue
+            if settled.currency == "USD":
+                place.warn(f"{lacks}: the list price of {PRICES_REGION} counts")
+            else:
+                place.report(f"{lacks}, and list prices are in USD, not {settled.currency}")
+        return settled
 
     # --- the run as a whole
 

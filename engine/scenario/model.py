@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from engine.specs.bodies import JobScheduleSpec, PoolSpec, TaskSpec
     from engine.specs.command import Command
     from engine.specs.conditions import Condition
+    from engine.specs.prices import PriceList
 
 
 SpecT = TypeVar("SpecT", bound=Spec)
@@ -341,6 +342,12 @@ class Scenario:
     # What processes do: their commands, by the text of each `does`, and whether some of them wait for a condition.
     acts: Mapping[str, tuple[TimelineEntry, ...]] = field(default_factory=dict, compare=False, repr=False)
     acts_wait: bool = False
+    prices: PriceList | None = field(default=None, repr=False)  # in place of those of the table
+
+    @property
+    def currency(self) -> str:
+        """The currency of all costs of a run."""
+        return "USD" if self.prices is None else self.prices.currency
 
     @property
     def pool_setting(self) -> PoolSetting:

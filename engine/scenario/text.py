@@ -25,12 +25,15 @@ from importlib.resources.abc import Traversable
 from math import isfinite
 from pathlib import Path
 from stat import S_ISREG
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import yaml
 
 from engine.base.errors import Position, Problem, ScenarioError
 from engine.base.values import first_of, lazy_regex, quoted, shortened, with_short_words
+
+if TYPE_CHECKING:
+    from engine.specs.prices import PriceFile
 
 _LONGEST = 100  # the cost is the product of the lengths, and names are shorter than this
 
@@ -85,10 +88,11 @@ _OTHER_ENCODINGS = (
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSource:
-    """The source of a scenario: a path or bundled name, and the text."""
+    """The source of a scenario: a path or bundled name, the text, and the prices that win over those that it names."""
 
     path: str
     text: str = field(repr=False)
+    prices: PriceFile | None = field(default=None, repr=False)
 
 
 def bundled() -> dict[str, Traversable]:

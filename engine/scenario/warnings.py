@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from datetime import date, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,7 +36,7 @@ from engine.specs.bodies import (
     PoolSpecification,
     TaskSpec,
 )
-from engine.specs.catalogue import is_listed, nearest_sizes, vm_size
+from engine.specs.catalogue import has_list_price, is_listed, nearest_sizes, vm_size
 from engine.specs.command import OnJob, OnPool
 from engine.specs.commands import COMMANDS, AddTasks
 from engine.specs.common import CommandLine, ResourceFile
@@ -53,8 +54,11 @@ if TYPE_CHECKING:
     from engine.scenario.factory import TaskFactory
     from engine.scenario.locations import Factor
     from engine.specs.account import Account
+    from engine.specs.prices import PriceList
 
 
+_RETIRED_BY = date(2026, 1, 5)  # a size that was retired by then is told even in a scenario of an earlier year
+_LONGEST_RUN = timedelta(days=7)  # without an end
 _SHELL = lazy_regex(r"sh\b|cmd", re.IGNORECASE)
 # The bodies of what commands create, and what an auto pool in them belongs to.
 _CREATED: dict[str, tuple[type[Spec], str]] = {
@@ -88,17 +92,33 @@ class _Body(NamedTuple):
     without_effect: list[DocumentPlace]
 
 
-def _visit_size(place: DocumentPlace) -> None:
-    """Warn of a size whose name is possible but not listed: the service may not have it (VM-2)."""
-    name = place.plain
-    if not isinstance(name, str) or is_listed(name) or vm_size(name) is None or _is_returned(place):
+def _check_size(place: DocumentPlace, first: date, last: date, prices: PriceList | None) -> None:
+    """Warn of a size that the table lacks, or has no price of, and of one that is retired (VM-2, VM-6).
+
+    Args:
+        place: The name of the size.
+        first: The day on which the run begins, or a later one by which retired sizes are known.
+        last: The latest day of the run.
+        prices: What counts in place of list prices.
+    """
+    name = str(place.plain)
+    size = vm_size(name)
+    if size is None or _is_returned(place):
         return
-    near = nearest_sizes(name)
-    hint = f"; the nearest of the listed sizes is {near[0]}" if near else ""
-    place.warn(
-        f"{name} is not one of the listed sizes: its cores, memory and price are derived from its name, and the"
-        f" service may not have it{hint}"
-    )
+    if not is_listed(name):
+        near = nearest_sizes(name)
+        hint = f"; the nearest of the listed sizes is {near[0]}" if near else ""
+        place.warn(
+            f"{name} is not one of the listed sizes: its cores, memory and price are derived from its name, and the"
+            f" service may not have it{hint}"
+        )
+    elif not has_list_price(name) and not (prices is not None and prices.has(name)):
+        basis = "its price is derived from its name" if size.has_price else "it counts as free"
+        place.warn(f"{name} has no list price: {basis}")
+    if size.retires is not None and size.retires <= last:
+        said = "was retired" if size.retires <= first else "is retired within the run,"
+        instead = f"the service recommends {size.replacement} instead" if size.replacement else "it has no replacement"
+        place.warn(f"{name} {said} on {size.retires}: {instead}")
 
 
 def _is_returned(place: DocumentPlace) -> bool:
@@ -180,6 +200,7 @@ class WarningCollector:
         self._tasks_are_simulated = tasks_are_simulated
         self._quotas = CoreQuotas(account.quotas, has_subnets=has_subnets)
         self._pool_ids: list[DocumentPlace] = []
+        self.sizes: list[DocumentPlace] = []  # the names of all VM sizes
         self._waiting: list[tuple[DocumentPlace, str, NodeOwner]] = []  # command lines on nodes that are not known yet
         # How many tasks in a list require as many slots, and where the first one says so.
         self._alike: Counter[tuple[Path, int, NodeOwner]] = Counter()
@@ -226,8 +247,8 @@ class WarningCollector:
         if name == "createJob":
             self._search_tasks(place, owner, factory)
 
-    def finish(self, asked: Asked, factors: Iterable[Factor]) -> None:
-        """Report what could be decided only now that the whole document has been read.
+    def finish(self, asked: Asked, factors: Iterable[Factor], until_ms: int | None, prices: PriceList | None) -> None:
+        """Report what could be decided only now that the whole document has been read, with its end and prices.
 
         A shortage of cores that a condition asks for, or whose quota is a factor of the study, is meant.
         """
@@ -235,6 +256,10 @@ class WarningCollector:
             reason = self._names.missing_pool(str(place.plain)) if isinstance(place.plain, str) else None
             if reason is not None:
                 place.warn(reason)
+        lasts = _LONGEST_RUN if until_ms is None else timedelta(milliseconds=until_ms)
+        last = (self._start + lasts).date()
+        for place in self.sizes:
+            _check_size(place, max(self._start.date(), _RETIRED_BY), max(last, _RETIRED_BY), prices)
         for place, text, owner in self._waiting:
             nodes = self._names.nodes_of(owner)
             _check_line(place, text, nodes.os if nodes is not None else OsFamily.LINUX)
@@ -303,7 +328,7 @@ class WarningCollector:
         if issubclass(model, PoolInfo) and (pool := place.get("poolId")) is not None:
             self._pool_ids.append(pool)
         if issubclass(model, PoolSpecification) and (size := place.get("vmSize")) is not None:
-            _visit_size(size)
+            self.sizes.append(size)
         if issubclass(model, ResourceFile) and not self._has_storage_account:
             container = place.get("autoStorageContainerName")
             if container is not None:

@@ -157,7 +157,8 @@ class Certificate(Occasional):
 class Account(Spec):
     """The Batch account; ``storage_account`` is the name of the storage account that is linked to it (ACC-3).
 
-    Without ``subscription_id`` the account is in the subscription of every virtual network (NET-2).
+    Without ``subscription_id`` the account is in the subscription of every virtual network (NET-2). ``prices`` names
+    the file with the prices of nodes (VM-7).
     """
 
     SERVICE_NAMES: ClassVar[tuple[str, ...]] = ("accountEndpoint",)
@@ -168,6 +169,7 @@ class Account(Spec):
     storage_account: Text | None = None
     pool_allocation_mode: PoolAllocationMode = PoolAllocationMode.BATCH_SERVICE
     quotas: Quotas = Quotas()
+    prices: Text | None = None
     applications: tuple[Application, ...] = ()
     certificates: tuple[Certificate, ...] = ()
 

@@ -1,13 +1,16 @@
-"""The catalogue of Azure: VM sizes, prices and default timings. Images are in ``images``.
+"""The catalogue of Azure: VM sizes with their prices and retirement, and default timings. Images are in ``images``.
 
-Prices are rounded list prices in US dollars per hour, for illustration only (VM-2).
+Sizes are in ``sizes.csv``, which says where its facts come from and of when. It is read when a size is first asked for,
+and of it only the line of that size.
 """
 
 from __future__ import annotations
 
 import re
+from datetime import date
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 from engine.base.terms import OsFamily
@@ -16,13 +19,20 @@ from engine.specs.base import Distribution
 
 # --- VM sizes -------------------------------------------------------------------------------------------------------
 
-SPOT_SHARE_LINUX = 0.20  # VM-2
-SPOT_SHARE_WINDOWS = 0.40  # VM-2
+LOW_PRIORITY_SHARE_LINUX = 0.20  # VM-2
+LOW_PRIORITY_SHARE_WINDOWS = 0.40  # VM-2
+LOW_PRIORITY_ENDED = date(2025, 9, 30)  # VM-2
 OS_DISK_SHARE_GIB = 30.0  # VM-4
+PRICES_REGION, PRICES_AS_OF = "eastus", "2025-09"
+PRICES_OF = "list prices of East US, published between September 2025 and 2026; Spot prices vary from day to day"
 
 
 class VmSize(NamedTuple):
-    """A VM size: cores, memory, local disk (VM-3), and prices in USD per hour; None where the size is not offered."""
+    """A VM size: cores, memory, local disk (VM-3), and list prices in USD per hour; None where there is none.
+
+    ``retires`` is the day of retirement, past or future, if one is announced, and ``replacement`` the series that the
+    service recommends instead (VM-6). ``gpus`` is None where it is not known.
+    """
 
     name: str
     cores: int
@@ -33,6 +43,9 @@ class VmSize(NamedTuple):
     windows_usd: float | None
     spot_linux_usd: float | None
     spot_windows_usd: float | None
+    gpus: float | None = 0
+    retires: date | None = None
+    replacement: str = ""
 
     @property
     def task_disk_gib(self) -> float:
@@ -44,42 +57,42 @@ class VmSize(NamedTuple):
         """The largest number of task slots of a node (ACC-5)."""
         return min(4 * self.cores, 256)
 
+    @property
+    def has_price(self) -> bool:
+        """Whether there is any list price."""
+        return self.linux_usd is not None or self.windows_usd is not None
+
+    @property
+    def has_spot(self) -> bool:
+        """Whether the size is offered as Spot machine."""
+        return self.spot_linux_usd is not None or self.spot_windows_usd is not None
+
+    @property
+    def is_classic(self) -> bool:
+        """Whether only cloud services have the size, which have Windows."""
+        return self.name in _CLOUD_SERVICE
+
     def price_usd(self, os: OsFamily, *, dedicated: bool) -> float:
-        """Return the USD per hour of one node, or 0 if this size is not offered that way (VM-2)."""
-        if os is OsFamily.LINUX:
-            price = self.linux_usd if dedicated else self.spot_linux_usd
-        else:
-            price = self.windows_usd if dedicated else self.spot_windows_usd
-        return price or 0.0
+        """Return the USD per hour of one node, or 0 if this size is not offered that way (VM-2).
 
+        A size with a price for the other operating system only costs that.
+        """
+        linux, windows = self.linux_usd, self.windows_usd
+        if not dedicated:
+            linux, windows = self.spot_linux_usd, self.spot_windows_usd
+        if os is not OsFamily.LINUX:
+            return windows or linux or 0.0
+        return 0.0 if self.is_classic else linux or windows or 0.0
 
-# VM-2: cores, memory GiB, temporary disk GiB, Linux, Windows, Spot Linux, Spot Windows.
-_LISTED: dict[str, tuple[int, float, float, float, float, float, float]] = {
-    "standard_a1_v2": (1, 2, 10, 0.043, 0.065, 0.009, 0.026),
-    "standard_a2_v2": (2, 4, 20, 0.091, 0.136, 0.018, 0.054),
-    "standard_a4_v2": (4, 8, 40, 0.191, 0.286, 0.038, 0.114),
-    "standard_d1_v2": (1, 3.5, 50, 0.073, 0.126, 0.015, 0.050),
-    "standard_d2_v2": (2, 7, 100, 0.146, 0.252, 0.029, 0.101),
-    "standard_d3_v2": (4, 14, 200, 0.293, 0.504, 0.059, 0.202),
-    "standard_d2_v3": (2, 8, 50, 0.096, 0.188, 0.019, 0.075),
-    "standard_d2s_v3": (2, 8, 16, 0.096, 0.188, 0.019, 0.075),
-    "standard_d4_v3": (4, 16, 100, 0.192, 0.376, 0.038, 0.150),
-    "standard_d4s_v3": (4, 16, 32, 0.192, 0.376, 0.038, 0.150),
-    "standard_d8s_v3": (8, 32, 64, 0.384, 0.752, 0.077, 0.301),
-    "standard_d16s_v3": (16, 64, 128, 0.768, 1.504, 0.154, 0.602),
-    "standard_d2s_v5": (2, 8, 0, 0.096, 0.188, 0.0192, 0.0752),
-    "standard_d4s_v5": (4, 16, 0, 0.192, 0.376, 0.0384, 0.1504),
-    "standard_d8s_v5": (8, 32, 0, 0.384, 0.752, 0.0768, 0.3008),
-    "standard_f2s_v2": (2, 4, 16, 0.085, 0.177, 0.017, 0.071),
-    "standard_f4s_v2": (4, 8, 32, 0.169, 0.353, 0.034, 0.141),
-    "standard_f8s_v2": (8, 16, 64, 0.338, 0.706, 0.068, 0.282),
-    "standard_f16s_v2": (16, 32, 128, 0.677, 1.413, 0.135, 0.565),
-    "standard_e4s_v3": (4, 32, 64, 0.252, 0.436, 0.050, 0.174),
-    "standard_e8s_v3": (8, 64, 128, 0.504, 0.872, 0.101, 0.349),
-    "standard_nc4as_t4_v3": (4, 28, 180, 0.526, 0.710, 0.105, 0.284),
-    "standard_nc6s_v3": (6, 112, 736, 3.060, 3.336, 0.612, 1.334),
-    "standard_hb120rs_v3": (120, 448, 960, 3.600, 9.120, 0.720, 3.648),
-}
+    def as_low_priority(self) -> VmSize:
+        """Return the size with the prices of low-priority nodes, fixed shares, in place of Spot prices (VM-2)."""
+        if not self.has_spot:
+            return self
+        return self._replace(
+            spot_linux_usd=_scaled(self.linux_usd, LOW_PRIORITY_SHARE_LINUX),
+            spot_windows_usd=_scaled(self.windows_usd, LOW_PRIORITY_SHARE_WINDOWS),
+        )
+
 
 # The sizes of cloud services (VM-1): cores, memory GiB, temporary disk GiB, Windows.
 _CLOUD_SERVICE: dict[str, tuple[int, float, float, float]] = {
@@ -113,30 +126,124 @@ _FAMILIES = {
 _NEAREST = {family: size for size, families in _FAMILIES.items() for family in families}
 _MEMORY_FACTOR = {"m": 2.0, "l": 0.5, "t": 0.25}
 
-# Standard_E16-8ds_v5: family e, number 16, 8 cores in use, features ds, version 5. Standard_NC4as_T4_v3 has a chip.
+# Standard_E16-8ds_v5: family e, number 16, 8 cores in use, features ds, version 5. Standard_NC4as_T4_v3 has a chip,
+# Standard_M48ds1_v3 a grade.
 _DOCUMENTED_FORM = lazy_regex(
     r"(?:standard|basic)_(?P<family>[a-z]{1,2})(?P<number>\d{1,3})(?:-(?P<constrained>\d{1,3}))?"
-    r"(?P<features>[abdilmprst]{0,6})(?:_(?P<chip>t4|a10|a100|h100|h200|mi300x|v620|v710))?(?:_v(?P<version>[2-9]))?",
+    r"(?P<features>[abdefilmnoprstx]{0,6})(?P<grade>\d|_\d{1,2})?"
+    r"(?:_(?P<chip>t4|a10|a100|h100|h200|(?:ndr_)?gb[23]00|mi300x|v620|v710))?(?:_v(?P<version>[2-9])|(?<=_v620)_v1)?",
     re.ASCII,
 )
+_DS_OF_PRICE_LIST = lazy_regex(r"standard_d(\d+)s\Z", re.ASCII)
+_SPECIAL = ("standard_b", "standard_dc", "standard_ec")  # burstable and confidential machines
+_PROMOTION = "_promo"  # Standard_D2_v2_Promo is standard_d2_v2 at another price
 
 
 @lru_cache(maxsize=1024)
 def vm_size(name: str) -> VmSize | None:
     """Return the VM size of this name, compared without regard to case, or None if there can be no such size (VM-1).
 
-    A size that is not listed but has a documented name is derived: its cores from the name; memory, disk and prices in
-    proportion to the cores from the nearest listed family; Spot prices by the shares of VM-2.
+    A size that is not listed but has a documented name is derived: its cores from the name, memory, disk and prices in
+    proportion to the cores from the nearest size of its series, or of its family. So are the prices of a listed size
+    that has none (VM-2).
     """
-    key = name.lower()
+    key = usual_name(name)
     if key in _CLOUD_SERVICE:
         cores, memory, disk, windows = _CLOUD_SERVICE[key]
         return VmSize(key, cores, memory, disk, "A", None, windows, None, None)
-    form = _DOCUMENTED_FORM.fullmatch(key)
-    if key in _LISTED and form:
-        cores, memory, disk, *prices = _LISTED[key]
-        return VmSize(key, cores, memory, disk, _series(form), *prices)
-    return _derived(key, form) if form else None
+    listed, form = _listed(key), _DOCUMENTED_FORM.fullmatch(key)
+    if form is None or (listed is not None and listed.has_price):
+        return listed
+    derived = _derived(key, form)
+    if listed is None or derived is None:
+        return listed or derived
+    return listed._replace(
+        linux_usd=derived.linux_usd,
+        windows_usd=derived.windows_usd,
+        spot_linux_usd=derived.spot_linux_usd,
+        spot_windows_usd=derived.spot_windows_usd,
+    )
+
+
+def has_low_priority(start: date, *, in_subscription: bool = False) -> bool:
+    """Return whether an account had low-priority nodes in place of Spot machines on a day (VM-2)."""
+    return start < LOW_PRIORITY_ENDED and not in_subscription
+
+
+@cache
+def listed_sizes() -> tuple[VmSize, ...]:
+    """Return the sizes of the table as they are there, in the order of their names."""
+    lines = _table().splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("name,")) + 1
+    return tuple(map(_size, lines[first:]))
+
+
+def is_listed(name: str) -> bool:
+    """Return whether the table has a size; any other size is derived (VM-2)."""
+    key = usual_name(name)
+    return key in _CLOUD_SERVICE or _listed(key) is not None
+
+
+def has_list_price(name: str) -> bool:
+    """Return whether the table has a price of a size; any other price is derived (VM-2)."""
+    key = usual_name(name)
+    listed = _listed(key)
+    return key in _CLOUD_SERVICE or (listed is not None and listed.has_price)
+
+
+def nearest_sizes(name: str) -> list[str]:
+    """Return up to three listed sizes with names similar to ``name``, the most similar first."""
+    key = name.lower()
+    if is_listed(f"standard_{key}"):
+        return [f"standard_{key}"]
+    names = (*(size.name for size in listed_sizes()), *_CLOUD_SERVICE)
+    return get_close_matches(key, names, n=3, cutoff=0.5) if len(key) <= 100 else []
+
+
+def current_size(name: str) -> str | None:
+    """Return the listed size without a date of retirement that is most like a size; None for what is no size."""
+    size = vm_size(name)
+    if size is None or size.is_classic:
+        return None
+
+    def difference(other: VmSize) -> tuple[float | str, ...]:
+        apart = (size.gpus or 0) - (other.gpus or 0), size.cores - other.cores, size.memory_gib - other.memory_gib
+        return *map(abs, apart), other.name
+
+    usual = (one for one in listed_sizes() if one.retires is None and not one.name.startswith(_SPECIAL))
+    return min((one for one in usual if one.has_spot and one.windows_usd is not None), key=difference).name
+
+
+def usual_name(name: str) -> str:
+    """Return the name by which the table has a size."""
+    return _DS_OF_PRICE_LIST.sub(r"standard_ds\1", name.lower().removesuffix(_PROMOTION))
+
+
+@cache
+def _table() -> str:
+    return Path(__file__).with_name("sizes.csv").read_text(encoding="utf-8")
+
+
+def _listed(key: str) -> VmSize | None:
+    """Return the size of this name as the table has it."""
+    if key == "name" or not key.replace("-", "_").isidentifier():  # the heading, or several cells
+        return None
+    table = _table()
+    at = table.find(f"\n{key},")
+    return None if at < 0 else _size(table[at + 1 : table.index("\n", at + 1)])
+
+
+def _size(line: str) -> VmSize:
+    """Return the size in a line of the table."""
+    name, cores, memory, disk, gpus, *prices, retires, replacement = line.split(",")
+    form = _DOCUMENTED_FORM.fullmatch(name)
+    series = _series(form) if form else name.removeprefix("standard_").upper()
+    linux, windows, spot_linux, spot_windows = (float(price) if price else None for price in prices)
+    return VmSize(
+        *(name, int(cores), float(memory), float(disk), series, linux, windows, spot_linux, spot_windows, float(gpus)),
+        retires=date.fromisoformat(retires) if retires else None,
+        replacement=replacement,
+    )
 
 
 def _series(form: re.Match[str]) -> str:
@@ -149,6 +256,8 @@ def _series(form: re.Match[str]) -> str:
 def _cores(form: re.Match[str]) -> int:
     """Return the cores of a documented name, or 0 if there is no such size."""
     family, number = form["family"], int(form["number"])
+    if form["grade"] and family != "m":
+        return 0
     if _is_ranked(form):
         return _RANKED_CORES[family[0]].get(number, 0)
     # A machine has one core or an even number of them.
@@ -160,53 +269,64 @@ def _is_ranked(form: re.Match[str]) -> bool:
     return int(form["version"] or 1) <= last_version
 
 
-def _base(form: re.Match[str]) -> str:
-    """Return the listed size from which this one is scaled."""
-    family = form["family"]
-    if family == "d" and _is_ranked(form):
-        return "standard_d2_v2"
-    if family == "nc" and form["chip"]:
-        return "standard_nc4as_t4_v3"
-    return _NEAREST[family]
-
-
 def _derived(key: str, form: re.Match[str]) -> VmSize | None:
+    """Return the size that a name describes, or None if there can be no such size."""
     cores = _cores(form)
-    cores_in_use = int(form["constrained"] or cores)
-    if not 0 < cores_in_use <= cores:
+    in_use = int(form["constrained"] or cores)
+    if not 0 < in_use <= cores:
         return None
-    base_cores, memory_gib, disk_gib, linux_usd, windows_usd, *_ = _LISTED[_base(form)]
-    scale = cores / base_cores
-    memory_gib *= scale
-    family, features = form["family"], form["features"]
+    if form["constrained"]:
+        whole = vm_size(key.replace(f"-{form['constrained']}", "", 1))
+        return None if whole is None else whole._replace(name=key, cores=in_use)
+    series = _series(form)
+    kin = [size for size in listed_sizes() if size.series == series and "-" not in size.name]
+    priced = [size for size in kin if size.has_price]
+    base = min(priced, key=lambda size: abs(size.cores - cores)) if priced else _of_family(form)
+    scale = cores / base.cores
+    memory_gib = base.memory_gib * scale
     if _is_ranked(form):
-        first_large, gib_a_core = _RANKED_MEMORY_GIB[family[0]]
+        first_large, gib_a_core = _RANKED_MEMORY_GIB[form["family"][0]]
         memory_gib = cores * gib_a_core if int(form["number"]) >= first_large else memory_gib
+    return base._replace(
+        name=key,
+        cores=cores,
+        memory_gib=round(memory_gib, 2),
+        temp_disk_gib=round(base.temp_disk_gib * scale, 2),
+        series=series,
+        linux_usd=_scaled(base.linux_usd, scale),
+        windows_usd=_scaled(base.windows_usd, scale),
+        spot_linux_usd=_scaled(base.spot_linux_usd, scale),
+        spot_windows_usd=_scaled(base.spot_windows_usd, scale),
+        gpus=None if base.gpus is None else round(base.gpus * scale, 4),
+        retires=kin[0].retires if kin else None,
+        replacement=kin[0].replacement if kin else "",
+    )
+
+
+def _of_family(form: re.Match[str]) -> VmSize:
+    """Return the listed size from which a size without kin is scaled, with the memory and disk of its features."""
+    family, features = form["family"], form["features"]
+    name = _NEAREST[family]
+    if family == "d" and _is_ranked(form):
+        name = "standard_d2_v2"
+    elif family == "nc" and form["chip"]:
+        name = "standard_nc4as_t4_v3"
+    base = _listed(name)
+    assert base is not None
+    memory_gib = base.memory_gib
     for feature, factor in _MEMORY_FACTOR.items():
         memory_gib *= factor if feature in features else 1
     # Since the fourth version only storage and accelerator sizes, and those with a "d", have a temporary disk.
     has_disk = int(form["version"] or 1) < 4 or "d" in features or family[0] in "hln"
-    return VmSize(
-        name=key,
-        cores=cores_in_use,
-        memory_gib=round(memory_gib, 2),
-        temp_disk_gib=round(disk_gib * scale, 2) if has_disk else 0,
-        series=_series(form),
-        linux_usd=round(linux_usd * scale, 4),
-        windows_usd=round(windows_usd * scale, 4),
-        spot_linux_usd=round(linux_usd * scale * SPOT_SHARE_LINUX, 4),
-        spot_windows_usd=round(windows_usd * scale * SPOT_SHARE_WINDOWS, 4),
+    return base._replace(
+        memory_gib=memory_gib,
+        temp_disk_gib=base.temp_disk_gib if has_disk else 0,
+        gpus=None if family[0] == "n" else 0,
     )
 
 
-def is_listed(name: str) -> bool:
-    """Return whether a size has list prices; those of any other size are derived (VM-2)."""
-    return name.lower() in (_LISTED | _CLOUD_SERVICE)
-
-
-def nearest_sizes(name: str) -> list[str]:
-    """Return up to three listed sizes with names similar to ``name``, the most similar first."""
-    return get_close_matches(name.lower(), (*_LISTED, *_CLOUD_SERVICE), n=3, cutoff=0.5)
+def _scaled(usd: float | None, factor: float) -> float | None:
+    return None if usd is None else round(usd * factor, 4)
 
 
 def allowed_by_classic_size_rules(name: str, *, cloud_service: bool) -> bool:

@@ -164,8 +164,12 @@ def planned(scenario: Scenario, options: Sequence[str] = (), *, seeds: str | Non
     if problems:
         raise ScenarioError(problems)
     varied = [[one.path, [[value.written.plain, value.value.plain] for value in one.values]] for one in factors]
-    identity = Identity(_hash(source.text), _hash(json.dumps(varied)), version)
-    return Study(source, tuple(factors), chosen or section.seeds or DEFAULT_SEEDS, identity)
+    prices = None if scenario.prices is None else scenario.prices.file
+    text = source.text if prices is None else source.text + prices.text
+    if any(factor.steps[:2] == ("account", "prices") for factor in factors):
+        prices = source.prices
+    identity = Identity(_hash(text), _hash(json.dumps(varied)), version)
+    return Study(replace(source, prices=prices), tuple(factors), chosen or section.seeds or DEFAULT_SEEDS, identity)
 
 
 def _given(root: Tree, option: str) -> Factor:

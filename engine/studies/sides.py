@@ -10,6 +10,7 @@ import codecs
 import math
 import os
 from array import array
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +19,8 @@ from engine.base.errors import Problem, ScenarioError
 from engine.base.values import HOUR_MS, SECOND_MS, quoted, shortened, value_at
 from engine.histories.history import HOOK_INFOS, check, epoch_ms, read_history
 from engine.histories.reading import STATUS, objects_in
-from engine.specs.catalogue import os_of, vm_size
+from engine.specs.catalogue import has_low_priority, os_of, vm_size
+from engine.specs.prices import USD, price_list
 from engine.studies.measures import Figures, Times, figures, figures_of_run
 from engine.views.diagnosis.model import plural, some
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from engine.histories.history import Body, History, Record
     from engine.histories.reading import Found, Source
     from engine.run.simulation import Simulation
+    from engine.specs.prices import PriceFile, PriceList
 
 
 class Collected:
@@ -127,7 +130,7 @@ class Observed(NamedTuple):
     notes: tuple[str, ...]
 
 
-def observed(history: History) -> Observed:
+def observed(history: History, prices: PriceFile | None = None) -> Observed:
     """Return the figures of a history. Times count from the creation of its first job."""
     collected = Collected()
     for record in history.jobs:
@@ -141,7 +144,7 @@ def observed(history: History) -> Observed:
     start_ms = min((ms for ms in created if ms is not None), default=collected.first_task_ms)
     if start_ms is None:
         notes.append("No job or task says when it was created: ends are not known.")
-    hours, usd = _use(history, collected, start_ms, notes)
+    hours, usd = _use(history, collected, start_ms, notes, prices)
     failed_preparations, failed_releases = collected.failed_hooks.values()
     last_ms = collected.last_task_ms
     summary: dict[str, object] = {
@@ -180,7 +183,7 @@ def _not_told(history: History, notes: list[str]) -> Iterator[str]:
 
 
 def _use(
-    history: History, collected: Collected, start_ms: int | None, notes: list[str]
+    history: History, collected: Collected, start_ms: int | None, notes: list[str], file: PriceFile | None
 ) -> tuple[float | None, float | None]:
     """Return the hours for which nodes were billed, and their cost in US dollars; None if that is not known.
 
@@ -201,23 +204,34 @@ def _use(
         return None, None
     pools = {str(record.body["id"]): record.body for record in history.pools}
     hours = usd = 0.0
-    has_price = True
+    prices = None if file is None else _prices_of(file, (body.get("vmSize") for body in pools.values()))
+    has_price = prices is None or prices.currency == USD
     for pool_id, records in history.nodes.items():
         for record in records:
             billed = _hours(record, start_ms, collected.latest_ms)
             if billed is None:
                 notes.append("A node does not say when it was allocated: node hours and cost are not known.")
                 return None, None
-            price = _price_usd(pools.get(pool_id, {}), record.body)
+            price = _price_usd(pools.get(pool_id, {}), record.body, start_ms, prices)
             has_price = has_price and price is not None
             hours, usd = hours + billed, usd + billed * (price or 0.0)
     notes.append(
         "Node hours and cost count each node from its allocation, but not before the start, to the latest time of a "
-        "job or task, at list prices."
+        f"job or task, at {'list prices' if file is None else 'the prices of ' + shortened(file.name)}."
     )
-    if not has_price:
+    if prices is not None and prices.currency != USD:
+        notes.append(f"Prices are in {prices.currency}: the cost in US dollars is not known.")
+    elif not has_price:
         notes.append("The size of a pool is not known: neither is the cost.")
     return round(hours, _DECIMALS), round(usd, _DECIMALS) if has_price else None
+
+
+def _prices_of(file: PriceFile, names: Iterable[object]) -> PriceList:
+    """Return the prices of sizes in a file. Raises ScenarioError."""
+    try:
+        return price_list(file).settled(map(str, names))
+    except ValueError as mistake:
+        raise ScenarioError([Problem(str(mistake), file=file.name)]) from None
 
 
 def _hours(record: Record, start_ms: int, latest_ms: int) -> float | None:
@@ -228,13 +242,18 @@ def _hours(record: Record, start_ms: int, latest_ms: int) -> float | None:
     return max(0, min(latest_ms, gone_ms or latest_ms) - max(start_ms, allocated_ms)) / HOUR_MS
 
 
-def _price_usd(pool: Body, node: Body) -> float | None:
-    """Return the price of an hour of a node (VM-2)."""
+def _price_usd(pool: Body, node: Body, start_ms: int, prices: PriceList | None) -> float | None:
+    """Return the price of an hour of a node in a history that begins then, in ms since 1970 (VM-2)."""
     size = vm_size(str(node.get("vmSize") or pool.get("vmSize") or ""))
     if size is None:
         return None
     agent = value_at(pool, "virtualMachineConfiguration", "nodeAgentSKUId")
     os = os_of(node_agent_sku_id=str(agent or ""), cloud_service="cloudServiceConfiguration" in pool)
+    low_priority = has_low_priority(datetime.fromtimestamp(start_ms / SECOND_MS, UTC).date())
+    if prices is not None:
+        size = prices.priced(size, low_priority=low_priority)
+    elif low_priority:
+        size = size.as_low_priority()
     return size.price_usd(os, dedicated=bool(node.get("isDedicated", True)))
 
 
@@ -294,6 +313,8 @@ def _mistakes(body: Mapping[str, Any], source: Source) -> Iterator[Problem]:
         yield _mistake(source, summary, "an object", "summary")
         return
     for name in _NUMBERS:
+        if name == "costUsd" and summary.get(name, 0) is None:
+            continue  # prices are in another currency
         if not _is_number(summary.get(name)):
             yield _mistake(source, summary.get(name), "a number", "summary", name)
     for name, parts in _COUNTS.items():
@@ -340,8 +361,10 @@ def side_of_run(given: str, simulation: Simulation) -> Side:
     return Side(given, about, figures_of_run(simulation))
 
 
-def read_side(given: str) -> Side | None:
+def read_side(given: str, prices: PriceFile | None = None) -> Side | None:
     """Return the side of a file of results, of a history or of a folder with one; None for a scenario.
+
+    Nodes of a history cost the list prices of their sizes, or ``prices``.
 
     Raises:
         ScenarioError: A file cannot be read, or has mistakes.
@@ -350,7 +373,7 @@ def read_side(given: str) -> Side | None:
     if not os.path.exists(given):
         return None
     if path.is_dir():
-        return _history(given)
+        return _history(given, prices)
     if not _looks_like_json(path):
         return None
     try:
@@ -360,7 +383,7 @@ def read_side(given: str) -> Side | None:
             raise
         return None  # YAML may begin with a brace, too
     if state is None:
-        return _history(given)
+        return _history(given, prices)
     if state.figures is None:
         return None
     about = _run_words(given, state.scenario, state.seed)
@@ -372,9 +395,9 @@ def _run_words(given: str, scenario: str, seed: int | None) -> str:
     return f"a run{of}" + ("" if seed is None else f" with seed {seed}")
 
 
-def _history(given: str) -> Side:
+def _history(given: str, prices: PriceFile | None) -> Side:
     history = read_history([Path(given)])
-    found = observed(history)
+    found = observed(history, prices)
     jobs = len(history.jobs)
     return Side(
         given,

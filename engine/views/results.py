@@ -16,6 +16,7 @@ from engine.base.values import HOUR_MS, SECOND_MS
 from engine.rules.job_schedules import missed, next_run_ms
 from engine.run.conditions import cost_usd, makespan_ms, pool_cost_usd
 from engine.scenario.record import GivenCommand, dump, timeline_line
+from engine.specs.catalogue import PRICES_AS_OF, PRICES_REGION
 from engine.state.jobs import NO_JOB
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
@@ -200,7 +201,8 @@ class Summary(NamedTuple):
     start: datetime
     end_ms: int
     events: int
-    cost_usd: float
+    cost_usd: float  # in ``currency``
+    currency: str
     tasks: TaskTotals
     transferred: TransferredBytes
     jobs: tuple[JobResult, ...]
@@ -226,6 +228,7 @@ def summary(sim: Simulation) -> Summary:
         end_ms=now_ms,
         events=sim.log.count,
         cost_usd=cost_usd(world, now_ms),
+        currency=sim.scenario.currency,
         tasks=task_totals(sim),
         transferred=bytes_of_run(sim),
         jobs=tuple(_job_result(world, job) for job in world.jobs.rows),
@@ -356,6 +359,18 @@ def _members(sim: Simulation, tasks_of: Callable[[World, Job, TaskTransitions], 
     }
 
 
+def _cost(sim: Simulation) -> dict[str, object]:
+    """Return the cost of the run with what it rests on (VM-2, VM-7)."""
+    prices = sim.scenario.prices
+    return {
+        "amount": round(cost_usd(sim.world, sim.now_ms), _DIGITS),
+        "currency": sim.scenario.currency,
+        "region": PRICES_REGION if prices is None else prices.region,
+        "source": "batchdeck sizes" if prices is None else prices.file.name,
+        "asOf": PRICES_AS_OF if prices is None else prices.as_of,
+    }
+
+
 def _pool_member(sim: Simulation, pool: Pool) -> dict[str, object]:
     world = sim.world
     present = [node for node in pool.nodes if world.nodes.state_of(node) is not None]
@@ -377,14 +392,17 @@ def _job_member(sim: Simulation, job: Job, transitions: TaskTransitions) -> dict
 
 
 def run_totals(sim: Simulation) -> dict[str, object]:
-    """Return the totals of the run, with deleted jobs and pools; ``events`` counts the events in the log."""
+    """Return the totals of the run, with deleted jobs and pools; ``events`` counts the events in the log.
+
+    ``costUsd`` is None if prices are in another currency.
+    """
     world, now_ms, instances = sim.world, sim.now_ms, sim.world.instances
     transferred, hooks = bytes_of_run(sim), hook_times(sim.log)
     return {
         "makespanSeconds": makespan_ms(world) / SECOND_MS,
         "tasks": asdict(task_totals(sim)),
         "nodeHours": round(node_hours(world, now_ms), _DIGITS),
-        "costUsd": round(cost_usd(world, now_ms), _DIGITS),
+        "costUsd": round(cost_usd(world, now_ms), _DIGITS) if sim.scenario.currency == "USD" else None,
         "slotUtilization": round(slot_utilization(world, now_ms), _DIGITS),
         "preparationTasks": asdict(instance_totals(map(instances.prep, range(instances.length)))),
         "releaseTasks": asdict(instance_totals(map(instances.release, range(instances.length)))),
@@ -393,6 +411,7 @@ def run_totals(sim: Simulation) -> dict[str, object]:
         "events": sim.log.count,
         "downloadedBytes": transferred.downloaded,
         "uploadedBytes": transferred.uploaded,
+        "cost": _cost(sim),
     }
 
 

@@ -57,9 +57,9 @@ def counters(simulation: Simulation) -> Iterator[CounterSample]:
     tasks = series.of_job(None, Window.ALL, _COLUMNS)
     yield from _changes("running tasks", tasks.axis, {"running": tasks.running})
     yield from _changes("waiting tasks", tasks.axis, {"waiting": tasks.waiting})
-    whole = series.of_pool(None, Window.ALL, _COLUMNS)
+    whole, currency = series.of_pool(None, Window.ALL, _COLUMNS), simulation.scenario.currency
     for edge, usd in zip(whole.axis.edges[1:], whole.usd, strict=True):
-        yield CounterSample("cost", edge * whole.axis.every_ms, {"USD": round(usd, _COST_DECIMALS)})
+        yield CounterSample("cost", edge * whole.axis.every_ms, {currency: round(usd, _COST_DECIMALS)})
 
 
 def _changes(name: str, axis: Axis, curves: Mapping[str, Sequence[float]]) -> Iterator[CounterSample]:

@@ -131,6 +131,7 @@ def test_a_refused_command_has_short_values_and_a_whole_body(replay):
         ["run", "job-prep-release-sample", "--output", LONG],
         ["run", f"--{LONG}"],
         ["rules", LONG],
+        ["sizes", LONG],
         ["autoscale", LONG],
         [LONG],
     ],

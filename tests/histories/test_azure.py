@@ -192,6 +192,16 @@ def test_what_a_scenario_cannot_have_is_left_out_and_named(tmp_path):
     assert "A scenario cannot have it, so it is replaced by small: pools[0].vmSize." in text
 
 
+def test_a_size_that_check_warns_of_is_replaced_by_a_similar_one(tmp_path):
+    state = state_of(load("job-prep-release-sample"))
+    (pool,) = state["pools"]
+    pool |= {"vmSize": "standard_nc6s_v3"}
+    (tmp_path / "all.json").write_text(json.dumps([pool, *state["jobs"]]))
+    text = import_text(tmp_path)
+    load("imported", text=text, strict=True)
+    assert "so it is replaced by standard_nc8as_t4_v3: pools[0].vmSize." in text
+
+
 REBOOTED_EARLY = """
 scenario: rebooted-early
 startTime: 2026-01-05T08:00:00Z

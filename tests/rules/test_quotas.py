@@ -343,6 +343,38 @@ def test_rsz_12_a_size_of_cloud_services_is_not_offered_with_linux_nor_as_spot(s
 
 
 @pytest.mark.parametrize(
+    ("size", "nodes", "codes"),
+    [
+        ("standard_b2ms", (1, 0), ["UnsupportedVMSize"]),  # burstable sizes are not sold as Spot machines
+        ("standard_d2ps_v5", (1, 1), []),  # priced with Linux only
+        ("standard_nv4as_v4", (1, 1), []),  # priced with Windows only
+        ("standard_dc2es_v5", (1, 1), []),  # without a list price
+        ("standard_d2s_v9", (1, 1), []),
+    ],
+)
+def test_vm_2_real_sizes_are_allocated_whatever_the_table_says_of_their_prices(size, nodes, codes, start):
+    sim = start(pool=a_pool(nodes=1, vmSize=size, targetLowPriorityNodes=1))
+    run_to_end(sim)
+    assert (kinds(sim), errors(sim)) == (nodes, codes)
+    assert pool_cost_usd(sim.world, sim.world.pools.find("p"), HOUR_MS) > 0
+
+
+@pytest.mark.parametrize(
+    ("given", "usd"),
+    [
+        ({}, 0.0096),
+        ({"startTime": "2025-09-29T00:00:00Z"}, 0.2 * 0.096),
+        ({"startTime": "2025-09-29T00:00:00Z", "account": USER_SUBSCRIPTION}, 0.0096),
+    ],
+)
+def test_vm_2_nodes_that_are_not_dedicated_cost_the_spot_price_or_that_of_low_priority(given, usd, start):
+    sim = start(pool=a_pool(nodes=0, targetLowPriorityNodes=1), **given)
+    run_to(sim, minutes=70)
+    billed = sum(sim.world.nodes.billed_ms(row, sim.now_ms) for row in node_rows(sim))
+    assert pool_cost_usd(sim.world, sim.world.pools.find("p"), sim.now_ms) == pytest.approx(usd * billed / HOUR_MS)
+
+
+@pytest.mark.parametrize(
     "code", ["AllocationFailed", "OverconstrainedAllocationRequestError", "DependentResourceNotFound"]
 )
 def test_rsz_12_the_cause_of_a_failed_allocation_may_be_said(start, code):

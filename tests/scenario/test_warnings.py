@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from engine.base.errors import Problem, ScenarioError, Severity
 from engine.scenario.load import load
 from engine.scenario.text import bundled
+from engine.specs import catalogue
 from engine.specs.base import has_effect
 from engine.specs.bodies import PoolSpec
 
@@ -57,7 +60,7 @@ scenario: s
 pools:
   - {id: a, vmSize: Standard_D2s_v9, targetDedicatedNodes: 1}
   - {id: b, vmSize: Standard_D2s_v5, targetDedicatedNodes: 1}
-  - {id: c, vmSize: standard_e8ds_v4, targetDedicatedNodes: 1}
+  - {id: c, vmSize: standard_e8ds_v6, targetDedicatedNodes: 1}
 """
     first, second = warnings(text)
     assert (first.line, first.column, first.path) == (3, 21, "pools[0].vmSize")
@@ -72,6 +75,45 @@ def test_the_size_of_an_auto_pool_is_looked_at_too():
     pool = "{vmSize: standard_d2s_v9, targetDedicatedNodes: 1}"
     info = f"{{autoPoolSpecification: {{poolLifetimeOption: job, pool: {pool}}}}}"
     assert [path for _, _, path in places(job(poolInfo=info))] == ["jobs[0].poolInfo.autoPoolSpecification.pool.vmSize"]
+
+
+def sizes(*names, **settings):
+    pools = ", ".join(f"{{id: p{at}, vmSize: {name}, targetDedicatedNodes: 0}}" for at, name in enumerate(names))
+    return f"scenario: s\npools: [{pools}]\n" + "".join(f"{key}: {value}\n" for key, value in settings.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("Standard_A1", {}, "was retired on 2024-08-31: the service recommends Dasv6 instead"),
+        ("standard_a1", {"startTime": "2020-01-01T00:00:00Z"}, "was retired on 2024-08-31: "),
+        ("standard_nv4as_v4", {}, ""),
+        ("standard_nv4as_v4", {"startTime": "2026-09-29T00:00:00Z"}, "is retired within the run, on 2026-09-30: "),
+        ("standard_nv4as_v4", {"startTime": "2026-09-29T00:00:00Z", "until": "PT4H"}, ""),
+        ("standard_np10s", {"startTime": "2027-06-01T00:00:00Z"}, "was retired on 2027-05-31: it has no replacement"),
+        ("standard_dc2es_v5", {}, "has no list price: its price is derived from its name"),
+        ("standard_s96", {}, "has no list price: it counts as free"),
+    ],
+)
+def test_vm_6_a_size_that_is_retired_or_has_no_price_is_told(name, settings, said):
+    messages = [warning.message for warning in warnings(sizes(name, **settings))]
+    assert len(messages) == bool(said)
+    assert not said or said in messages[0]
+    assert all(message.startswith(f"{name} ") for message in messages)
+
+
+def test_vm_2_all_listed_sizes_can_be_used_and_current_ones_need_no_warning():
+    listed = catalogue.listed_sizes()
+    quotas = "{quotas: {pools: 2000}}"
+    told = {warning.message.split()[0] for warning in warnings(sizes(*(size.name for size in listed), account=quotas))}
+    by_2026 = {size.name for size in listed if size.retires is not None and size.retires <= date(2026, 1, 12)}
+    assert told == by_2026 | {size.name for size in listed if not size.has_price}
+
+
+def test_vm_6_a_pool_that_the_service_has_returned_may_have_a_retired_size():
+    pool = "{id: p, vmSize: standard_a1, state: active, allocationState: steady, targetDedicatedNodes: 0}"
+    (warning,) = warnings(f"scenario: s\npools: [{pool}]\n")
+    assert warning.message.startswith("what only the service writes is left out")
 
 
 # --- slots

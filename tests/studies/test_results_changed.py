@@ -64,7 +64,7 @@ def test_a_byte_order_mark_and_the_line_ends_of_windows_are_accepted(study, line
         (r'"costUsd": ', '"costUsd": -1, "a": ', "summary.costUsd: must be at least 0, not -1"),
         (r'"costUsd": ', '"costUsd": NaN, "a": ', "too many digits, or not a finite number"),
         (r'"costUsd": ', f'"costUsd": {"9" * 5000}, "a": ', "too many digits"),
-        (r'"costUsd": ', '"cost": ', "summary.costUsd: is missing"),
+        (r'"costUsd": ', '"costs": ', "summary.costUsd: is missing"),
         (r'"expectations": ', '"expectations": [true], "a": ', "expectations: must have 2 items, as line 3 has"),
         (r'"version": "1"', '"version": {"a": [1]}', "study.version: must be text"),
         (r'"seed": 2', '"seed": true', "seed: must be a whole number, not true"),

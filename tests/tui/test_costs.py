@@ -163,8 +163,8 @@ def test_every_preview_has_the_cost_until_the_end_and_that_of_an_hour():
         {"poolId": session.pool_id, "targetDedicatedNodes": 1, "targetLowPriorityNodes": 4}
     )
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial_of(session, [halved]), 100)]
-    assert "cost an hour $0.30 no difference" in lines
-    assert "cost in all $0.88 (-$0.058) otherwise $0.94" in lines
+    assert "cost an hour $0.24 no difference" in lines
+    assert "cost in all $0.65 (-$0.029) otherwise $0.68" in lines
     paused = DisableNodeScheduling.model_validate({"poolId": session.pool_id, "node": 0})
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial_of(session, [paused]), 100)]
     assert sum(each.startswith(("cost an hour", "cost in all", "cost by then")) for each in lines) == 2
@@ -191,8 +191,8 @@ def test_the_cost_by_the_end_is_drawn_as_soon_as_it_is_known():
     before = "\n".join(plain(each) for each in model.lines(70, 40))
     played_ahead(session)
     after = "\n".join(plain(each) for each in model.lines(70, 40))
-    assert "$0.88" not in before
-    assert "$0.88" in after
+    assert "$0.63" not in before
+    assert "$0.63" in after
 
 
 def test_the_legend_of_costs_keeps_its_names_where_not_all_readings_have_room():

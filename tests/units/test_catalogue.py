@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,40 +10,63 @@ from engine.base.terms import OsFamily
 from engine.specs import catalogue, draws
 from engine.specs.images import IMAGES
 
+# Facts of the documentation and the price list of East US: cores, GiB, GB, dollars with Linux and Windows.
+KNOWN = [
+    ("Standard_A1_v2", 1, 2, 10, 0.043, 0.065),
+    ("Standard_B2ms", 2, 8, 16, 0.0832, 0.0912),
+    ("standard_d2s_v3", 2, 8, 16, 0.096, 0.188),
+    ("STANDARD_D3_V2", 4, 14, 200, 0.293, 0.504),
+    ("Standard_D8s_v5", 8, 32, 0, 0.384, 0.752),
+    ("Standard_D16ads_v5", 16, 64, 600, 0.824, 1.56),
+    ("Standard_E32s_v3", 32, 256, 512, 2.016, 3.488),
+    ("Standard_F72s_v2", 72, 144, 576, 3.045, 5.861),
+    ("Standard_HB120rs_v3", 120, 448, 2100, 3.6, 9.12),
+    ("Standard_L8s_v3", 8, 64, 80, 0.696, 1.064),
+    ("Standard_NC6s_v3", 6, 112, 736, 3.06, 3.336),
+    ("Standard_NC4as_T4_v3", 4, 28, 180, 0.526, 0.71),
+    ("Standard_NC24ads_A100_v4", 24, 220, 958, 3.673, 4.777),
+]
 
-@pytest.mark.parametrize(
-    ("name", "cores", "memory_gib", "temp_disk_gib", "linux_usd", "spot_windows_usd"),
-    [
-        ("standard_d2s_v3", 2, 8, 16, 0.096, 0.075),
-        ("STANDARD_D3_V2", 4, 14, 200, 0.293, 0.202),
-        ("Standard_D8s_v5", 8, 32, 0, 0.384, 0.3008),
-        ("Standard_NC6s_v3", 6, 112, 736, 3.060, 1.334),
-        ("small", 1, 1.75, 225, None, None),
-    ],
-)
-def test_vm_2_listed_sizes_in_any_case(name, cores, memory_gib, temp_disk_gib, linux_usd, spot_windows_usd):
+
+@pytest.mark.parametrize(("name", "cores", "memory_gib", "temp_disk_gb", "linux_usd", "windows_usd"), KNOWN)
+def test_vm_2_listed_sizes_in_any_case(name, cores, memory_gib, temp_disk_gb, linux_usd, windows_usd):
     size = catalogue.vm_size(name)
     assert size is not None
     assert size.name == name.lower()
-    assert (size.cores, size.memory_gib, size.temp_disk_gib) == (cores, memory_gib, temp_disk_gib)
-    assert (size.linux_usd, size.spot_windows_usd) == (linux_usd, spot_windows_usd)
+    assert (size.cores, size.memory_gib) == (cores, memory_gib)
+    assert size.temp_disk_gib == pytest.approx(temp_disk_gb, rel=0.05)
+    assert size.linux_usd == pytest.approx(linux_usd, rel=0.01)
+    assert size.windows_usd == pytest.approx(windows_usd, rel=0.01)
+    assert catalogue.is_listed(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "gpus"),
+    [
+        ("Standard_NC24ads_A100_v4", 1),
+        ("Standard_NV12ads_A10_v5", 1 / 3),
+        ("Standard_NC64as_T4_v3", 4),
+        ("standard_d1", 0),
+    ],
+)
+def test_gpus_are_numbers(name, gpus):
+    assert catalogue.vm_size(name).gpus == pytest.approx(gpus, abs=0.001)
 
 
 @pytest.mark.parametrize(
     ("name", "cores", "memory_gib", "series"),
     [
-        ("Standard_D4d_v5", 4, 16, "Ddv5"),
-        ("Standard_D2_v5", 2, 8, "Dv5"),
-        ("Standard_E16s_v5", 16, 128, "Esv5"),
         ("Standard_E16-8s_v3", 8, 128, "Esv3"),
-        ("STANDARD_A1", 1, 2, "A"),
-        ("Basic_A4", 8, 16, "A"),
-        ("Standard_A8m_v2", 8, 32, "Amv2"),
-        ("Standard_D4_v2", 8, 28, "Dv2"),
-        ("Standard_DS14_v2", 16, 112, "DSv2"),
-        ("Standard_NC24rs_v3", 24, 448, "NCrsv3"),
-        ("Standard_NC24ads_A100_v4", 24, 168, "NCads_A100_v4"),
-        ("Standard_D16ls_v5", 16, 32, "Dlsv5"),
+        ("Standard_DS14-4_v2", 4, 112, "DSv2"),
+        ("Basic_A4", 8, 14, "A"),
+        ("Standard_GS4", 16, 224, "GS"),
+        ("Standard_D2s_v6", 2, 8, "Dsv6"),
+        ("Standard_D96s_v6", 96, 384, "Dsv6"),
+        ("Standard_D16ls_v6", 16, 32, "Dlsv6"),
+        ("Standard_DC2eds_v5", 2, 8, "DCedsv5"),
+        ("Standard_NC40ads_H100_v5", 40, 280, "NCads_H100_v5"),
+        ("Standard_D2_v2_Promo", 2, 7, "Dv2"),
+        ("Standard_D11s", 2, 14, "DS"),  # as the price list spells Standard_DS11
     ],
 )
 def test_vm_1_sizes_of_a_documented_form_are_derived(name, cores, memory_gib, series):
@@ -51,11 +76,72 @@ def test_vm_1_sizes_of_a_documented_form_are_derived(name, cores, memory_gib, se
 
 
 def test_derived_prices_are_in_proportion_to_the_cores():
-    listed, derived = catalogue.vm_size("standard_d2s_v5"), catalogue.vm_size("standard_d96s_v5")
-    assert listed is not None
+    derived = catalogue.vm_size("standard_d96s_v6")
     assert derived is not None
     assert derived.price_usd(OsFamily.LINUX, dedicated=True) == pytest.approx(48 * 0.096)
-    assert derived.price_usd(OsFamily.WINDOWS, dedicated=False) == pytest.approx(48 * 0.188 * 0.4)
+    assert not catalogue.is_listed("standard_d96s_v6")
+
+
+def test_vm_2_constrained_cores_cost_as_much_as_all_cores():
+    whole, part = catalogue.vm_size("standard_e16s_v5"), catalogue.vm_size("standard_e16-4s_v5")
+    assert part == whole._replace(name="standard_e16-4s_v5", cores=4)
+
+
+def test_vm_2_a_listed_size_without_a_price_has_a_derived_one():
+    size = catalogue.vm_size("standard_dc16es_v5")
+    assert catalogue.is_listed(size.name)
+    assert not catalogue.has_list_price(size.name)
+    assert size.price_usd(OsFamily.LINUX, dedicated=True) > 0.5
+
+
+def test_vm_2_a_price_for_the_other_operating_system_counts():
+    assert catalogue.vm_size("standard_nv4as_v4").price_usd(OsFamily.LINUX, dedicated=True) == 0.417
+    assert catalogue.vm_size("standard_d2ps_v5").price_usd(OsFamily.WINDOWS, dedicated=True) == 0.077
+
+
+def test_vm_2_spot_nodes_cost_about_a_tenth_of_the_price():
+    size = catalogue.vm_size("standard_d4s_v5")
+    spot, dedicated = (size.price_usd(OsFamily.LINUX, dedicated=kind) for kind in (False, True))
+    assert 0.05 < spot / dedicated < 0.25
+    assert not catalogue.vm_size("standard_b2ms").has_spot
+
+
+@pytest.mark.parametrize(
+    ("start", "in_subscription", "usd"),
+    [(date(2025, 9, 29), False, 0.2 * 0.192), (date(2025, 9, 29), True, 0.0192), (date(2025, 9, 30), False, 0.0192)],
+)
+def test_vm_2_low_priority_nodes_had_a_fixed_share(start, in_subscription, usd):
+    size = catalogue.vm_size("standard_d4s_v5")
+    if catalogue.has_low_priority(start, in_subscription=in_subscription):
+        size = size.as_low_priority()
+    assert size.price_usd(OsFamily.LINUX, dedicated=False) == pytest.approx(usd)
+    assert not catalogue.vm_size("standard_b2ms").as_low_priority().has_spot
+
+
+@pytest.mark.parametrize(
+    ("name", "retires", "replacement"),
+    [
+        ("Standard_NC6s_v3", "2025-09-30", "NCads A100 v4"),
+        ("standard_a1", "2024-08-31", "Dasv6"),
+        ("standard_a8", "2024-08-31", "Dasv6"),  # not listed: as its series
+        ("standard_nv4as_v4", "2026-09-30", "NVads A10 v5 or NVads V710 v5"),
+        ("standard_hc44-16rs", "2027-05-31", "HBv4 or HX"),
+        ("standard_np10s", "2027-05-31", ""),
+        ("standard_f4s_v2", "2028-11-15", "Fasv6"),
+        ("standard_nc4as_t4_v3", "None", ""),
+        ("standard_d4s_v5", "None", ""),
+    ],
+)
+def test_vm_6_the_day_of_retirement_and_what_to_use_instead(name, retires, replacement):
+    size = catalogue.vm_size(name)
+    assert (str(size.retires), size.replacement) == (retires, replacement)
+
+
+def test_the_table_has_every_size_once_in_lower_case():
+    names = [size.name for size in catalogue.listed_sizes()]
+    assert len(names) == len(set(names)) > 760
+    assert names == sorted(name.lower() for name in names)
+    assert all(size.cores > 0 and size.memory_gib > 0 for size in catalogue.listed_sizes())
 
 
 @pytest.mark.parametrize(
@@ -63,6 +149,7 @@ def test_derived_prices_are_in_proportion_to_the_cores():
     [
         *("hugebox", "", "standard_", "standard_d3_v3x!", "standard_d3_v3", "standard_d0_v3", "standard_q4_v3"),
         *("standard_d99_v2", "standard_e8-16s_v3", "d2s_v3", "standard_d2s_v3 "),
+        *("name", "standard_a0,1", "\nstandard_a0", "a\nstandard_a0"),
     ],
 )
 def test_pool_6_nonsense_is_no_size(name):
@@ -77,6 +164,7 @@ def test_whatever_is_derived_makes_sense(name):
 
 def test_the_nearest_sizes_are_listed_ones():
     assert catalogue.nearest_sizes("Standard_D2sv3")[0] == "standard_d2s_v3"
+    assert catalogue.nearest_sizes("D2s_v3") == ["standard_d2s_v3"]
     assert catalogue.nearest_sizes("qqqqqqqq") == []
 
 
@@ -151,3 +239,18 @@ def test_time_2_to_8_steps_of_a_node(os, step, least_ms, most_ms):
     distribution = getattr(catalogue.NODE_TIMINGS[os], step)
     assert draws.draw_ms(distribution, 0.0) == least_ms
     assert draws.draw_ms(distribution, 1 - 2**-53) == most_ms
+
+
+@pytest.mark.parametrize(
+    ("name", "similar"),
+    [
+        ("standard_nc6s_v3", "standard_nc8as_t4_v3"),
+        ("standard_d14_v2", "standard_e16"),
+        ("standard_e8ds_v6", "standard_e8"),
+        ("standard_d4s_v3", "standard_d4"),
+        ("small", "None"),
+        ("hugebox", "None"),
+    ],
+)
+def test_the_current_size_that_is_most_like_another(name, similar):
+    assert str(catalogue.current_size(name)).startswith(similar)

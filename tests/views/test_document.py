@@ -102,6 +102,7 @@ def test_the_summary_has_exactly_the_members_of_the_contract(finished):
         "events",
         "downloadedBytes",
         "uploadedBytes",
+        "cost",
     ]
     assert found["tasks"] == {"total": 5, "succeeded": 4, "failed": 1, "active": 0}
     assert found["preparationTasks"] == {"count": 2, "failed": 0}

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from engine import Scenario
     from engine.scenario.model import ChosenVariant
+    from engine.specs.prices import PriceFile
     from engine.studies.runs import Run, Study
     from tui.app.view_screen import ViewScreen
     from tui.textual.screens import StudyFormula
@@ -78,7 +79,7 @@ def reload(main: ViewScreen) -> None:
     """Read the file of the scenario again, and go to this moment of its run."""
     simulation = main.session.simulation
     before = simulation.scenario.variant
-    scenario = _load(main, simulation.scenario.source.path, before)
+    scenario = _load(main, simulation.scenario.source.path, before, simulation.scenario.source.prices)
     if scenario is None:
         return
     at_ms, view = main.session.now_ms, main.view.id or ""
@@ -110,12 +111,14 @@ def _open(main: ViewScreen, name: str | None) -> None:
         _leave_for(main, lambda: ShowRun(Simulation(scenario)))
 
 
-def _load(main: ViewScreen, name: str, variant: ChosenVariant | None = None) -> Scenario | None:
+def _load(
+    main: ViewScreen, name: str, variant: ChosenVariant | None = None, prices: PriceFile | None = None
+) -> Scenario | None:
     """Return a scenario, the same variant of it if there was one, or show what is wrong with it."""
     try:
         if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):  # nobody may wait for it here
             raise ScenarioError([Problem("is a pipe or a device, not a file", file=name)])
-        scenario = load_scenario(name, text=EMPTY_TEXT if name == NEW_EMPTY else None)
+        scenario = load_scenario(name, text=EMPTY_TEXT if name == NEW_EMPTY else None, prices=prices)
         return scenario if variant is None else chosen_again(scenario, variant)
     except ScenarioError as error:
         count = len(error.problems)

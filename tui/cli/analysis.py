@@ -31,6 +31,7 @@ from tui.cli.arguments import (
     load,
     needing,
     output_option,
+    prices_option,
     print_warnings,
     scenario_mistakes,
 )
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from engine.base.errors import Problem
     from engine.histories.files import FileKind, Imported, PoolShape
     from engine.scenario.model import Scenario
+    from engine.specs.prices import PriceFile
     from engine.studies.runs import Study
     from engine.studies.sides import Side
     from tui.cli.studying import StudyOptions
@@ -137,6 +139,7 @@ def _planned(scenario: Scenario, vary: Sequence[str], seeds: str | None) -> Stud
 @click.option("--results", metavar="FILE", help="Collect results in FILE, and go on where it ends.")
 @output_option("table", "json", "csv", about="How to show the result; csv has a line for each run.")
 @click.option("--plot", metavar="FILE", help="Draw end against cost into FILE, which ends in .svg or .png.")
+@prices_option
 @click.option("--list", "lists", is_flag=True, help="Only list the variants with their numbers.")
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress and no warnings, only the exit status.")
 @click.option("--yes", is_flag=True, help=f"Do not refuse more than {RUN_LIMIT:,} runs.")
@@ -168,7 +171,9 @@ def study(scenario: str, **given: Unpack[StudyOptions]) -> int:
     if given["workers"] is not None and given["dask"] is not None:
         raise click.UsageError("--workers and --dask exclude each other.")
     _check_plot(given["plot"])
-    loaded = load(scenario, quiet=True)
+    loaded = load(scenario, quiet=True, prices=given["prices"])
+    if loaded.currency != "USD":
+        raise click.UsageError(f"a study compares costs in US dollars, and prices are in {loaded.currency}.")
     planned = _planned(loaded, given["vary"], given["seeds"])
     if not given["quiet"]:
         print_warnings(loaded.warnings)
@@ -204,8 +209,9 @@ def _check_plot(name: str | None) -> None:
 @click.argument("a", metavar="A", shell_complete=complete_scenario)
 @click.argument("b", metavar="B", shell_complete=complete_scenario)
 @output_option("table", "json")
+@prices_option
 @click.option("--quiet", "-q", is_flag=True, help="No progress bar, no warnings and no notes beside the result.")
-def compare(a: str, b: str, output: str, quiet: bool) -> int:
+def compare(a: str, b: str, output: str, prices: PriceFile | None, quiet: bool) -> int:
     """Compare A and B: ends, cost, node hours, waiting and running times, preparation and failures.
 
     A and B each are a scenario (a file or the name of a bundled one), which is played with its seed; a file of results
@@ -225,7 +231,7 @@ def compare(a: str, b: str, output: str, quiet: bool) -> int:
     from tui.saving.console import console
 
     with interrupts.unwinding, scenario_mistakes(quiet=quiet):
-        sides = _sides((a, b), quiet=quiet)
+        sides = _sides((a, b), prices, quiet=quiet)
     rows = compared(sides[0].figures, sides[1].figures)
     if output == "json":
         echo_json(as_json(a, b, rows))
@@ -239,7 +245,7 @@ def compare(a: str, b: str, output: str, quiet: bool) -> int:
     return 0
 
 
-def _sides(given: tuple[str, str], *, quiet: bool) -> tuple[Side, Side]:
+def _sides(given: tuple[str, str], prices: PriceFile | None, *, quiet: bool) -> tuple[Side, Side]:
     """Return both sides; everything is read before the first scenario is played.
 
     Raises:
@@ -253,7 +259,7 @@ def _sides(given: tuple[str, str], *, quiet: bool) -> tuple[Side, Side]:
     for one in dict.fromkeys(given):
         try:
             with waiting(f"Reading {shortened(one)}", hidden=quiet):
-                found.append(_read(one))
+                found.append(_read(one, prices))
         except ScenarioError as error:
             problems += error.problems
     if problems:
@@ -263,13 +269,13 @@ def _sides(given: tuple[str, str], *, quiet: bool) -> tuple[Side, Side]:
     return sides[0], sides[-1]
 
 
-def _read(given: str) -> Side | Scenario:
+def _read(given: str, prices: PriceFile | None) -> Side | Scenario:
     from engine import load_scenario
     from engine.studies.sides import read_side
 
     with _as_file(given) as name:
-        side = read_side(name)
-        return load_scenario(name) if side is None else side._replace(given=given)
+        side = read_side(name, prices)
+        return load_scenario(name, prices=prices) if side is None else side._replace(given=given)
 
 
 _PIECE = 1 << 20

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from engine.base.errors import Problem
     from engine.scenario.model import Scenario
+    from engine.specs.prices import PriceFile
 
 
 Command = TypeVar("Command", bound="Callable[..., object]")
@@ -56,6 +57,24 @@ def print_defect(kind: type[BaseException], error: BaseException, trace: Traceba
 
 
 seed_option = click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
+
+
+def _read_prices(_context: click.Context, _parameter: click.Parameter, name: str | None) -> PriceFile | None:
+    """Read the file of ``--prices``; print its mistakes and exit with status 2 if it cannot be read."""
+    if name is None:
+        return None
+    from engine.specs.prices import read_prices
+
+    with scenario_mistakes():
+        return read_prices(name)
+
+
+prices_option = click.option(
+    "--prices",
+    metavar="FILE",
+    callback=_read_prices,
+    help="Take prices from FILE: CSV as `sizes` writes it, or JSON of the retail price list.",
+)
 
 
 def output_option(*kinds: str, about: str = "How to show the result.") -> Callable[[Command], Command]:
@@ -99,12 +118,12 @@ def check_apart(read: Iterable[str], written: Mapping[str, str | None]) -> None:
             raise click.UsageError(f"{option} would replace {name}, which is read; give it a file of its own.")
 
 
-def load(name: str, *, strict: bool = False, quiet: bool = False) -> Scenario:
+def load(name: str, *, strict: bool = False, quiet: bool = False, prices: PriceFile | None = None) -> Scenario:
     """Load a scenario and print its warnings, unless ``quiet``; exit with status 2 if it is not valid."""
     from engine import load_scenario
 
     with scenario_mistakes(quiet=quiet):
-        loaded = load_scenario(name, strict=strict)
+        loaded = load_scenario(name, strict=strict, prices=prices)
     if not quiet:
         print_warnings(loaded.warnings)
     return loaded

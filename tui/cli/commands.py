@@ -40,6 +40,7 @@ from tui.cli.arguments import (
     output_option,
     parse_moment,
     parse_speed,
+    prices_option,
     print_defect,
     print_warnings,
     problem_json,
@@ -47,18 +48,19 @@ from tui.cli.arguments import (
     scenario_mistakes,
     seed_option,
 )
+from tui.cli.reference import rules, sizes
 from tui.cli.serve import ClientOptions, client_options, read_options, serve
 from tui.saving.settings import THEME_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from click.shell_completion import CompletionItem
-
     from engine.base.errors import Problem
+    from engine.specs.prices import PriceFile
 
 # What the dashboard opens without a scenario, at a moment at which both nodes are prepared and run tasks.
 FIRST, FIRST_AT = "job-prep-release-sample", "PT2M49S"
+_OF_A_RUN = ("variant", "prices")  # options of `open` that are not about clients
 _NO_CURSOR = ("dumb", "unknown")  # values of TERM that cannot show a dashboard
 
 
@@ -73,6 +75,7 @@ class _GivenToRun(TypedDict):
     files: str | None
     output: str
     variant: VariantChoice
+    prices: PriceFile | None
     quiet: bool
     strict: bool
 
@@ -82,14 +85,7 @@ class _GivenToOpen(ClientOptions):
 
     serves: bool
     variant: VariantChoice
-
-
-def _complete_rule(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
-
-    from tui.cli.rules import completions
-
-    return [CompletionItem(name, help=about) for name, about in completions(incomplete)]
+    prices: PriceFile | None
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -112,6 +108,7 @@ def cli(context: click.Context) -> None:
       batchdeck compare my.yaml export/         predicted against observed, or two runs
       batchdeck serve my.yaml                   let clients of Azure Batch act on a simulation
       batchdeck rules PREP-16                   a rule of the service that the simulation follows
+      batchdeck sizes 'd4*v5'                   VM sizes: cores, memory, prices, retirement
 
     \b
     Completion of commands, options and scenario names:
@@ -150,6 +147,7 @@ def cli(context: click.Context) -> None:
 @click.option("--files", metavar="DIR", help="Write the files on every node and in storage at the end.")
 @output_option("table", "json")
 @variant_options
+@prices_option
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar and no warnings, only the exit status.")
 @click.option("--strict", is_flag=True, help="Treat warnings as mistakes: run nothing, exit with status 2.")
 def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
@@ -178,7 +176,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
     wanted = WantedFiles(given["events"], given["trace"], given["tasks"], given["files"])
     wanted.check(output)
     check_apart([scenario], wanted.named())
-    loaded = given["variant"].of(load(scenario, strict=given["strict"], quiet=quiet))
+    loaded = given["variant"].of(load(scenario, strict=given["strict"], quiet=quiet, prices=given["prices"]))
     if given["until"] is not None:
         loaded = replace(loaded, until_ms=parse_moment(given["until"], loaded))
     with ExitStack() as stack:
@@ -229,6 +227,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
 )
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
 @variant_options
+@prices_option
 @click.option("--serve", "serves", is_flag=True, help="Let clients of Azure Batch act on the run, as `serve` does.")
 @client_options
 def open_dashboard(
@@ -261,8 +260,8 @@ def open_dashboard(
     with ExitStack() as stack:
         host = None
         if given["serves"]:
-            if given["variant"].is_made:
-                raise click.UsageError("--variant and --vary cannot be used with --serve.")
+            if given["variant"].is_made or given["prices"] is not None:
+                raise click.UsageError("--variant, --vary and --prices cannot be used with --serve.")
             options = read_options(scenario, given, speed=speed, seed=seed, quiet=True)
             from tui.cli.serving import DashboardHost, begin_session
 
@@ -273,9 +272,13 @@ def open_dashboard(
             plays = options.step_ms is None
             host = DashboardHost(simulation, options, stack)
         else:
-            if any(value not in (None, False, ()) for name, value in given.items() if name != "variant"):
+            if any(value not in (None, False, ()) for name, value in given.items() if name not in _OF_A_RUN):
                 raise click.UsageError("options about clients need --serve.")
-            loaded = given["variant"].of(load(scenario, quiet=True))
+            loaded = given["variant"].of(load(scenario, quiet=True, prices=given["prices"]))
+            if loaded.currency != "USD":
+                raise click.UsageError(
+                    f"the dashboard shows US dollars, and prices are in {loaded.currency}; use `run`."
+                )
             pace = None if speed is None else parse_speed(speed)
             at_ms = 0 if at is None else parse_moment(at, loaded, "--at")
             from engine import Simulation
@@ -396,36 +399,6 @@ def sample(yes: bool) -> int:
 
 
 @cli.command()
-@click.argument("names", nargs=-1, metavar="[ID...]", shell_complete=_complete_rule)
-@output_option("text", "json", about="How to show the rules.")
-def rules(names: tuple[str, ...], output: str) -> int:
-    """Show the rules of the service that the simulation follows.
-
-    Without an ID, list the chapters; with a prefix such as PREP, the rules of that chapter; with an id such as
-    PREP-16, that rule with its source (documented, recorded from the service, or decided here), the option of a
-    scenario that changes it, and the modules that implement it.
-
-    \b
-    Examples:
-      batchdeck rules
-      batchdeck rules PREP
-      batchdeck rules PREP-16 NOP-3
-    """
-    from tui.cli.rules import UnknownRule, as_json, as_text, chosen
-
-    try:
-        parts = chosen(names)
-    except UnknownRule as error:
-        raise click.BadParameter(str(error), param_hint="ID") from None
-    if output == "json":
-        echo(as_json(parts))
-    else:
-        text = as_text(parts, shutil.get_terminal_size().columns)
-        echo_styled(text, color=False if os.environ.get("NO_COLOR") else None)
-    return DONE
-
-
-@cli.command()
 @click.argument("formula", type=click.Path(allow_dash=True))
 @click.option("--samples", metavar="FILE", type=click.Path(), help="JSON with now, variables and samples of metrics.")
 @click.option("--at", metavar="TIME", help="Evaluate at this UTC time instead of the file's now.")
@@ -458,7 +431,9 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
 
 cli.add_command(compare)
 cli.add_command(import_history)
+cli.add_command(rules)
 cli.add_command(serve)
+cli.add_command(sizes)
 cli.add_command(study)
 
 

@@ -56,7 +56,11 @@ def summary_text(summary: Summary, target: Console) -> str:
             ("job schedule", "state", ">jobs", ">missed", "recent job", "next run"),
             (_job_schedule(row, summary.start) for row in summary.job_schedules),
         ),
-        ("Pools", ("pool", "size", "state", ">nodes", ">hours", ">USD", "resize errors"), map(_pool, summary.pools)),
+        (
+            "Pools",
+            ("pool", "size", "state", ">nodes", ">hours", f">{summary.currency}", "resize errors"),
+            map(_pool, summary.pools),
+        ),
         ("Refused commands", ("at", "command", "of", "code", "announced"), map(_refusal, summary.refused)),
         ("Expectations", ("met", "expected", "seen"), map(_expectation, summary.expectations)),
     ]
@@ -97,7 +101,7 @@ def _run(summary: Summary) -> Text:
     return plain_text(
         f"{shortened(summary.scenario)}, seed {shortened(str(summary.seed))}\n"
         f"{format_utc(start, 0)} to {format_utc(start, end_ms)} ({format_clock(end_ms)})\n"
-        f"{summary.events:,} events, {_usd(summary.cost_usd)} USD{transferred}"
+        f"{summary.events:,} events, {_usd(summary.cost_usd)} {summary.currency}{transferred}"
     )
 
 

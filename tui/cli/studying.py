@@ -31,6 +31,7 @@ from tui.workers.runs import NoResults, ResultsFile, Workers, WorkersLost, resul
 
 if TYPE_CHECKING:
     from engine.scenario.model import Scenario
+    from engine.specs.prices import PriceFile
     from engine.studies.runs import Result, Study
     from engine.studies.summary import StudySummary
 
@@ -46,6 +47,7 @@ class StudyOptions(TypedDict):
     results: str | None
     output: str
     plot: str | None
+    prices: PriceFile | None
     lists: bool
     quiet: bool
     yes: bool

@@ -213,7 +213,8 @@ _WORTH_S = 10.0  # results that took longer to play are not thrown away without 
 
 def without_variant(scenario: Scenario) -> Scenario:
     """Return the scenario of the file, if this is a variant of it."""
-    return scenario if scenario.variant is None else load_scenario(scenario.source.path, text=scenario.source.text)
+    source = scenario.source
+    return scenario if scenario.variant is None else load_scenario(source.path, text=source.text, prices=source.prices)
 
 
 class StudyModel:

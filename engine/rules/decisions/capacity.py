@@ -233,12 +233,12 @@ def _tightest(wanted: int, limits: Iterable[Limit], *, dedicated: bool) -> tuple
 
 
 def _size_limit(pool: Pool, *, dedicated: bool) -> Iterator[Limit]:
-    """Refuse sizes of cloud services with Linux or as Spot machines: they are not offered (VM-2)."""
-    if pool.spec.virtual_machine_configuration is None:
+    """Refuse sizes that are not offered as Spot machines, and those of cloud services with Linux (VM-2)."""
+    if pool.spec.virtual_machine_configuration is None and pool.size.is_classic:
         return
-    if not dedicated and pool.size.spot_windows_usd is None:
+    if not dedicated and pool.size.has_price and not pool.size.has_spot:
         yield Limit(0, "UnsupportedVMSize", f"{pool.spec.vm_size} is not offered as Spot machine")
-    elif pool.os is OsFamily.LINUX and pool.size.linux_usd is None:
+    elif pool.os is OsFamily.LINUX and pool.size.is_classic:
         yield Limit(0, "IncompatibleVMSize", f"{pool.spec.vm_size} is not offered with Linux")
 
 

@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 
 
 def about_size(name: str) -> str:
-    """Return what a VM size has and costs; empty for a name that is no size."""
+    """Return what a VM size has and costs, and when it is retired; empty for a name that is no size."""
     size = vm_size(name.strip())
     if size is None:
         return ""
     usd = size.price_usd(OsFamily.LINUX, dedicated=True)
     price = f", {fmt.dollars(usd)} an hour with Linux" if usd else ""
-    return f"{size.cores} core{'s' if size.cores != 1 else ''}, {size.memory_gib:g} GiB{price}"
+    retired = f", retirement {size.retires}" if size.retires is not None else ""
+    return f"{size.cores} core{'s' if size.cores != 1 else ''}, {size.memory_gib:g} GiB{price}{retired}"
 
 
 _MACHINE, _CLOUD_SERVICE = "virtualMachineConfiguration", "cloudServiceConfiguration"

@@ -1,0 +1,252 @@
+"""``batchdeck rules`` and ``batchdeck sizes``: the rulebook and the table of VM sizes, as text, JSON or CSV."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+from click import style
+
+from engine.base.values import shortened, visible
+from tui.cli.arguments import DONE, echo, echo_json, echo_styled, output_option, prices_option, scenario_mistakes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from click.shell_completion import CompletionItem
+
+    from engine.base.rulebook import Chapter, Rule
+    from engine.specs.catalogue import VmSize
+    from engine.specs.prices import PriceFile
+    from tui.viewmodels.text import Span
+
+# --- rules
+
+_WIDEST = 100  # longer lines are hard to read
+_NARROWEST = 40
+
+
+def _complete_rule(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names that begin so, with a line each: chapters, and rules once their chapter is written."""
+    from click.shell_completion import CompletionItem
+
+    from engine.base import rulebook
+
+    start = incomplete.upper()
+    titles = [(chapter.prefix, chapter.title) for chapter in rulebook.chapters()]
+    texts = [(rule.id, rule.text) for rule in rulebook.rules().values()]
+    has_chapter = start.partition("-")[0] in dict(titles)
+    listed = titles + (texts if has_chapter else [])
+    return [CompletionItem(name, help=about) for name, about in listed if name.startswith(start)]
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[ID...]", shell_complete=_complete_rule)
+@output_option("text", "json", about="How to show the rules.")
+def rules(names: tuple[str, ...], output: str) -> int:
+    """Show the rules of the service that the simulation follows.
+
+    Without an ID, list the chapters; with a prefix such as PREP, the rules of that chapter; with an id such as
+    PREP-16, that rule with its source (documented, recorded from the service, or decided here), the option of a
+    scenario that changes it, and the modules that implement it.
+
+    \b
+    Examples:
+      batchdeck rules
+      batchdeck rules PREP
+      batchdeck rules PREP-16 NOP-3
+    """
+    parts = _chosen(names)
+    if output == "json":
+        echo(_rules_json(parts))
+    else:
+        text = _rules_text(parts, shutil.get_terminal_size().columns)
+        echo_styled(text, color=False if os.environ.get("NO_COLOR") else None)
+    return DONE
+
+
+def _chosen(names: Sequence[str]) -> list[Chapter | Rule]:
+    """Return the chapters and rules of these names, each once, without regard to case. Raises click.BadParameter."""
+    from engine.base import rulebook
+
+    found = []
+    for name in dict.fromkeys(each.upper() for each in names):
+        part = rulebook.find(name)
+        if part is None:
+            said = f"no rule or chapter is called {name}; the nearest is {rulebook.nearest(name)}."
+            raise click.BadParameter(said, param_hint="ID")
+        found.append(part)
+    return found
+
+
+def _rules_json(parts: Sequence[Chapter | Rule]) -> str:
+    """Return the chapters, or the given chapters and rules, as JSON. The text of a rule is Markdown."""
+    from engine.base import rulebook
+
+    listed = [asdict(part) for part in parts]
+    if not parts:
+        listed = [{**asdict(each), "rules": len(each.rules)} for each in rulebook.chapters()]
+    return json.dumps(listed, indent=2, ensure_ascii=False)
+
+
+def _rules_text(parts: Sequence[Chapter | Rule], columns: int) -> str:
+    """Return the list of chapters, or the given chapters and rules, for so many columns; styled for a terminal."""
+    from engine.base import rulebook
+    from tui.viewmodels.text import rule_lines
+
+    if not parts:
+        listed = rulebook.chapters()
+        return "\n".join(
+            f"{style(f'{each.prefix:<8}', bold=True)}{len(each.rules):>3}  {each.title}" for each in listed
+        )
+    lines = rule_lines(parts, max(_NARROWEST, min(columns, _WIDEST)), with_code=True)
+    return "\n".join("".join(map(_styled, line)) for line in lines)
+
+
+def _styled(span: Span) -> str:
+    from tui.viewmodels.text import Role
+
+    if span.role in (Role.STRONG, Role.DIM):
+        return style(span.text, bold=span.role is Role.STRONG, dim=span.role is Role.DIM)
+    return span.text
+
+
+# --- sizes
+
+_HEADINGS = (
+    *("size", ">cores", ">GiB", ">disk GB", ">GPUs", ">Linux", ">Windows", ">Linux Spot", ">Windows Spot"),
+    *("retires", "replacement"),
+)
+_WILD = frozenset("*?[")
+_PREFIX = "standard_"
+
+
+@click.command()
+@click.argument("patterns", nargs=-1, metavar="[PATTERN...]")
+@output_option("table", "json", "csv", about="How to show the sizes.")
+@prices_option
+def sizes(patterns: tuple[str, ...], output: str, prices: PriceFile | None) -> int:
+    """Show VM sizes: what they have, what they cost an hour in US dollars, and when they are retired.
+
+    A PATTERN is a name, a part of names, or has * and ?; case does not matter, and Standard_ may be left out. A size
+    that the table lacks but that can exist is shown with figures derived from its name. Without a PATTERN all sizes of
+    the table are shown. With --prices a price is that of the file, where it has the size.
+
+    \b
+    Examples:
+      batchdeck sizes Standard_D4s_v5
+      batchdeck sizes 'd4*v5' hb
+      batchdeck sizes --output csv > prices.csv
+    """
+    from engine.specs.catalogue import PRICES_OF, listed_sizes
+
+    found = dict.fromkeys(size for pattern in patterns for size in _matching(pattern)) if patterns else listed_sizes()
+    rows = sorted(found, key=lambda size: (size.series.lower(), size.cores, size.name))
+    about = f"US dollars an hour: {PRICES_OF}"
+    if prices is not None:
+        rows, about = _priced(rows, prices, is_table=output == "table")
+    if output == "json":
+        echo_json(list(map(_size_json, rows)))
+    elif output == "csv":
+        echo("\n".join([",".join(_size_json(rows[0])), *map(_size_csv, rows)]))
+    else:
+        echo_styled(_sizes_text(rows, about))
+    return DONE
+
+
+def _priced(sizes: Sequence[VmSize], file: PriceFile, *, is_table: bool) -> tuple[list[VmSize], str]:
+    """Return the sizes with the prices of a file, and what these are.
+
+    Raises:
+        click.UsageError: Prices are in several currencies, or in another than the columns of the output say.
+    """
+    from engine.specs.prices import USD, price_list
+
+    with scenario_mistakes():
+        found = price_list(file)
+    try:
+        found = found.settled(size.name for size in sizes)
+    except ValueError as mistake:
+        raise click.UsageError(f"{mistake}.") from None
+    if found.currency != USD and not is_table:
+        raise click.UsageError(f"prices are in {found.currency}: only --output table shows them.")
+    of = f" of {found.region}" if found.region else ""
+    since = f", as of {found.as_of}" if found.as_of else ""
+    return list(map(found.priced, sizes)), f"{found.currency} an hour{of}: {file.name}{since}"
+
+
+def _matching(pattern: str) -> list[VmSize]:
+    """Return the sizes whose names fit a pattern. Raises click.BadParameter."""
+    from fnmatch import fnmatchcase
+
+    from engine.specs.catalogue import listed_sizes, nearest_sizes, vm_size
+
+    key = pattern.lower()
+    with_prefix = key if key.startswith(_PREFIX) else _PREFIX + key
+    listed = listed_sizes()
+    if _WILD.intersection(key):
+        found = [size for size in listed if any(fnmatchcase(size.name, each) for each in (key, with_prefix))]
+    else:
+        found = [size for size in listed if size.name == with_prefix] or [size for size in listed if key in size.name]
+        derived = None if found else vm_size(key) or vm_size(with_prefix)
+        found += [] if derived is None else [derived]
+    if not found:
+        plain = "".join(letter for letter in with_prefix if letter not in _WILD)
+        near = " or ".join(nearest_sizes(plain) or nearest_sizes(plain[:20]))
+        hint = f"; the nearest is {near}" if near else ""
+        raise click.BadParameter(f"no size is called {visible(shortened(pattern))}{hint}.", param_hint="PATTERN")
+    return found
+
+
+def _size_json(size: VmSize) -> dict[str, object]:
+    """Return a size as an object of JSON; null is a price for which there is no offer."""
+    from engine.specs.catalogue import is_listed
+
+    return {
+        "name": size.name,
+        "vcpus": size.cores,
+        "memoryGib": _whole(size.memory_gib),
+        "tempDiskGb": _whole(size.temp_disk_gib),
+        "gpus": _whole(size.gpus),
+        "linuxUsdPerHour": size.linux_usd,
+        "windowsUsdPerHour": size.windows_usd,
+        "linuxSpotUsdPerHour": size.spot_linux_usd,
+        "windowsSpotUsdPerHour": size.spot_windows_usd,
+        "retires": None if size.retires is None else size.retires.isoformat(),
+        "replacement": size.replacement or None,
+        "listed": is_listed(size.name),
+    }
+
+
+def _whole(value: float | None) -> float | None:
+    return int(value) if value is not None and value == int(value) else value
+
+
+def _size_csv(size: VmSize) -> str:
+    return ",".join(
+        str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+        for value in _size_json(size).values()
+    )
+
+
+def _sizes_text(sizes: Sequence[VmSize], about: str) -> str:
+    """Return the table of sizes, with a line about its prices and one about sizes that are derived."""
+    from engine.specs.catalogue import is_listed
+    from tui.cli.output import parts_text, plain_text, table
+    from tui.saving.console import console
+
+    target = console(to_stderr=False)
+    rows = [
+        ["" if value is None else f"{value:,}" if isinstance(value, int | float) else str(value) for value in row]
+        for row in (list(_size_json(size).values())[:-1] for size in sizes)
+    ]
+    notes = [f"Prices in {about}."]
+    derived = [size.name for size in sizes if not is_listed(size.name)]
+    if derived:
+        notes.append(f"Not in the table, so derived from the name: {', '.join(derived)}.")
+    made = table("", _HEADINGS, rows, target)
+    return parts_text([*([made] if made else []), plain_text("\n".join(notes))], target)
