@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
@@ -55,8 +56,8 @@ def is_locked(file: BinaryIO | int) -> bool | None:
     return False
 
 
-class Partial:
-    """What is written under a name of its own, in a directory, until it is moved or discarded."""
+class Partial(ABC):
+    """An incomplete file or directory, which has a name of its own until it is moved or discarded."""
 
     path: Path
     _lock: int | None = None
@@ -84,11 +85,13 @@ class Partial:
         else:
             self._lock = lock
 
+    @abstractmethod
     def _made(self) -> int:
-        raise NotImplementedError
+        """Create it, and return a descriptor that can be locked. Raises OSError."""
 
+    @abstractmethod
     def _delete(self) -> None:
-        raise NotImplementedError
+        """Delete it. Raises OSError."""
 
     def release(self) -> None:
         """Unlock it, after it has been moved."""

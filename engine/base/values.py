@@ -127,6 +127,14 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
+def printable(text: str, other: str) -> str:
+    """Return the text with control characters as escapes, and ``other`` for each character that still cannot be shown.
+
+    Among these are tabs, line feeds, unusual spaces, and what Unicode has not assigned.
+    """
+    return text if text.isprintable() else "".join(each if each.isprintable() else other for each in visible(text))
+
+
 def visible_json(text: str) -> str:
     r"""Return JSON text with the control characters in its strings as escapes of JSON: ``\u009b``, ``\u202e``.
 

@@ -20,7 +20,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, cast
 
 from engine.base.errors import Problem, ScenarioError, Severity
-from engine.base.values import DAY_MS, SECOND_MS, shortened, visible
+from engine.base.values import DAY_MS, SECOND_MS, printable, shortened
 from engine.rules.decisions.capacity import MAX_COMMUNICATING
 from engine.scenario.record import block_text, flow_text
 from engine.specs.account import PoolAllocationMode, Quotas
@@ -321,16 +321,12 @@ _LISTS_OF_ITEMS = ("tasks", "timeline")
 def scenario_lines(imported: Imported) -> Iterator[str]:
     """Yield the lines of a scenario file, without line ends; the first ones are the assumptions, as comments."""
     for assumption in imported.assumptions:
-        yield from (f"# {_shown(line)}".rstrip() for line in assumption.splitlines() or [""])
+        # YAML allows no control characters in a comment.
+        yield from (("# " + printable(line, "\ufffd")).rstrip() for line in assumption.splitlines() or [""])
     if imported.assumptions:
         yield ""
     for key, value in imported.document.items():
         yield from _entry(key, value, "")
-
-
-def _shown(text: str) -> str:
-    """Return text for a comment, in which YAML allows no control characters."""
-    return text if text.isprintable() else "".join(each if each.isprintable() else "\ufffd" for each in visible(text))
 
 
 def _entry(key: str, value: object, indent: str) -> Iterator[str]:

@@ -364,9 +364,8 @@ def task_stopped(world: World, stopped: TaskStopped) -> None:
 
 def instant_over(world: World) -> None:
     """End the processes that wait for other tasks, after the conditions of their commands were seen to (JM-13)."""
-    for number, acting in world.acting:
-        if acting.waiting:
-            execution.check_others(world, number, is_settled=True)
+    for number, _ in world.acting:
+        execution.check_others(world, number, is_settled=True)
 
 
 class Awaited(NamedTuple):

@@ -58,9 +58,9 @@ def test_a_text_that_grows_or_changes_is_indexed_like_a_new_one():
 def test_of_200_000_lines_only_those_are_formatted_that_are_seen(monkeypatch):
     formatted = []
 
-    def counted(text, plain_printable=file_text.printable):
+    def counted(text, other, plain_printable=file_text.printable):
         formatted.append(text)
-        return plain_printable(text)
+        return plain_printable(text, other)
 
     monkeypatch.setattr(file_text, "printable", counted)
     model = reader(numbered(LINES), height=20)

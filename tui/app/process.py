@@ -41,7 +41,7 @@ class Host(Protocol):
 
     @property
     def warning(self) -> str:
-        """Who else can act on the run, "" for nobody."""
+        """A sentence about who else can act on the run, "" if nobody can."""
 
     @property
     def save_to(self) -> str | None:

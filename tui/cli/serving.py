@@ -157,7 +157,7 @@ class Endpoint:
 
     @property
     def warning(self) -> str:
-        """Who can act on the run although nobody has given them the key, or from other machines; "" for nobody."""
+        """A sentence about who can act on the run without being given the key, or from elsewhere; "" if nobody can."""
         address = ip_address(address_of(self.listener.getsockname()[0].partition("%")[0]))
         credentials = self.options.credentials
         if address.is_loopback:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len, chop_cells
 
 from engine.autoscale import METRICS, OPTION, TARGETS, FormulaError
-from engine.base.values import lazy_regex, visible
+from engine.base.values import lazy_regex, printable
 from engine.scenario.record import flow_text
 from engine.scenario.tree import parse_valid
 from engine.views.resources.jobs import dry_run, pool_row, refusal_of, scale_page
@@ -46,7 +46,7 @@ _NUMBER_CELLS = 4
 
 def coloured(text: str) -> Line:
     """Return a line of a formula with comments, strings, calls and the service's names highlighted."""
-    return tuple(Span(found[0], _role(found)) for found in _PIECE.finditer(printable(text)))
+    return tuple(Span(found[0], _role(found)) for found in _PIECE.finditer(printable(text, " ")))
 
 
 def _role(found: re.Match[str]) -> Role:
@@ -57,19 +57,14 @@ def _role(found: re.Match[str]) -> Role:
     return _ROLES[kind]
 
 
-def printable(text: str) -> str:
-    """Return a line with control characters as escapes; a tab, or what cannot be shown, becomes a space."""
-    return "".join(character if character.isprintable() else " " for character in visible(text))
-
-
 def around(text: str, position: Position, widest: int) -> tuple[str, int]:
     """Return the part of a line around a column, and the cell of that column in it."""
     lines = text.split("\n")
     line = lines[position.line - 1].rstrip("\r") if position.line <= len(lines) else ""
     column = position.column - 1
     first = max(0, column - widest // 2) if len(line) > widest else 0
-    before = cell_len(printable(line[first:column])) + max(0, column - len(line))
-    return printable(line[first : first + widest]), before
+    before = cell_len(printable(line[first:column], " ")) + max(0, column - len(line))
+    return printable(line[first : first + widest], " "), before
 
 
 def numbered(text: str, cells: int, fault: tuple[Position, str] | None = None) -> list[Line]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import chop_cells
 
-from engine.base.values import lazy_regex, visible
+from engine.base.values import lazy_regex, printable
 from tui.viewmodels.text import Line, Role, Span, cut
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ class TextModel:
 
     def _parts(self, number: int) -> list[str]:
         """Return the rows of a line: several if it is wrapped, else the visible part."""
-        text, room = printable(self.index.line(number)), max(_LEAST_CELLS, self.cells - self._gutter)
+        text, room = printable(self.index.line(number).expandtabs(), "?"), max(_LEAST_CELLS, self.cells - self._gutter)
         if self.wraps:
             return folded(text, room)
         return [text[self._left : self._left + room + 1]]  # one cell more, so that the cut shows
@@ -240,7 +240,7 @@ class TextModel:
         drawn: list[Line] = []
         is_found = number == self.found_line
         at = self._left
-        text = printable(self.index.line(number))
+        text = printable(self.index.line(number).expandtabs(), "?")
         matches = [] if self._pattern is None else [match.span() for match in self._pattern.finditer(text)]
         for part in self._parts(number):
             label = f"{number + 1:>{self._gutter - 2}} " if self.has_numbers and not drawn else ""
@@ -370,12 +370,6 @@ class TextModel:
         self.follows = not self.follows
         if self.follows:
             self.end()
-
-
-def printable(text: str) -> str:
-    """Return a line with tabs expanded, control characters as escapes, and ``?`` for what else cannot be shown."""
-    text = text.expandtabs()
-    return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in visible(text))
 
 
 def folded(text: str, cells: int) -> list[str]:

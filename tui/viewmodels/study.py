@@ -309,7 +309,7 @@ def _by_end(result: Result) -> tuple[bool, float, int]:
 
 @dataclass
 class Studies:
-    """What a dashboard knows about studies: the one that is shown, and what was typed or studied before."""
+    """The studies of a dashboard: the one that is shown, and what was typed or studied before."""
 
     shown: StudyModel | None = None
     requests: dict[str, StudyRequest] = field(default_factory=dict)  # by path of the scenario
