@@ -213,7 +213,7 @@ class World:
         self.pools = PoolTable(self.log)
         self.jobs = JobTable(self.log)
         self.job_schedules = JobScheduleTable(self.log)
-        self.nodes = NodeTable(self.log, time_code)
+        self.nodes = NodeTable(self.log, self.pools.bill, time_code)
         self.tasks = TaskTable(self.log, self.jobs, time_code)
         self._task_past = TaskPast(self.tasks)
         self.gangs = GangTable(self.log)

@@ -4,7 +4,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.values import HOUR_MS, MINUTE_MS
-from engine.run.conditions import cost_usd
+from engine.run.conditions import cost_of_nodes
 from engine.specs.commands import DisableJob, DisableNodeScheduling, ReimageNode, ResizePool
 from tests.tui.acting import trial_of
 from tui.viewmodels import format as fmt
@@ -13,7 +13,7 @@ from tui.viewmodels.lists.instances import PreparationModel
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.pool_pages import PoolDetailModel
-from tui.viewmodels.properties import cost_by_the_end, cost_words
+from tui.viewmodels.properties import cost_words
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, plain
 from tui.viewmodels.watch.charts import charts_of
@@ -69,7 +69,7 @@ def test_an_amount_has_one_form():
 
 
 def test_the_cost_of_the_run_has_that_of_deleted_pools(at_the_end):
-    usd = cost_usd(at_the_end.simulation.world, at_the_end.now_ms)
+    usd = cost_of_nodes(at_the_end.simulation.world.pools.rows, at_the_end.now_ms)
     assert usd == pytest.approx(0.2066, abs=1e-4)
     assert at_the_end.cost_usd() == pytest.approx(usd)
     assert cost_words(at_the_end) == "all pools $0.21"
@@ -88,9 +88,9 @@ def test_deleted_pools_stand_at_the_end_of_the_list_with_their_cost_and_jobs(at_
 def test_the_pool_of_a_job_stays_that_on_which_it_ran_once_it_is_deleted(at_the_end):
     at_the_end.focus_job("hourly:job-4")
     assert at_the_end.pool_id == at_the_end.job("hourly:job-4").record.pool_id
-    assert at_the_end.pool_id.startswith("fresh-")
+    assert at_the_end.pool_id.startswith("fresh_")
     title = CurvesModel(at_the_end).title
-    assert title.startswith("Curves: hourly:job-4 on fresh-")
+    assert title.startswith("Curves: hourly:job-4 on fresh_")
     nodes, *_, cost = charts_of(at_the_end, at_the_end.pool_id, "hourly:job-4", at_the_end.window, 40)
     assert nodes.top > 0
     assert [reading.name for reading in cost.readings] == ["this pool", "other pools"]
@@ -143,39 +143,44 @@ def test_preparation_on_a_node_that_left_after_the_job_has_its_result(at_the_end
 
 def test_the_cost_by_the_end_is_that_of_the_run_at_its_end():
     session = played_ahead(session_of(NIGHT, HOUR_MS + 20 * MINUTE_MS))
-    later = cost_by_the_end(session)
+    later = session.cost_by_the_end()
     whole = run_of(NIGHT)
-    assert later == pytest.approx(cost_usd(whole.world, whole.now_ms))
+    assert later == cost_of_nodes(whole.world.pools.rows, whole.now_ms)
     assert cost_words(session) == f"{fmt.dollars(session.cost_usd())} so far, {fmt.dollars(later)} by the end"
     *_, cost = charts_of(session, session.pool_id, session.job_id, session.window, 40)
     assert (fmt.dollars(later), "by the end") in [reading[:2] for reading in cost.readings]
 
 
 def test_the_cost_by_the_end_is_not_told_before_it_is_known_nor_at_the_end(at_the_end):
-    assert cost_by_the_end(session_of(NIGHT, HOUR_MS)) is None
-    assert cost_by_the_end(at_the_end) is None
+    assert session_of(NIGHT, HOUR_MS).cost_by_the_end() is None
+    assert at_the_end.cost_by_the_end() is None
 
 
 def test_every_preview_has_the_cost_until_the_end_and_that_of_an_hour():
-    """Spot nodes are preempted, so that half of them costs no less than what is there; later they come back."""
+    """Spot nodes are preempted, so that half of them costs no less than what is there; but the run takes longer."""
     session = session_of(NIGHT, HOUR_MS + 20 * MINUTE_MS)
     halved = ResizePool.model_validate(
         {"poolId": session.pool_id, "targetDedicatedNodes": 1, "targetLowPriorityNodes": 4}
     )
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial_of(session, [halved]), 100)]
     assert "cost an hour $0.24 no difference" in lines
-    assert "cost in all $0.65 (-$0.029) otherwise $0.68" in lines
+    assert "cost in all $0.65 (+$0.017) otherwise $0.63" in lines
+    assert "end of the run 21:27:47 otherwise 21:18:44" in lines
     paused = DisableNodeScheduling.model_validate({"poolId": session.pool_id, "node": 0})
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial_of(session, [paused]), 100)]
     assert sum(each.startswith(("cost an hour", "cost in all", "cost by then")) for each in lines) == 2
 
 
-def test_a_run_that_comes_to_rest_earlier_is_no_cheaper_for_that():
-    session = session_of("preparation-fails-on-one-node", 3 * MINUTE_MS)
+def test_a_preview_charges_each_run_up_to_its_own_end_and_shows_both():
+    session = played_ahead(session_of("preparation-fails-on-one-node", 3 * MINUTE_MS))
     disabled = DisableJob.model_validate({"jobId": "align", "disableTasks": "requeue"})
     trial = trial_of(session, [disabled])
-    without, with_it = trial.cost_usd
-    assert without == with_it == pytest.approx(cost_usd(run_of("preparation-fails-on-one-node").world, trial.until_ms))
+    assert (trial.without.until_ms, trial.without.cost_usd) == (session.end_ms, session.cost_by_the_end())
+    lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial, 100)]
+    ends = session.clock(trial.given.until_ms), session.clock(session.end_ms)
+    assert "end of the run {} otherwise {}".format(*ends) in lines
+    (cost,) = (each for each in lines if each.startswith("cost in all"))
+    assert cost.endswith(f"otherwise {fmt.dollars(session.cost_by_the_end())}")
 
 
 def test_the_cost_of_the_run_stands_on_the_strip_before_what_has_less_room(at_the_end):

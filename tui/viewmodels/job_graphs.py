@@ -309,7 +309,7 @@ def _costs(session: Session, job_id: str, cells: int) -> list[Line]:
     if others:
         usd = sum(costs[each] for each in others)
         rows.append((Span(f"{len(others):,} more jobs", Role.DIM), usd, fmt.dollars(usd), Role.OFF))
-    in_all = session.series.usd()
+    in_all = session.cost_usd()
     rest = max(0.0, in_all - sum(costs.values()))
     rows.append((Span("no task on the slot", Role.DIM), rest, fmt.dollars(rest), Role.QUIET))
     note = f"{fmt.dollars(in_all)} in all, by slots in use"

@@ -55,17 +55,9 @@ def next_words(node: NodeRow) -> str:
     return f"{_WILL[operation.name]} {'once it has booted' if operation.name == 'upgrade' else f'when {until}'}"
 
 
-def cost_by_the_end(session: Session, pool_id: str | None = None) -> float | None:
-    """Return the cost of a pool, or of all pools, by the simulated end; None at the end, and while it is not known."""
-    if session.is_over:
-        return None
-    ahead = session.costs_ahead
-    return ahead.of_run() if pool_id is None else ahead.of_pool(pool_id)
-
-
 def cost_words(session: Session) -> str:
     """Return the cost of the run, ``$0.54 so far, $0.83 by the end``; empty while nothing costs and nothing will."""
-    so_far, later = session.cost_usd(), cost_by_the_end(session)
+    so_far, later = session.cost_usd(), session.cost_by_the_end()
     if not so_far and not later:
         return ""
     has_several = has_had_several_pools(session.simulation)
@@ -191,7 +183,7 @@ def pool_general(session: Session, pool: PoolRow) -> Block:
         state = [row("State", pool.state.wire), row("Allocation state", pool.allocation.wire)]
         state.append(row("Since", session.clock(pool.record.allocation_since_ms)))
         now = [row("Utilisation", used, Role.DERIVED)]
-    later = cost_by_the_end(session, pool.pool_id)
+    later = session.cost_by_the_end(pool.pool_id)
     return block(
         "General",
         row("ID", pool.pool_id),

@@ -16,7 +16,6 @@ from engine.views.hook_status import HookStatus
 from engine.views.log.changes import Measure, kind_of_node
 from engine.views.resources.jobs import has_had_several_pools
 from tui.viewmodels import format as fmt
-from tui.viewmodels.properties import cost_by_the_end
 from tui.viewmodels.text import Line, Role, Span
 
 if TYPE_CHECKING:
@@ -402,7 +401,7 @@ def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[
     whole = session.series.of_pool(None if has_others or not has_pool else pool_id, window, columns)
     if not has_pool and not any(whole.usd):
         return []
-    in_all, later = session.cost_usd(), cost_by_the_end(session)
+    in_all, later = session.cost_usd(), session.cost_by_the_end()
     areas = [_Area("so far", Role.KEY, whole.usd, fmt.dollars(in_all))]
     if has_others:
         own, own_usd = session.series.of_pool(pool_id, window, columns).usd, session.cost_usd(pool_id)
