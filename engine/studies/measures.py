@@ -59,6 +59,7 @@ def job_ends(sim: Simulation) -> dict[str, dict[str, float | None]]:
 
 _NAMES = {
     "makespanSeconds": ("last task ends", "last task"),
+    "endSeconds": ("run ends", ""),
     "costUsd": ("cost", "cost"),
     "nodeHours": ("node hours", "node hours"),
     "slotUtilization": ("slots used", "slots used"),

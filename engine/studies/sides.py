@@ -149,6 +149,7 @@ def observed(history: History, prices: PriceFile | None = None) -> Observed:
     last_ms = collected.last_task_ms
     summary: dict[str, object] = {
         "makespanSeconds": None if last_ms is None or start_ms is None else max(0, last_ms - start_ms) / SECOND_MS,
+        "endSeconds": None,
         "costUsd": usd,
         "nodeHours": hours,
         "slotUtilization": None,
@@ -299,7 +300,9 @@ def _state(root: Found, collected: Collected, warnings: Iterable[Problem]) -> St
         problems = list(_mistakes(body, root.source))
         if problems:
             raise ScenarioError(problems)
-        found = collected.figures(body["summary"], epoch_ms(body["startTime"]))
+        start_ms, end_ms = epoch_ms(body["startTime"]), epoch_ms(body.get("endTime"))
+        ends = None if start_ms is None or end_ms is None else (end_ms - start_ms) / SECOND_MS
+        found = collected.figures({**body["summary"], "endSeconds": ends}, start_ms)
     seed = seed if isinstance(seed, int) else None
     return StateDocument(str(body["scenario"]), seed, found, tuple(warnings))
 

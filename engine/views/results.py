@@ -390,7 +390,6 @@ def run_totals(sim: Simulation) -> dict[str, object]:
     transferred, hooks = bytes_of_run(sim), hook_times(sim.log)
     return {
         "makespanSeconds": makespan_ms(world) / SECOND_MS,
-        "endSeconds": now_ms / SECOND_MS,
         "tasks": asdict(task_totals(sim)),
         "nodeHours": round(node_hours(world.pools.rows, now_ms), _DIGITS),
         "costUsd": cost if sim.scenario.currency == USD else None,
@@ -409,6 +408,7 @@ def run_totals(sim: Simulation) -> dict[str, object]:
             "source": "batchdeck sizes" if prices is None else prices.file.name,
             "asOf": PRICES_AS_OF if prices is None else prices.as_of,
         },
+        "endSeconds": now_ms / SECOND_MS,
     }
 
 

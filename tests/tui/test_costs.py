@@ -6,6 +6,7 @@ from engine import Simulation, load_scenario
 from engine.base.values import HOUR_MS, MINUTE_MS
 from engine.run.conditions import cost_of_nodes
 from engine.specs.commands import DisableJob, DisableNodeScheduling, ReimageNode, ResizePool
+from tests.builders import a_pool, simulation
 from tests.tui.acting import trial_of
 from tui.viewmodels import format as fmt
 from tui.viewmodels.actions.trial import trial_lines
@@ -223,3 +224,16 @@ def test_a_preview_names_the_expectations_that_would_break():
     session = session_of("preparation-fails-on-one-node", 3 * MINUTE_MS)
     untouched = trial_of(session, [])
     assert not any("breaks" in plain(each) for each in trial_lines(session, untouched, 200))
+
+
+def test_a_preview_may_bring_nodes_that_leave_again():
+    later = {"at": "PT1H", "resizePool": {"poolId": "p", "targetDedicatedNodes": 0}}
+    sim = simulation(pool=a_pool(nodes=1), timeline=[later])
+    sim.run_until(10 * MINUTE_MS)
+    session = Session(sim)
+    session.update()
+    more = ResizePool.model_validate({"poolId": "p", "targetDedicatedNodes": 3})
+    trial = trial_of(session, [more])
+    assert trial.is_end
+    assert trial.leaving == ()
+    assert trial.given.cost_usd == pytest.approx(3 * trial.without.cost_usd, rel=0.2)

@@ -123,12 +123,14 @@ def tally_since(simulation: Simulation, start: int) -> Tally:
 
 
 def leaving_since(simulation: Simulation, start: int) -> dict[int, int]:
-    """Return the nodes that began to leave their pool in the entries from number ``start`` on, and when, in ms."""
+    """Return the nodes that began to leave their pool in the entries from number ``start`` on, and when, in ms.
+
+    Nodes that came only then are left out.
+    """
     log = simulation.log
-    return {
-        log.row_b[at]: log.when[at]
-        for at in matching(log, is_event("NodeStateChanged", to=NodeState.LEAVING_POOL), start)
-    }
+    new = {log.row_b[at] for at in matching(log, is_event("NodeStateChanged", **{"from": None}), start)}
+    leaving = matching(log, is_event("NodeStateChanged", to=NodeState.LEAVING_POOL), start)
+    return {node: log.when[at] for at in leaving if (node := log.row_b[at]) not in new}
 
 
 def shortfalls_since(simulation: Simulation, start: int) -> dict[tuple[str, str], str]:
