@@ -179,7 +179,7 @@ class PoolResult(NamedTuple):
     state: str  # with the allocation state, as the service spells them, or ``deleted``
     nodes: int
     node_hours: float
-    cost_usd: float
+    cost: float
     resize_errors: tuple[str, ...]  # codes
 
 
@@ -201,7 +201,7 @@ class Summary(NamedTuple):
     start: datetime
     end_ms: int
     events: int
-    cost_usd: float  # in ``currency``
+    cost: float  # in ``currency``
     currency: str
     tasks: TaskTotals
     transferred: TransferredBytes
@@ -227,7 +227,7 @@ def summary(sim: Simulation) -> Summary:
         start=sim.scenario.start,
         end_ms=now_ms,
         events=sim.log.count,
-        cost_usd=cost_of_nodes(world.pools.rows, now_ms),
+        cost=cost_of_nodes(world.pools.rows, now_ms),
         currency=sim.scenario.currency,
         tasks=task_totals(sim),
         transferred=bytes_of_run(sim),
@@ -274,7 +274,7 @@ def _pool_result(world: World, pool: Pool, now_ms: int) -> PoolResult:
         state=GONE if pool.state is None else ", ".join(states),
         nodes=sum(world.nodes.state_of(node) is not None for node in pool.nodes),
         node_hours=node_hours([pool], now_ms),
-        cost_usd=cost_of_nodes([pool], now_ms),
+        cost=cost_of_nodes([pool], now_ms),
         resize_errors=tuple(error.code for error in pool.resize_errors),
     )
 

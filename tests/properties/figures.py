@@ -15,7 +15,7 @@ from engine.studies.summary import Tally
 from engine.views.results import json_text, run_totals, summary
 from engine.views.trace import counters
 from tui.viewmodels.actions.trial import Trials, trial_lines
-from tui.viewmodels.format import dollars
+from tui.viewmodels.format import money
 from tui.viewmodels.moments import Bookmarks
 from tui.viewmodels.properties import cost_words
 from tui.viewmodels.report import sections
@@ -36,20 +36,20 @@ def check_ahead(simulation: Simulation, commands: Sequence[Command]) -> None:
     while session.ahead.advance(10_000):
         pass
     session.update()
-    foretold = session.end_ms, session.cost_usd() if session.is_over else session.cost_by_the_end()
+    foretold = session.end_ms, session.cost() if session.is_over else session.cost_by_the_end()
     trials = [trial for trial in Trials(session).steps(commands) if trial is not None and trial.is_end]
     here, now_ms = Bookmarks(session).here(), session.now_ms
     assert foretold == (here.end_ms, here.nodes.cost(here.end_ms)) == _played(session)
     for trial in trials:  # none where a slow machine does not get to the end
         ends = trial.without.until_ms, trial.given.until_ms
-        assert (ends[0], trial.without.cost_usd) == foretold
+        assert (ends[0], trial.without.cost) == foretold
         lines = [" ".join(plain(line).split()) for line in trial_lines(session, trial, 100)]
         said = f"end of the run {session.clock(ends[1])} otherwise {session.clock(ends[0])}"
         assert (said in lines) == (session.clock(ends[0]) != session.clock(ends[1]))
         simulation.seek(now_ms)
         simulation.branch()
         simulation.submit_all(commands)
-        assert (ends[1], trial.given.cost_usd) == _played(session)
+        assert (ends[1], trial.given.cost) == _played(session)
 
 
 def _played(session: Session) -> tuple[int | None, float]:
@@ -60,7 +60,7 @@ def _played(session: Session) -> tuple[int | None, float]:
     session.update()
     assert session.is_over
     assert session.end_ms == simulation.now_ms
-    return session.end_ms, session.cost_usd()
+    return session.end_ms, session.cost()
 
 
 def check_end(simulation: Simulation) -> Figures:
@@ -68,9 +68,9 @@ def check_end(simulation: Simulation) -> Figures:
     totals, figures = run_totals(simulation), figures_of_run(simulation)
     cost, end_s = totals["costUsd"], simulation.now_ms / 1000
     told = summary(simulation)
-    assert (round(told.cost_usd, DIGITS), told.end_ms / 1000, totals["endSeconds"]) == (cost, end_s, end_s)
+    assert (round(told.cost, DIGITS), told.end_ms / 1000, totals["endSeconds"]) == (cost, end_s, end_s)
     assert (figures.measures["costUsd"], figures.measures["endSeconds"]) == (cost, end_s)
-    assert round(sum(pool.cost_usd for pool in told.pools), DIGITS) == cost
+    assert round(sum(pool.cost for pool in told.pools), DIGITS) == cost
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.json"
         path.write_text("".join(json_text(simulation)))
@@ -81,8 +81,8 @@ def check_end(simulation: Simulation) -> Figures:
     samples = [one.values["USD"] for one in counters(simulation) if one.name == "cost"]
     assert samples[-1] == cost
     session = Session(simulation)
-    assert round(session.cost_usd(), DIGITS) == cost
-    said = dollars(told.cost_usd)
+    assert round(session.cost(), DIGITS) == cost
+    said = money(told.cost)
     assert said in cost_words(session) or not cost
     assert any(f"The nodes cost {said}." in sentence for sentence in sections(session)[0].sentences)
     return figures
@@ -105,6 +105,6 @@ def check_study(simulation: Simulation, figures: Figures) -> None:
     tally.add([result])
     tally.update()
     (variant,) = tally.summary.variants
-    assert variant.cost_usd == figures.measures["costUsd"]
+    assert variant.median_cost == figures.measures["costUsd"]
     assert variant.end_s == figures.measures["makespanSeconds"]
     assert json.loads(line)["summary"]["endSeconds"] == figures.measures["endSeconds"]

@@ -63,16 +63,17 @@ def column(model, name):
 
 
 def test_an_amount_has_one_form():
-    assert [fmt.dollars(usd) for usd in (0, 0.0644, 0.02, 0.3, 1234.5, -0.0644)] == [
+    assert [fmt.money(usd) for usd in (0, 0.0644, 0.02, 0.3, 1234.5, -0.0644)] == [
         "$0.00", "$0.064", "$0.020", "$0.30", "$1,234.50", "-$0.064",
     ]  # fmt: skip
-    assert [fmt.more_dollars(usd) for usd in (0.3, -0.136)] == ["+$0.30", "-$0.14"]
+    assert [fmt.compared_money(1, 1 + usd, "USD")[2] for usd in (0.3, -0.136, 0)] == ["+$0.30", "-$0.14", ""]
+    assert [fmt.money(amount, "EUR") for amount in (0.0644, -1234.5)] == ["EUR 0.064", "-EUR 1,234.50"]
 
 
 def test_the_cost_of_the_run_has_that_of_deleted_pools(at_the_end):
     usd = cost_of_nodes(at_the_end.simulation.world.pools.rows, at_the_end.now_ms)
     assert usd == pytest.approx(0.2066, abs=1e-4)
-    assert at_the_end.cost_usd() == pytest.approx(usd)
+    assert at_the_end.cost() == pytest.approx(usd)
     assert cost_words(at_the_end) == "all pools $0.21"
     assert "all pools $0.21" in JobStripModel(at_the_end).subtitle(100)
 
@@ -147,9 +148,9 @@ def test_the_cost_by_the_end_is_that_of_the_run_at_its_end():
     later = session.cost_by_the_end()
     whole = run_of(NIGHT)
     assert later == cost_of_nodes(whole.world.pools.rows, whole.now_ms)
-    assert cost_words(session) == f"{fmt.dollars(session.cost_usd())} so far, {fmt.dollars(later)} by the end"
+    assert cost_words(session) == f"{fmt.money(session.cost())} so far, {fmt.money(later)} by the end"
     *_, cost = charts_of(session, session.pool_id, session.job_id, session.window, 40)
-    assert (fmt.dollars(later), "by the end") in [reading[:2] for reading in cost.readings]
+    assert (fmt.money(later), "by the end") in [reading[:2] for reading in cost.readings]
 
 
 def test_the_cost_by_the_end_is_not_told_before_it_is_known_nor_at_the_end(at_the_end):
@@ -176,12 +177,12 @@ def test_a_preview_charges_each_run_up_to_its_own_end_and_shows_both():
     session = played_ahead(session_of("preparation-fails-on-one-node", 3 * MINUTE_MS))
     disabled = DisableJob.model_validate({"jobId": "align", "disableTasks": "requeue"})
     trial = trial_of(session, [disabled])
-    assert (trial.without.until_ms, trial.without.cost_usd) == (session.end_ms, session.cost_by_the_end())
+    assert (trial.without.until_ms, trial.without.cost) == (session.end_ms, session.cost_by_the_end())
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial, 100)]
     ends = session.clock(trial.given.until_ms), session.clock(session.end_ms)
     assert "end of the run {} otherwise {}".format(*ends) in lines
     (cost,) = (each for each in lines if each.startswith("cost in all"))
-    assert cost.endswith(f"otherwise {fmt.dollars(session.cost_by_the_end())}")
+    assert cost.endswith(f"otherwise {fmt.money(session.cost_by_the_end())}")
 
 
 def test_the_cost_of_the_run_stands_on_the_strip_before_what_has_less_room(at_the_end):
@@ -212,8 +213,8 @@ def test_the_legend_of_costs_keeps_its_names_where_not_all_readings_have_room():
 
 
 def test_amounts_that_differ_by_less_than_a_cent_show_it():
-    assert fmt.dollars_apart(0.8843, 0.8762) == ("$0.8843", "$0.8762")
-    assert fmt.dollars_apart(12.5, 3.25) == ("$12.50", "$3.25")
+    assert fmt.compared_money(0.8843, 0.8762, "USD")[:2] == ("$0.8843", "$0.8762")
+    assert fmt.compared_money(12.5, 3.25, "USD") == ("$12.50", "$3.25", "-$9.25")
 
 
 def test_a_preview_names_the_expectations_that_would_break():
@@ -236,4 +237,4 @@ def test_a_preview_may_bring_nodes_that_leave_again():
     trial = trial_of(session, [more])
     assert trial.is_end
     assert trial.leaving == ()
-    assert trial.given.cost_usd == pytest.approx(3 * trial.without.cost_usd, rel=0.2)
+    assert trial.given.cost == pytest.approx(3 * trial.without.cost, rel=0.2)

@@ -119,7 +119,7 @@ def test_the_use_of_nodes_is_that_of_the_report_at_every_moment(name, share):
     then = Simulation(load_scenario(name))
     then.run_until(until_ms)
     report = summary(then)
-    assert use.cost(until_ms) == pytest.approx(report.cost_usd)
+    assert use.cost(until_ms) == pytest.approx(report.cost)
     assert use.hours(until_ms) == pytest.approx(sum(pool.node_hours for pool in report.pools))
 
 

@@ -131,7 +131,6 @@ _MOST_LABEL = 40
 _WHOLE_FROM = 90  # cells; narrower screens are low, too
 LONG_LOG = 150_000  # entries, which take a tenth of a second
 _LEAST_DIFFERENCE = 0.005  # half of what two decimals show
-_LEAST_COST = 1e-5  # of two costs, in US dollars
 _MOST_BROKEN = 5  # expectations that are told
 
 
@@ -254,7 +253,7 @@ def _table(session: Session, a: Recording, a_ms: int, b: Recording, b_ms: int) -
     rows.append(_number_row(LABELS["nodeHours"], a.nodes.hours(a_ms), b.nodes.hours(b_ms), decimals=2))
     costs = a.nodes.cost(a_ms), b.nodes.cost(b_ms)
     if any(costs):
-        rows.append(_money_row(LABELS["costUsd"], *costs))
+        rows.append(_money_row(session, LABELS["costUsd"], *costs))
     return rows
 
 
@@ -297,14 +296,9 @@ def _number_row(label: str, a: float, b: float, *, decimals: int = 0) -> _Row:
     return _Row(label, *texts, f"{difference:+,.{decimals}f}", percent_text(percent))
 
 
-def _money_row(label: str, a: float, b: float) -> _Row:
-    difference, percent = change(a, b)
-    if difference is None or abs(difference) < _LEAST_COST:
-        return _Row(label, fmt.dollars(a), fmt.dollars(b))
-    texts = fmt.dollars(a), fmt.dollars(b)
-    if texts[0] == texts[1]:  # the difference is in later digits
-        texts = fmt.dollars_apart(a, b)
-    return _Row(label, *texts, fmt.more_dollars(difference), percent_text(percent))
+def _money_row(session: Session, label: str, a: float, b: float) -> _Row:
+    one, other, difference = fmt.compared_money(a, b, session.simulation.scenario.currency)
+    return _Row(label, one, other, difference, percent_text(change(a, b).percent) if difference else "")
 
 
 def _span_row(session: Session, label: str, a_ms: int | None, b_ms: int | None) -> _Row:

@@ -300,9 +300,13 @@ class Session:
         """Return a pool's row, also of a deleted one, which has no state; None if there never was one."""
         return self._look_up(pool_row, pool_id)
 
-    def cost_usd(self, pool_id: str | None = None) -> float:
+    def cost(self, pool_id: str | None = None) -> float:
         """Return the cost of the nodes of a pool, or of all pools, so far."""
         return self._look_up(cost_so_far, pool_id)
+
+    def money(self, amount: float) -> str:
+        """Return an amount in the currency of the prices."""
+        return fmt.money(amount, self.simulation.scenario.currency)
 
     def cost_by_the_end(self, pool_id: str | None = None) -> float | None:
         """Return the cost of a pool, or of all pools, by the simulated end; None at the end, and before it is known."""

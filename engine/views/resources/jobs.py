@@ -236,12 +236,12 @@ def cost_so_far(simulation: Simulation, pool_id: str | None = None, at: Simulati
     return cost_of_nodes(chosen, run.now_ms)
 
 
-def usd_an_hour(simulation: Simulation) -> float:
-    """Return the price of an hour with the VMs that the pools have or have requested, in US dollars (VM-2).
+def cost_an_hour(simulation: Simulation) -> float:
+    """Return the price of an hour with the VMs that the pools have or have requested (VM-2).
 
     Those that are to leave do not count, nor do preempted nodes, which have no VM.
     """
-    world, usd = simulation.world, 0.0
+    world, cost = simulation.world, 0.0
     for pool in world.pools.present():
         if pool.state is not PoolState.ACTIVE:
             continue
@@ -250,8 +250,8 @@ def usd_an_hour(simulation: Simulation) -> float:
         kinds.update(pool.pending.values())
         for dedicated, count in pool.wanted:
             kinds[dedicated] += count
-        usd += sum(count * pool.size.price_usd(pool.os, dedicated=kind) for kind, count in kinds.items())
-    return usd
+        cost += sum(count * pool.size.price_usd(pool.os, dedicated=kind) for kind, count in kinds.items())
+    return cost
 
 
 class NodeCounts(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.values import SECOND_MS, shortened
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
 from engine.views.log.tally import Measure, Tally, leaving_since, shortfalls_since, tally_since
-from engine.views.resources.jobs import cost_so_far, usd_an_hour
+from engine.views.resources.jobs import cost_an_hour, cost_so_far
 from tui.viewmodels import format as fmt
 from tui.viewmodels.text import Line, Role, Span, fit, line, paragraph, squeeze
 
@@ -28,7 +28,6 @@ _MOST_S = 0.4  # wall time of one course, where single instants take long
 SLICE = 256
 _LABEL_CELLS, _LEAST_LABEL = 36, 12
 _MOST_TOLD = 3
-_LEAST_DIFFERENCE = 1e-5  # of two costs, in US dollars
 
 _Row = tuple[str, str, str]  # name, value with the commands, value without them; empty if there can be none
 
@@ -48,8 +47,8 @@ class Course(NamedTuple):
     tally: Tally
     leaving_ms: dict[int, int]  # when nodes began to leave their pool, by node
     short: dict[tuple[str, str], str]  # why resizes fell short, by pool and code
-    cost_usd: float  # of the whole run up to then
-    hourly_usd: float  # of the VMs that the pools have and await once the commands are given
+    cost: float  # of the whole run up to then
+    hourly_cost: float  # of the VMs that the pools have and await once the commands are given
     broken: tuple[ExpectationRow, ...]
     mistake: EngineError | None = None
 
@@ -142,7 +141,7 @@ def _course(
     """Submit the commands, go on to ``until_ms`` or for ``most_entries`` log entries, then undo everything."""
     errors: list[BatchError | None] = [None] * len(commands)
     mistake = None
-    hourly_usd = 0.0
+    hourly_cost = 0.0
     with simulation.trial():
         log, first = simulation.log, len(simulation.log)
         try:
@@ -151,7 +150,7 @@ def _course(
             stop_s = time.perf_counter() + _MOST_S
             while simulation.advance(simulation.now_ms, SLICE) and time.perf_counter() < stop_s:
                 pass  # nodes are requested at the end of this instant
-            hourly_usd = usd_an_hour(simulation)
+            hourly_cost = cost_an_hour(simulation)
             # What the commands do at once, however much it is, leaves the time after it as long.
             stop_s = time.perf_counter() + _MOST_S
             most = None if most_entries is None else len(log) + most_entries
@@ -171,7 +170,7 @@ def _course(
             leaving_since(simulation, first),
             shortfalls_since(simulation, first),
             cost_so_far(simulation),
-            hourly_usd,
+            hourly_cost,
             tuple(broken_rows(simulation)),
             mistake,
         )
@@ -210,7 +209,7 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     if not rows and not lines and not trial.leaving and not trial.broken:
         said = "accepted; no other difference" + ("" if trial.is_end else f" in {_far(trial)}")
         lines += paragraph(said, cells, Role.DIM, "  ")
-    rows = [*_money_rows(trial), *_end_row(session, trial), *rows]  # the cost is seen without scrolling
+    rows = [*_money_rows(session, trial), *_end_row(session, trial), *rows]  # the cost is seen without scrolling
     label_cells = min(max((len(label) for label, _, _ in rows), default=0), _LABEL_CELLS, cells // 2)
     value_cells = max((len(after) for _, after, before in rows if before), default=0)
     before_cells = max((len(before) for _, after, before in rows if before != after), default=0)
@@ -238,21 +237,17 @@ def _end_row(session: Session, trial: TrialResult) -> list[_Row]:
     return [("end of the run", after, before)] if before != after else []
 
 
-def _money_rows(trial: TrialResult) -> list[_Row]:
+def _money_rows(session: Session, trial: TrialResult) -> list[_Row]:
     """Return the cost of an hour from now on and that until the end of the trial; nothing if nothing costs."""
     until = "cost in all" if trial.is_end else "cost by then"
     without, given = trial.without, trial.given
-    hourly_usd, cost_usd = (without.hourly_usd, given.hourly_usd), (without.cost_usd, given.cost_usd)
-    if len(trial.refused) == trial.commands or not any((*hourly_usd, *cost_usd)):
+    hourly_cost, cost = (without.hourly_cost, given.hourly_cost), (without.cost, given.cost)
+    if len(trial.refused) == trial.commands or not any((*hourly_cost, *cost)):
         return []
     rows: list[_Row] = []
-    for name, (before, after) in (("cost an hour", hourly_usd), (until, cost_usd)):
-        said, otherwise = fmt.dollars(after), fmt.dollars(before)
-        if abs(after - before) >= _LEAST_DIFFERENCE:
-            if said == otherwise:  # the difference is in later digits
-                said, otherwise = fmt.dollars_apart(after, before)
-            said += f" ({fmt.more_dollars(after - before)})"
-        rows.append((name, said, otherwise))
+    for name, (before, after) in (("cost an hour", hourly_cost), (until, cost)):
+        otherwise, said, more = fmt.compared_money(before, after, session.simulation.scenario.currency)
+        rows.append((name, f"{said} ({more})" if more else said, otherwise))
     return rows
 
 
