@@ -371,14 +371,14 @@ def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
     kept = _nodes_kept(world, pool) if errors else 0
     if kept:
         text = f"pool {pool.id} keeps {some(kept, 'node')} more than its target"
-        effects = Clause("tasks on them did not end within the resize timeout", "RSZ-5"), _retry(simulation, pool)
-        remedy, items = resize_remedy(world, pool), Items(pools=(pool.id,))
-        yield concern(Condition.NODES_KEPT, text, since_ms, *effects, remedy=remedy, items=items)
+        effect = Clause("tasks on them did not end within the resize timeout", "RSZ-5")
+        again, remedy, items = _retry(simulation, pool), resize_remedy(world, pool), Items(pools=(pool.id,))
+        yield concern(Condition.NODES_KEPT, text, since_ms, effect, again, remedy=remedy, items=items)
     for error in () if kept else errors:
         condition = Condition.RESIZE_STOPPED if error.code == "ResizeStopped" else Condition.RESIZE_FAILED
-        effects = Clause(dict(error.values).get("Reason") or error.message), _retry(simulation, pool)
+        reasons = dict(error.values).get("Reason") or error.message, _retry(simulation, pool)
         remedy = resize_remedy(world, pool)
-        yield _concern(world, pool, condition, f"resize failed: {error.code}", since_ms, *effects, remedy=remedy)
+        yield _concern(world, pool, condition, f"resize failed: {error.code}", since_ms, *reasons, remedy=remedy)
     run = pool.scaling.run if pool.scaling is not None else None
     if run is not None and run.error is not None:
         text, effects = f"formula failed: {run.error.code}", (run.error.reason, "the pool keeps its size")
