@@ -36,6 +36,7 @@ def test_a_chapter_is_a_heading_a_paragraph_and_a_table():
         id="DEMO-1",
         text="Either `a || b` or c.",
         sources=("documented", "decided"),
+        recordings=(),
         reports=(),
         option="`options.demo`",
         modules=("engine/rules/demo.py", "tui/demo.py"),
@@ -44,11 +45,13 @@ def test_a_chapter_is_a_heading_a_paragraph_and_a_table():
     assert (second.modules, second.reason, second.option) == ((), "nothing to decide", "")
 
 
-def test_reports_are_named_beside_the_source():
-    text = CHAPTER.replace("documented, decided", "recorded, reported (a/b#1, C-d/e.f#22), decided")
+def test_recordings_and_reports_are_named_beside_the_source():
+    text = CHAPTER.replace("documented, decided", "recorded (a/b:c[d].json), reported (a/b#1, C-d/e.f#22), decided")
     rule = rulebook.parse(text)[0].rules[0]
     assert rule.sources == ("recorded", "reported", "decided")
+    assert rule.recordings == ("a/b:c[d].json",)
     assert rule.reports == ("a/b#1", "C-d/e.f#22")
+    assert rule.is_observed
 
 
 @pytest.mark.parametrize(
