@@ -241,7 +241,7 @@ def _sources() -> str:
         alone = sum(rule.sources == (kind,) for rule in among)
         rows.append([kind, len(among), f"{len(among) / len(rules):.0%}", alone])
     seen = sum(rule.is_observed for rule in rules)
-    rows.append(["recorded or reported", seen, f"{seen / len(rules):.0%}", ""])
+    rows.append(["recorded or reported, with the name of the source", seen, f"{seen / len(rules):.0%}", ""])
     return _table(("Source", f"Rules of {len(rules)}", "Share", "Nothing else"), rows)
 
 

@@ -14,7 +14,7 @@ SOURCES = ("documented", "recorded", "reported", "decided")
 COLUMNS = ("Rule", "What it says", "Source", "Option", "Implemented in")
 _CHAPTER = lazy_regex(r"## ([A-Z]+): (.+)")
 _ID = lazy_regex(r"\b[A-Z]+-[1-9][0-9]*\b")
-_NAMED = lazy_regex(r" \(([^)]*)\)")  # after the words "recorded" and "reported"
+_SOURCE = lazy_regex(r"(\w+)(?: \(([^)]*)\))?")  # after "recorded" and "reported" come names in parentheses
 _BAR = lazy_regex(r"(?<!\\)\|")  # between two cells; a bar inside a cell is written \|
 
 
@@ -22,8 +22,9 @@ _BAR = lazy_regex(r"(?<!\\)\|")  # between two cells; a bar inside a cell is wri
 class Rule:
     """One rule. ``text`` and ``option`` are Markdown: names stand in backticks.
 
-    ``reports`` are the public reports behind the source "reported", as owner/name#number, and ``recordings`` the
-    recordings of answers of the service, or of its tests, behind "recorded", as owner/name:file.
+    ``recordings`` name what was seen of the service behind the source "recorded": a file of recorded answers or a test
+    against the service as owner/name:file, or an answer that somebody has published as owner/name#number. ``reports``
+    are the public reports behind the source "reported", as owner/name#number.
 
     ``modules`` are paths from the root of the repository, the deciding one first. A rule that needs no code has
     none, and says in ``reason`` why.
@@ -40,8 +41,8 @@ class Rule:
 
     @property
     def is_observed(self) -> bool:
-        """Whether the rule rests on a recording or a report, alone or beside other sources."""
-        return "recorded" in self.sources or "reported" in self.sources
+        """Whether the rule rests on a recording or report that is named, alone or beside other sources."""
+        return bool(self.recordings or self.reports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +115,9 @@ def _rule(row: str) -> Rule:
         raise ValueError(f"{row!r} is not the row of a rule: {' | '.join(COLUMNS)}")
     rule_id, text, sources, option, where = cells
     modules = tuple(map(_path, re.findall(r"`([^`]+)`", where))) if where.startswith("`") else ()
-    kinds = tuple(_NAMED.sub("", sources).split(", "))
-    named = [name for each in _NAMED.findall(sources) for name in each.split(", ")]
-    reports = tuple(name for name in named if "#" in name)
-    recordings = tuple(name for name in named if "#" not in name)
-    return Rule(rule_id, text, kinds, recordings, reports, option, modules, "" if modules else where)
+    named = {kind: tuple(names.split(", ")) if names else () for kind, names in _SOURCE.findall(sources)}
+    recordings, reports = named.get("recorded", ()), named.get("reported", ())
+    return Rule(rule_id, text, tuple(named), recordings, reports, option, modules, "" if modules else where)
 
 
 def _cells(row: str) -> list[str]:

@@ -14,7 +14,6 @@ OUTSIDE = {
     ("creating to starting", "Windows"),
     ("deallocating to deallocated", "Linux"),
     ("job disabling to disabled", "any"),
-    ("job terminating to completed after a failed task", "any"),
     ("job terminating to completed with nothing running", "any"),
     ("pool deletion to gone", "any"),
     ("reboot to idle", "Windows"),
