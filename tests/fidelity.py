@@ -126,7 +126,7 @@ class Observation(NamedTuple):
     figure: str
     system: str
     kind: str
-    count: int
+    number: int
     median: float
     p90: float | None
     least: float
@@ -216,9 +216,9 @@ def figures() -> tuple[Figure, ...]:
             seconds[step] += _elapsed(step, moments)
     found = []
     for step, values in seconds.items():
+        figure = Figure(step, median(values), quantiles(values, n=10, method="inclusive")[-1], None)
         seen = [each for each in observations() if (each.figure, each.system) == (step.figure, step.system)]
-        p90 = quantiles(values, n=10, method="inclusive")[-1]
-        found += [Figure(step, median(values), p90, each) for each in seen or [None]]
+        found += [figure._replace(seen=each) for each in seen] or [figure]
     return tuple(sorted(found, key=lambda each: (each.seen is None, -each.error)))
 
 
@@ -256,7 +256,7 @@ def _durations() -> str:
             continue
         row += [_number(seen.median), "" if seen.p90 is None else _number(seen.p90)]
         row += [f"{_number(seen.least)} to {_number(seen.most)}{'' if figure.is_within else ' (outside)'}"]
-        row += [f"{figure.error:.1f}", f"{seen.count:,} {seen.kind}", seen.years, step.rules, seen.note]
+        row += [f"{figure.error:.1f}", f"{seen.number:,} {seen.kind}", seen.years, step.rules, seen.note]
         observed.append(row)
     simulated = ("Step", "System", "Simulated", "p90")
     beside = ("Observed", "p90", "Range", "Error", "Observations", "Years", "Rules", "About")
@@ -279,11 +279,11 @@ def _sizes() -> str:
                 count += 1
                 value = None if size is None else ours(size)
                 if value is None or abs(value / float(theirs) - 1) > tolerance:
-                    differing.append(f"`{line['size']}` ({value} for {theirs})")
+                    differing.append(f"`{line['size']}` ({value:g} for {theirs})")
         agreeing = count - len(differing)
         return [name, f"{tolerance:.0%}", f"{agreeing} of {count}", f"{agreeing / count:.0%}", ", ".join(differing)]
 
-    rows = [
+    rows: list[list[object]] = [
         compared("Cores", "vcpus", lambda size: size.cores, 0),
         compared("Memory", "memoryGib", lambda size: size.memory_gib, 0),
         compared("Linux price", "linuxUsdPerHour", lambda size: size.linux_usd, 0.01),
