@@ -35,9 +35,9 @@ def test_no_word_of_a_table_is_broken_in_a_terminal(summary):
     said = output.summary_text(summary, Console(width=80, force_terminal=True, color_system=None))
     assert all(len(line) <= 80 for line in said.splitlines())
     rows = pools(said)
-    assert sum(row.startswith(("fresh-", "shared-")) for row in rows) == 4
+    assert sum(row.startswith(("fresh_", "shared_")) for row in rows) == 4
     assert all("standard_d2s_v3" in row for row in rows if row[0] != " ")
-    assert all("…" in row for row in rows if row.startswith(("fresh-", "shared-")))
+    assert all("…" in row for row in rows if row.startswith(("fresh_", "shared_")))
 
 
 def test_ids_are_whole_where_another_program_reads_them(summary):
