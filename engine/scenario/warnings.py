@@ -109,7 +109,8 @@ def _check_size(place: DocumentPlace, first: date, last: date, prices: PriceList
         hint = f"; the nearest of the listed sizes is {near[0]}" if near else ""
         place.warn(
             f"{name} is not one of the listed sizes: its cores, memory and price are derived from its name, and the"
-            f" service may not have it{hint}"
+            f" service may not have it{hint}",
+            "size-unknown",
         )
     elif not has_list_price(name) and not (prices is not None and prices.has(name)):
         basis = "its price is derived from its name" if size.has_price else "it counts as free"
@@ -117,7 +118,7 @@ def _check_size(place: DocumentPlace, first: date, last: date, prices: PriceList
     if size.retires is not None and size.retires <= last:
         said = "was retired" if size.retires <= first else "is retired within the run,"
         instead = f"the service recommends {size.replacement} instead" if size.replacement else "it has no replacement"
-        place.warn(f"{name} {said} on {size.retires}: {instead}")
+        place.warn(f"{name} {said} on {size.retires}: {instead}", "size-retired")
 
 
 def _is_returned(place: DocumentPlace) -> bool:

@@ -6,12 +6,16 @@ import json
 
 import pytest
 
+from engine import Simulation
 from engine.base.errors import ScenarioError
 from engine.base.terms import OsFamily
 from engine.scenario.load import load
+from engine.specs import commands
 from engine.specs.catalogue import vm_size
-from engine.specs.prices import PriceFile, price_list
+from engine.specs.prices import PriceFile, price_list, read_prices
 from tui.cli.commands import main
+from tui.saving.session_files import Recorder
+from tui.saving.targets import NewLines
 
 TEXT = """\
 scenario: priced
@@ -143,6 +147,23 @@ def test_vm_7_prices_of_the_account_stand_beside_the_scenario(tmp_path, capsys):
     summary, _ = played(tmp_path, capsys, more=NAMED, lines=MINE)
     assert summary["costUsd"] == summary["cost"]["amount"] == pytest.approx(2 * 0.25, rel=0.01)
     assert summary["cost"]["source"].endswith("prices")
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_vm_7_a_saved_session_finds_its_prices_wherever_it_is_saved(named, tmp_path):
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists" / "prices").write_text(MINE)
+    (tmp_path / "lists" / "s.yaml").write_text(TEXT + (NAMED if named else ""))
+    given = None if named else read_prices(tmp_path / "lists" / "prices")
+    simulation = Simulation(load(str(tmp_path / "lists" / "s.yaml"), prices=given))
+    simulation.submit(commands.ResizePool(pool_id="a", target_dedicated_nodes=2))
+    for folder in (tmp_path, tmp_path / "lists"):
+        path = folder / "saved.yaml"
+        Recorder(simulation).save(NewLines(path))
+        again = load(str(path))
+        assert again.prices is not None
+        assert again.prices.sizes == simulation.scenario.prices.sizes
+        assert ("prices: prices" in path.read_text()) is (folder != tmp_path)
 
 
 def test_vm_7_the_option_wins_and_other_currencies_stay_theirs(tmp_path, capsys):

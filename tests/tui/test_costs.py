@@ -88,9 +88,9 @@ def test_deleted_pools_stand_at_the_end_of_the_list_with_their_cost_and_jobs(at_
 def test_the_pool_of_a_job_stays_that_on_which_it_ran_once_it_is_deleted(at_the_end):
     at_the_end.focus_job("hourly:job-4")
     assert at_the_end.pool_id == at_the_end.job("hourly:job-4").record.pool_id
-    assert at_the_end.pool_id.startswith("fresh-")
+    assert at_the_end.pool_id.startswith("fresh_")
     title = CurvesModel(at_the_end).title
-    assert title.startswith("Curves: hourly:job-4 on fresh-")
+    assert title.startswith("Curves: hourly:job-4 on fresh_")
     nodes, *_, cost = charts_of(at_the_end, at_the_end.pool_id, "hourly:job-4", at_the_end.window, 40)
     assert nodes.top > 0
     assert [reading.name for reading in cost.readings] == ["this pool", "other pools"]
