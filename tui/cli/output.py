@@ -107,7 +107,7 @@ def _run(summary: Summary) -> Text:
     return plain_text(
         f"{shortened(summary.scenario)}, seed {shortened(str(summary.seed))}\n"
         f"{format_utc(start, 0)} to {format_utc(start, end_ms)} ({format_clock(end_ms)}): {summary.why_over}\n"
-        f"{summary.events:,} events, {_usd(summary.cost_usd)} {summary.currency}{transferred}"
+        f"{summary.events:,} events, {_amount(summary.cost)} {summary.currency}{transferred}"
     )
 
 
@@ -205,7 +205,7 @@ def _job_schedule(row: JobScheduleResult, start: datetime) -> Row:
 
 def _pool(row: PoolResult) -> Row:
     errors = Text("\n".join(row.resize_errors), "red")
-    plain = (row.pool_id, row.vm_size, row.state, f"{row.nodes:,}", f"{row.node_hours:,.2f}", _usd(row.cost_usd))
+    plain = (row.pool_id, row.vm_size, row.state, f"{row.nodes:,}", f"{row.node_hours:,.2f}", _amount(row.cost))
     return (*plain, errors)
 
 
@@ -224,6 +224,6 @@ def _instances(nodes: InstanceTotals) -> Text:
     return text.append(f"\n{nodes.failed:,} failed", "red") if nodes.failed else text
 
 
-def _usd(cost: float) -> str:
+def _amount(cost: float) -> str:
     """Return an amount with two decimals, below a dollar with four."""
     return f"{cost:,.2f}" if cost >= 1 else f"{cost:.4f}"

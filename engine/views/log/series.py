@@ -13,7 +13,7 @@ from operator import mul, sub, truediv
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS
-from engine.run.conditions import billed_usd
+from engine.run.conditions import price_of
 from engine.state.tasks import RUNNING
 from engine.views.log.changes import ALL, Buckets, ChangeCounter, Measure
 from engine.views.log.levels import RareLevels
@@ -324,24 +324,6 @@ class RunSeries:
         """Return the number of tasks of all jobs that run now."""
         return sum(job.counts[RUNNING] for job in self._simulation.world.jobs.rows)
 
-    def usd(self) -> float:
-        """Return the cost of the nodes of all pools so far, in US dollars."""
-        self._update()
-        return sum(self._usd(pool, self._until_ms) for pool in self._simulation.world.pools.rows)
-
-    def usd_now(self, pool_id: str | None) -> float | None:
-        """Return the cost of the nodes of a pool, or of all, so far in US dollars; None while it is not read.
-
-        Only what decides on the cost is read, so that it is known sooner than the rest, whatever has happened.
-        """
-        pools, now_ms = self._simulation.world.pools, self._simulation.now_ms
-        self._levels.update(self._most)
-        if self._levels.known_until_ms(now_ms) < now_ms:
-            return None
-        found = None if pool_id is None else pools.latest(pool_id)
-        chosen = pools.rows if pool_id is None else [] if found is None else [found]
-        return sum(self._usd(pool, now_ms) for pool in chosen)
-
     def costs_by_job(self) -> dict[str, float]:
         """Return the cost of the task slots that each job has used, in US dollars, by job id (ACC-10).
 
@@ -408,15 +390,11 @@ class RunSeries:
         return 0 if is_gone else self._levels.target[pool.row].at(when_ms)
 
     def _usd(self, pool: Pool, when_ms: int) -> float:
-        levels, row = self._levels, pool.row
-        return billed_usd(pool, levels.dedicated[row].area(when_ms), levels.spot[row].area(when_ms))
+        return price_of(pool, *self._levels.billed_ms(pool.row, when_ms))
 
     def _usd_at(self, pool: Pool, moments_ms: Sequence[int]) -> list[float]:
         dedicated, spot = (level[pool.row].areas(moments_ms) for level in (self._levels.dedicated, self._levels.spot))
-        return [billed_usd(pool, *each) for each in zip(dedicated, spot, strict=True)]
-
-    def _billed_ms(self, pool: Pool, when_ms: int) -> int:
-        return self._levels.dedicated[pool.row].area(when_ms) + self._levels.spot[pool.row].area(when_ms)
+        return [price_of(pool, *each) for each in zip(dedicated, spot, strict=True)]
 
     def _costs_by_job(self) -> dict[str, float]:
         world, buckets = self._simulation.world, self._all
@@ -431,7 +409,8 @@ class RunSeries:
             slots = {job: count for job, count in slots.items() if count}
             for job, count in slots.items():
                 pool = world.pools[self._counter.pool_of_job[job]]
-                billed_ms = self._billed_ms(pool, end_ms) - self._billed_ms(pool, begin_ms)
+                until_end, until_begin = (sum(self._levels.billed_ms(pool.row, ms)) for ms in (end_ms, begin_ms))
                 usd = self._usd(pool, end_ms) - self._usd(pool, begin_ms)
-                costs[job] += count / pool.slots * usd * (end_ms - begin_ms) / billed_ms if billed_ms else 0.0
+                if billed_ms := until_end - until_begin:
+                    costs[job] += count / pool.slots * usd * (end_ms - begin_ms) / billed_ms
         return {world.jobs[job].id: usd for job, usd in costs.items()}

@@ -16,7 +16,7 @@ from engine.base.values import count_bits, places, sum_where, tally, values
 from engine.rules import autoscaling
 from engine.rules.decisions import capacity, metrics
 from engine.rules.jobs import MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
-from engine.run.conditions import cost_usd, pool_cost_usd
+from engine.run.conditions import cost_of_nodes
 from engine.specs.commands import EnablePoolAutoScale
 from engine.state.instances import ABSENT
 from engine.state.nodes import GONE
@@ -225,17 +225,23 @@ def _network(world: World, pool: Pool) -> NetworkRow | None:
     )
 
 
-def cost_of_run(simulation: Simulation, after_ms: int = 0) -> float:
-    """Return the cost of all nodes so far, in US dollars, or what it is after a time in which none comes or goes."""
-    return cost_usd(simulation.world, simulation.now_ms + after_ms)
+def cost_so_far(simulation: Simulation, pool_id: str | None = None, at: Simulation | None = None) -> float:
+    """Return the cost of a pool, also of a deleted one, or of all pools, up to the moment that is shown (ACC-10).
+
+    With ``at``, the same run at another moment, it is the cost up to then.
+    """
+    run = simulation if at is None else at
+    pool = None if pool_id is None else simulation.world.pools.latest(pool_id)
+    chosen = run.world.pools.rows if pool_id is None else [] if pool is None else [run.world.pools[pool.row]]
+    return cost_of_nodes(chosen, run.now_ms)
 
 
-def usd_an_hour(simulation: Simulation) -> float:
-    """Return the price of an hour with the VMs that the pools have or have requested, in US dollars (VM-2).
+def cost_an_hour(simulation: Simulation) -> float:
+    """Return the price of an hour with the VMs that the pools have or have requested (VM-2).
 
     Those that are to leave do not count, nor do preempted nodes, which have no VM.
     """
-    world, usd = simulation.world, 0.0
+    world, cost = simulation.world, 0.0
     for pool in world.pools.present():
         if pool.state is not PoolState.ACTIVE:
             continue
@@ -244,14 +250,8 @@ def usd_an_hour(simulation: Simulation) -> float:
         kinds.update(pool.pending.values())
         for dedicated, count in pool.wanted:
             kinds[dedicated] += count
-        usd += sum(count * pool.size.price_usd(pool.os, dedicated=kind) for kind, count in kinds.items())
-    return usd
-
-
-def cost_of_pool(simulation: Simulation, pool_id: str) -> float:
-    """Return the cost of a pool's nodes so far in US dollars (ACC-10), also of a deleted one; 0 without any."""
-    pool = simulation.world.pools.latest(pool_id)
-    return 0.0 if pool is None else pool_cost_usd(simulation.world, pool, simulation.now_ms)
+        cost += sum(count * pool.size.price_usd(pool.os, dedicated=kind) for kind, count in kinds.items())
+    return cost
 
 
 class NodeCounts(NamedTuple):
