@@ -65,6 +65,14 @@ def test_jobs_that_have_not_ended_say_what_they_wait_for():
     assert said[at + 4].split("  ")[0] == "stuck"
 
 
+def test_a_job_in_a_pool_whose_resize_has_failed_names_the_error():
+    sim = finished(a_job(), pool=a_pool(nodes=2), account={"quotas": {"dedicatedCores": 0}}, until="PT1H")
+    error = "resize error: none of 2 nodes: AccountCoreQuotaReached"
+    assert [each.waits_for for each in open_jobs(sim)] == [
+        f"task t1: a node with 1 free slot: 0 of 0 eligible; {error}"
+    ]
+
+
 def test_a_job_that_ended_at_once_says_why():
     sim = Simulation(load_scenario("one-pool-per-scheduled-job"))
     run_to_end(sim)

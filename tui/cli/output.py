@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _COLUMN_GAP = 2
 _PIECES_TOGETHER = 1000  # encoding pieces one by one takes longer than making them
-_MOST_OPEN_JOBS = 20
+_MOST_OPEN_JOBS = 10
 _LEAST_CELLS = 8  # of a column whose words are shortened
 
 
