@@ -21,7 +21,7 @@ from engine.scenario.timeline import does_of, until_of
 from engine.shell.simulated import SimulatedExecutor
 from engine.specs import draws
 from engine.specs.account import NamedStorage
-from engine.specs.catalogue import NODE_TIMINGS
+from engine.specs.catalogue import node_step
 from engine.specs.command import Command, OnJob, OnJobSchedule
 from engine.specs.commands import DeleteJob, DeleteJobSchedule, TerminateJob, TerminateJobSchedule
 from engine.state.account import AccountTable, CertificateTable, Region
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from engine.scenario.model import Scenario
     from engine.shell.protocol import ActsText, HookProcess, Plan
     from engine.specs.account import Account
+    from engine.specs.base import Distribution
     from engine.state.task_records import TaskProfile
 
 _TERMINATIONS: dict[type[Command], str] = {
@@ -305,16 +306,23 @@ class World:
         return end_ms < self.latest_ms
 
     def node_ms(self, pool: Pool, step: str, *key: str | int) -> int:
-        """Return how long a step in a node's life takes, drawn for this key, which begins with the node's index (TIME).
+        """Return how long a step in a node's life takes, drawn for this key (TIME).
 
-        The pool's ``simulate`` wins, then ``simulate.nodes``.
+        The key begins with the node's index, or with a word if the step is one of several nodes together.
         """
-        own = pool.spec.simulate
-        said = own.duration(step, key[0]) if own is not None else None
-        if said is None:
-            said = getattr(self.scenario.simulate.nodes, step, None)
-        distribution = said if said is not None else getattr(NODE_TIMINGS[pool.os], step)
+        distribution = self.said_of_step(pool, step, key[0]) or self._by_profile(pool, step)
         return draws.draw_ms(distribution, draws.uniform(self.seed, step, pool.id.lower(), *key))
+
+    def said_of_step(self, pool: Pool, step: str, node: str | int) -> Distribution | None:
+        """Return the duration that the scenario gives: the pool's ``simulate`` wins, then ``simulate.nodes``."""
+        own = pool.spec.simulate
+        said = own.duration(step, node) if own is not None else None
+        return said if said is not None else getattr(self.scenario.simulate.nodes, step, None)
+
+    def _by_profile(self, pool: Pool, step: str) -> Distribution:
+        own = pool.spec.simulate
+        profile = (own.profile if own is not None else None) or self.scenario.simulate.nodes.profile
+        return node_step(profile, step, pool.os, pool.size.cores)
 
     @property
     def eviction_notice_ms(self) -> int:

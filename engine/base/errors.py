@@ -245,7 +245,10 @@ class Severity(StrEnum):
 
 
 class Problem(NamedTuple):
-    """One mistake or warning in a scenario and its position. Lines and columns count from 1; 0 means unknown."""
+    """One mistake or warning in a scenario and its position. Lines and columns count from 1; 0 means unknown.
+
+    ``code`` is a stable word for warnings of one kind, such as ``size-unknown``.
+    """
 
     message: str
     path: str = ""
@@ -253,14 +256,16 @@ class Problem(NamedTuple):
     column: int = 0
     file: str = ""
     severity: Severity = Severity.ERROR
+    code: str = ""
 
     def __str__(self) -> str:
-        """Return ``file:line:column: path: message``, a form that editors understand; a warning says so."""
+        """Return ``file:line:column: path: message``, a form that editors understand; warnings say so."""
         place = self.file
         if self.line:
             place += f":{self.line}:{self.column}"
         word = "warning" if self.severity is Severity.WARNING else ""
-        return ": ".join(part for part in (place, word, self.path, self.message) if part)
+        path = f"[{self.code}] {self.path}" if self.code else self.path
+        return ": ".join(part for part in (place, word, path, self.message) if part)
 
 
 @dataclass

@@ -14,7 +14,7 @@ SOURCES = ("documented", "recorded", "reported", "decided")
 COLUMNS = ("Rule", "What it says", "Source", "Option", "Implemented in")
 _CHAPTER = lazy_regex(r"## ([A-Z]+): (.+)")
 _ID = lazy_regex(r"\b[A-Z]+-[1-9][0-9]*\b")
-_REPORTS = lazy_regex(r" \(([^)]*)\)")  # after the word "reported"
+_SOURCE = lazy_regex(r"(\w+)(?: \(([^)]*)\))?")  # after "recorded" and "reported" come names in parentheses
 _BAR = lazy_regex(r"(?<!\\)\|")  # between two cells; a bar inside a cell is written \|
 
 
@@ -22,7 +22,9 @@ _BAR = lazy_regex(r"(?<!\\)\|")  # between two cells; a bar inside a cell is wri
 class Rule:
     """One rule. ``text`` and ``option`` are Markdown: names stand in backticks.
 
-    ``reports`` are the public reports behind the source "reported", as owner/name#number.
+    ``recordings`` name what was seen of the service behind the source "recorded": a file of recorded answers or a test
+    against the service as owner/name:file, or an answer that somebody has published as owner/name#number. ``reports``
+    are the public reports behind the source "reported", as owner/name#number.
 
     ``modules`` are paths from the root of the repository, the deciding one first. A rule that needs no code has
     none, and says in ``reason`` why.
@@ -31,10 +33,16 @@ class Rule:
     id: str
     text: str
     sources: tuple[str, ...]
+    recordings: tuple[str, ...]
     reports: tuple[str, ...]
     option: str
     modules: tuple[str, ...]
     reason: str
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether the rule rests on a recording or report that is named, alone or beside other sources."""
+        return bool(self.recordings or self.reports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +115,9 @@ def _rule(row: str) -> Rule:
         raise ValueError(f"{row!r} is not the row of a rule: {' | '.join(COLUMNS)}")
     rule_id, text, sources, option, where = cells
     modules = tuple(map(_path, re.findall(r"`([^`]+)`", where))) if where.startswith("`") else ()
-    kinds = tuple(_REPORTS.sub("", sources).split(", "))
-    reports = tuple(report for each in _REPORTS.findall(sources) for report in each.split(", "))
-    return Rule(rule_id, text, kinds, reports, option, modules, "" if modules else where)
+    named = {kind: tuple(names.split(", ")) if names else () for kind, names in _SOURCE.findall(sources)}
+    recordings, reports = named.get("recorded", ()), named.get("reported", ())
+    return Rule(rule_id, text, tuple(named), recordings, reports, option, modules, "" if modules else where)
 
 
 def _cells(row: str) -> list[str]:

@@ -230,6 +230,14 @@ class ErrorCategory(StrEnum):
     SERVER_ERROR = "ServerError"
 
 
+class NodeProfile(WireOption):
+    """A named set of durations of the steps in a node's life (TIME-2)."""
+
+    QUICK = "quick"
+    TYPICAL = "typical"
+    SLOW = "slow"
+
+
 class OsFamily(WireOption):
     """The operating system, which decides paths, the shell and the default timings (FILE-1, TASK-4, TIME-4)."""
 

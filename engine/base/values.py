@@ -156,6 +156,7 @@ SECOND_MS = 1_000
 MINUTE_MS = 60_000
 HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
+LONGEST_RUN_MS = 7 * DAY_MS  # of a run without `until`
 
 _MOST_DECIMALS = 5  # of an amount of money
 

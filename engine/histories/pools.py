@@ -13,11 +13,11 @@ from engine.histories.nodes import UNKNOWN, NodeLife, on_nodes, outcome
 from engine.scenario.bodies import created
 from engine.specs.base import MOST_SIGMA
 from engine.specs.bodies import PoolSpec
+from engine.specs.catalogue import BOOT_AGAIN_MS
 
 _LATEST_FIRST_MS = 5 * MINUTE_MS  # a node that comes later after the creation of its pool comes with a resize
 _APART_MS = 2 * MINUTE_MS  # nodes that come so long after the one before come with another resize
 _ALLOCATION_MS = 45 * SECOND_MS  # of a node of a later resize, unless earlier ones tell otherwise
-_REBOOT_SHARE = 3  # a node is ready after a reboot in this part of the time that it took at first
 _AT_ONCE_MS = SECOND_MS
 _SIGMA_DIGITS = 4
 _LATE_BOOT = 3  # a boot that came so many times later than the usual one was a reboot
@@ -248,8 +248,7 @@ def _reboots(pool_id: str, nodes: Sequence[NodeLife], own: dict[int, dict[str, i
         started_ms = epoch_ms((life.start_info or {}).get("startTime"))
         up_ms = started_ms if started_ms is not None and started_ms >= life.rebooted_ms else life.usable_again_ms
         if up_ms is not None and index in own:
-            again_ms = own[index].get("ready", 0) // _REBOOT_SHARE
-            own[index]["reboot"] = max(0, up_ms - at_ms - again_ms)
+            own[index]["reboot"] = max(0, up_ms - at_ms - BOOT_AGAIN_MS)
         yield Event(at_ms, "rebootNode", {"poolId": pool_id, "node": index, "nodeRebootOption": "requeue"})
 
 

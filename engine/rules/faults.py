@@ -29,7 +29,6 @@ from engine.rules.facts import (
 )
 from engine.specs import draws
 from engine.specs.base import Distribution
-from engine.specs.catalogue import RECOVERY_MS
 from engine.specs.commands import EvictNode, FailNode, NodeFault
 from engine.state.files import Disk
 from engine.state.nodes import Node, NodeError
@@ -65,17 +64,24 @@ def fail_node(world: World, node: int, fault: FailNode) -> None:
     if (state, _N.UNKNOWN if fault.state is NodeFault.UNKNOWN else _N.UNUSABLE) not in NODE:
         raise BatchError("OperationNotValidOnNode", f"the node is {_wire(state)}")
     if fault.state is NodeFault.UNKNOWN:
-        _lose_contact(world, node, RECOVERY_MS if fault.for_ms is None else fault.for_ms)
+        _lose_contact(world, node, _recovery_ms(world, node) if fault.for_ms is None else fault.for_ms)
         return
-    recovers_ms = fault.for_ms if fault.for_ms is not None else RECOVERY_MS if fault.code is None else None
+    recovers_ms = fault.for_ms if fault.for_ms is not None or fault.code is not None else _recovery_ms(world, node)
     _become_unusable(world, node, fault.code, recovers_ms)
+
+
+def _recovery_ms(world: World, node: int) -> int:
+    """Return the time after which the service recovers a node that it cannot reach, drawn for this loss (TIME-14)."""
+    record = world.nodes.edit(node)
+    record.assign(losses=record.losses + 1)
+    return world.node_ms(world.pool_of(node), "recovery", record.position, record.losses)
 
 
 def failure_drawn(world: World, drawn: FailureDrawn) -> None:
     """Make a node unusable that fails by chance: it recovers as one that cannot be reached (NODE-18, NODE-14)."""
     node = drawn.node
     _log_chance(world, node, FailNode.NAME, (("state", NodeFault.UNUSABLE.value),), "NODE-18")
-    _become_unusable(world, node, None, RECOVERY_MS, by_chance=True)
+    _become_unusable(world, node, None, _recovery_ms(world, node), by_chance=True)
 
 
 def _log_chance(world: World, node: int, command: str, more: tuple[tuple[str, str], ...], rule: str) -> None:
@@ -90,7 +96,7 @@ def node_cut_off(world: World, cut_off: NodeCutOff) -> None:
 
     The attempt to recover it ends in the same way (NODE-14). DECISION: then Batch leaves it alone until a user acts.
     """
-    recovers_ms = None if world.nodes[cut_off.node].recovering else RECOVERY_MS
+    recovers_ms = None if world.nodes[cut_off.node].recovering else _recovery_ms(world, cut_off.node)
     _become_unusable(world, cut_off.node, None, recovers_ms)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError, raise_refusal
 from engine.base.lifecycles import NODE, NODE_STATES, READY, Availability, states_in
-from engine.base.terms import Deallocation, NodeState, OsFamily, SchedulingState
+from engine.base.terms import Deallocation, NodeState, OsFamily, PoolState, SchedulingState
 from engine.base.values import DAY_MS
 from engine.rules.facts import NodeDrainBegun, NodeLeaving, NodeStopped, SchedulingDisabled, VmStarted
 from engine.rules.processes import node_disk, setup
@@ -246,14 +246,21 @@ def node_leaving(world: World, leaving: NodeLeaving) -> None:
 
 
 def _take(world: World, node: int, name: Operation, option: Deallocation) -> None:
-    """Stop everything that runs on the node, and let the operation's first state begin (NOP-12)."""
+    """Stop everything that runs on the node, and let the operation's first state begin (NOP-12).
+
+    The nodes of a pool that is deleted leave together, unless the scenario gives the time of their removal (TIME-7).
+    """
     effect, record = EFFECTS[name], world.nodes[node]
     world.nodes.edit(node).assign(operation=None)
     world.nodes.set_state(world.now_ms, node, effect.state)
     world.scheduler.update_eligibility(node)
     disk = Disk.WIPED if NODE_STATES[effect.state].wipes_disk else Disk.KEPT
     world.emit(NodeStopped(node, option, disk, effect.rule, effect.prep_rule))
-    delay_ms = world.node_ms(world.pool_of(node), effect.step, record.position, record.boots)
+    pool = world.pool_of(node)
+    if pool.state is PoolState.DELETING and world.said_of_step(pool, effect.step, record.position) is None:
+        delay_ms = world.node_ms(pool, "deletion", "together")
+    else:
+        delay_ms = world.node_ms(pool, effect.step, record.position, record.boots)
     world.enter_node_step(node, delay_ms)
 
 

@@ -32,7 +32,7 @@ from engine.rules.facts import (
 from engine.rules.processes import execution, node_disk, setup
 from engine.rules.processes.setup import Delivery, Work, discard_unfinished_packages, packages_of
 from engine.specs import draws
-from engine.specs.catalogue import BLOCK_NOTICED_MS, NODE_TIMINGS
+from engine.specs.catalogue import BLOCK_NOTICED_MS, BOOT_AGAIN_MS
 from engine.specs.machine import AzureBlobFileSystemConfiguration, AzureFileShareConfiguration
 from engine.state.acting import Process, ProcessKind
 from engine.state.files import Disk
@@ -44,10 +44,6 @@ if TYPE_CHECKING:
     from engine.state.instances import Ending
     from engine.state.pools import Pool
     from engine.world import World
-
-
-# TIME-5: a reboot takes a third of the time that a new machine needs.
-REBOOT_SHARE = 3
 
 
 # -- allocation ------------------------------------------------------------------------------------------------------
@@ -114,7 +110,7 @@ def vm_started(world: World, started: VmStarted) -> None:
 
 
 def _boot(world: World, node: int) -> None:
-    """Enter state ``starting`` (NODE-9); how long it lasts depends on the state before."""
+    """Enter state ``starting`` (NODE-9); a machine that was set up before is ready soon (TIME-5, TIME-6, TIME-8)."""
     pool = world.pool_of(node)
     came_from = world.nodes.state_of(node)
     packages = packages_of(world.account, pool.spec.application_package_references)
@@ -123,13 +119,12 @@ def _boot(world: World, node: int) -> None:
     record = world.nodes[node]
     if capacity.blocked_ports(world, pool):
         delay_ms = BLOCK_NOTICED_MS
-    elif came_from is NodeState.DEALLOCATED:
-        chance = draws.uniform(world.seed, "start", pool.id.lower(), record.position, record.boots)
-        delay_ms = draws.draw_ms(NODE_TIMINGS[pool.os].start, chance)
-    else:
+    elif came_from is NodeState.CREATING:
         delay_ms = world.node_ms(pool, "ready", record.position, record.boots)
-        if came_from in (NodeState.REBOOTING, NodeState.UNUSABLE):
-            delay_ms //= REBOOT_SHARE
+    elif came_from is NodeState.DEALLOCATED:
+        delay_ms = world.node_ms(pool, "start", record.position, record.boots) + BOOT_AGAIN_MS
+    else:
+        delay_ms = BOOT_AGAIN_MS
     world.enter_node_step(node, delay_ms)
 
 

@@ -16,7 +16,7 @@ from engine.base.terms import AllocationState, Deallocation, NodeState, PoolStat
 from engine.base.values import MINUTE_MS, format_utc
 from engine.rules.decisions import capacity
 from engine.rules.facts import NodeKept, NodeRemovalRequested, VmAllocated, VmReplaced
-from engine.specs.catalogue import SPOT_REFILL_INTERVAL_MS, TRANSITION_MS
+from engine.specs.catalogue import SPOT_REFILL_INTERVAL_MS
 from engine.state.pools import FailingRequest, ResizeError
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ def stop(world: World, pool: Pool) -> None:
     world.pools.set_allocation(world.now_ms, pool.row, AllocationState.STOPPING)
     _call_off(world, pool)
     pool.gather([ResizeError("ResizeStopped", "The resize was stopped by the user")])
-    world.calendar.at(world.now_ms + TRANSITION_MS, DueKind.POOL_STEP, pool.row, pool.next_token())
+    token = pool.next_token()
+    world.calendar.at(world.now_ms + world.node_ms(pool, "stop", "together", token), DueKind.POOL_STEP, pool.row, token)
 
 
 # -- begin -----------------------------------------------------------------------------------------------------------
@@ -177,15 +178,19 @@ def request_wanted_nodes(world: World, _: Due) -> None:
     """Request the nodes that pools want, in the order of the pools' ids (ACC-8)."""
     for pool in sorted(world.pools.present(), key=lambda pool: pool.id.lower()):
         wanted = pool.wanted
+        if not wanted:
+            continue
         pool.assign(wanted=())
+        allocation_ms = world.node_ms(pool, "allocation", "together", pool.requested, pool.requests_failed)
         for dedicated, count in wanted:
-            _request_nodes(world, pool, count, dedicated=dedicated)
-        if wanted:
-            _finish_if_done(world, pool)
+            _request_nodes(world, pool, count, allocation_ms, dedicated=dedicated)
+        _finish_if_done(world, pool)
 
 
-def _request_nodes(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> None:
+def _request_nodes(world: World, pool: Pool, wanted: int, allocation_ms: int, *, dedicated: bool) -> None:
     """Request nodes; give up those that quota or capacity do not allow (ACC-8, RSZ-12).
+
+    All come together (TIME-2), but for those of which the scenario says when they come.
 
     A quota is checked at once. A lack of machines or addresses shows only after the allocation time (RSZ-16).
     DECISION: what can be had is settled with the request, and one answer comes for all that cannot.
@@ -195,12 +200,13 @@ def _request_nodes(world: World, pool: Pool, wanted: int, *, dedicated: bool) ->
     pool.gather(grant.errors)
     if grant.tried:
         number = pool.add_failing_request(FailingRequest(dedicated, grant.tried, grant.late_errors))
-        when_ms = world.now_ms + world.node_ms(pool, "allocation", "in vain", number)
-        world.calendar.at(when_ms, DueKind.NODE_ALLOCATED, pool.row, number)
+        world.calendar.at(world.now_ms + allocation_ms, DueKind.NODE_ALLOCATED, pool.row, number)
+    own = pool.spec.simulate
     for _ in range(grant.nodes):
         number = pool.request_node(dedicated=dedicated)
-        when_ms = world.now_ms + world.node_ms(pool, "allocation", number)
-        world.calendar.at(when_ms, DueKind.NODE_ALLOCATED, pool.row, number)
+        alone = own is not None and own.own_duration("allocation", number) is not None
+        delay_ms = world.node_ms(pool, "allocation", number) if alone else allocation_ms
+        world.calendar.at(world.now_ms + delay_ms, DueKind.NODE_ALLOCATED, pool.row, number)
 
 
 def node_allocated(world: World, due: Due) -> None:

@@ -12,7 +12,7 @@ from engine.base import runtime
 from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError, raise_refusal
 from engine.base.log_formats import json_lines
-from engine.base.values import DAY_MS
+from engine.base.values import LONGEST_RUN_MS
 from engine.rules import commands, reactions
 from engine.rules.commands import Extras
 from engine.run.conditions import Expectations, Judgement, Outcome, RefusedCommand, has_work, observe
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from engine.base.log import EventLog
     from engine.scenario.model import Scenario, TimelineEntry
     from engine.specs.command import Command
-
-# The end of a run without `until`.
-LONGEST_RUN_MS = 7 * DAY_MS
 
 # Calendar entries between two checks for a checkpoint.
 SLICE = 2048

@@ -63,12 +63,12 @@ class Document:
         if len(self.problems) >= PROBLEM_LIMIT:
             raise ReadingStopped
 
-    def warn(self, message: str, position: Position, path: Path) -> None:
+    def warn(self, message: str, position: Position, path: Path, code: str = "") -> None:
         """Record a warning; those beyond the limit are dropped."""
         if len(self.warnings) < PROBLEM_LIMIT:
             message, place = with_short_words(message), format_path(path)
             self.warnings.append(
-                Problem(message, place, position.line, position.column, self.file, severity=Severity.WARNING)
+                Problem(message, place, position.line, position.column, self.file, Severity.WARNING, code)
             )
 
 
@@ -96,9 +96,9 @@ class DocumentPlace(NamedTuple):
         path = self._path_of(below[0]) + below[1:] if below else self.path
         self.document.report(message, position, path)
 
-    def warn(self, message: str) -> None:
-        """Record a warning about this value."""
-        self.document.warn(message, self.tree.position, self.path)
+    def warn(self, message: str, code: str = "") -> None:
+        """Record a warning about this value, with the code of its kind."""
+        self.document.warn(message, self.tree.position, self.path, code)
 
     def report_missing(self, name: str) -> None:
         """Report a missing required key of this mapping."""

@@ -215,7 +215,11 @@ class _ScenarioReader:
             given = given or read_prices(Path(self._source.path).parent / (account.prices or ""))
             return price_list(given, account.location)
         except ScenarioError as error:
-            self._root.document.problems += error.problems
+            if self._source.prices is None:
+                for problem in error.problems:
+                    (self._root.at("account", "prices") or self._root).report(str(problem))
+            else:
+                self._root.document.problems += error.problems
             return None
 
     def _settled(self, prices: PriceList, sizes: Sequence[DocumentPlace]) -> PriceList:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import Plain
 from engine.base.values import format_duration, lazy_regex, shortened, visible
 from engine.scenario.model import Scenario
 from engine.scenario.tree import Tree, parse_valid, parse_value
 from engine.specs.command import Command
+
+if TYPE_CHECKING:
+    from engine.specs.prices import PriceList
 
 # Text that needs no quotes in YAML, wherever it stands.
 _BARE = lazy_regex(r"(?!(?:null|true|false)\Z)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE)
@@ -101,6 +106,20 @@ def with_settings(text: str, settings: Mapping[str, Plain]) -> str:
             lines.append(line)
     kept = "".join(lines)
     return kept if _reads_as(kept, wanted) else document_text(wanted)
+
+
+def with_prices(text: str, prices: PriceList | None, directory: Path) -> str:
+    """Return the text of a scenario, for a file of this directory, with the price list of its run (VM-7)."""
+    if prices is None:
+        return text
+    plain = parse_valid(text).plain
+    account = plain.get("account") if isinstance(plain, dict) else None
+    settings = account if isinstance(account, dict) else {}
+    place = Path(os.path.relpath(prices.file.name, directory)).as_posix()
+    named = settings.get("prices")
+    if isinstance(named, str) and os.path.normpath(named) == os.path.normpath(place):
+        return text
+    return with_settings(text, {"account": {**settings, "prices": place}})
 
 
 def _lines_of(text: str) -> list[str]:

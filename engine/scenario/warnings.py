@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import ValidationError
 
 from engine.base.terms import OsFamily
-from engine.base.values import lazy_regex, text_at, value_at
+from engine.base.values import LONGEST_RUN_MS, lazy_regex, text_at, value_at
 from engine.scenario.bodies import fields_of, model_of
 from engine.scenario.document import DocumentPlace, format_path
 from engine.scenario.names import DeclaredIds, NodeOwner, nodes_in, owner_in
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 
 
 _RETIRED_BY = date(2026, 1, 5)  # a size that was retired by then is told even in a scenario of an earlier year
-_LONGEST_RUN = timedelta(days=7)  # without an end
 _SHELL = lazy_regex(r"sh\b|cmd", re.IGNORECASE)
 # The bodies of what commands create, and what an auto pool in them belongs to.
 _CREATED: dict[str, tuple[type[Spec], str]] = {
@@ -110,7 +109,8 @@ def _check_size(place: DocumentPlace, first: date, last: date, prices: PriceList
         hint = f"; the nearest of the listed sizes is {near[0]}" if near else ""
         place.warn(
             f"{name} is not one of the listed sizes: its cores, memory and price are derived from its name, and the"
-            f" service may not have it{hint}"
+            f" service may not have it{hint}",
+            "size-unknown",
         )
     elif not has_list_price(name) and not (prices is not None and prices.has(name)):
         basis = "its price is derived from its name" if size.has_price else "it counts as free"
@@ -118,7 +118,7 @@ def _check_size(place: DocumentPlace, first: date, last: date, prices: PriceList
     if size.retires is not None and size.retires <= last:
         said = "was retired" if size.retires <= first else "is retired within the run,"
         instead = f"the service recommends {size.replacement} instead" if size.replacement else "it has no replacement"
-        place.warn(f"{name} {said} on {size.retires}: {instead}")
+        place.warn(f"{name} {said} on {size.retires}: {instead}", "size-retired")
 
 
 def _is_returned(place: DocumentPlace) -> bool:
@@ -256,7 +256,7 @@ class WarningCollector:
             reason = self._names.missing_pool(str(place.plain)) if isinstance(place.plain, str) else None
             if reason is not None:
                 place.warn(reason)
-        lasts = _LONGEST_RUN if until_ms is None else timedelta(milliseconds=until_ms)
+        lasts = timedelta(milliseconds=LONGEST_RUN_MS if until_ms is None else until_ms)
         last = (self._start + lasts).date()
         for place in self.sizes:
             _check_size(place, max(self._start.date(), _RETIRED_BY), max(last, _RETIRED_BY), prices)

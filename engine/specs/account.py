@@ -459,8 +459,8 @@ class NamedStorage:
 @lru_cache(maxsize=4096)
 def _signature_ends_ms(url: str, start: datetime) -> int | None:
     """Return when the signature in a URL (``se=``) expires, in ms since the start; None if it has none."""
-    query = url.partition("?")[2].partition("#")[0]
-    end = dict(parse_qsl(query)).get("se") if "se=" in query else None
+    query = url.partition("?")[2].partition("#")[0].replace("+", "%2B")
+    end = {name.lower(): value for name, value in parse_qsl(query)}.get("se")
     try:
         return None if end is None else (parse_utc(end) - start) // timedelta(milliseconds=1)
     except ValueError:

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from engine.base.terms import OsFamily
+from engine.base.terms import NodeProfile, OsFamily
 from engine.base.values import MINUTE_MS, SECOND_MS, lazy_regex
 from engine.specs.base import Distribution
 
@@ -375,39 +375,77 @@ def os_of(*, node_agent_sku_id: str | None = None, cloud_service: bool = False) 
 # --- timings --------------------------------------------------------------------------------------------------------
 
 
-def _seconds(mean: int, jitter: int = 0) -> Distribution:
-    """Return a uniform distribution over mean ± jitter, in seconds."""
-    if not jitter:
-        return Distribution.constant(mean * SECOND_MS)
-    return Distribution(kind="uniform", values=((mean - jitter) * SECOND_MS, (mean + jitter) * SECOND_MS))
+_MOST_SPREAD = 3
+_Durations = tuple[Distribution, Distribution, Distribution]  # in the order of the profiles
 
 
-class NodeTimings(NamedTuple):
-    """Durations of the steps in a node's life, named as in ``simulate.nodes`` where they exist there."""
-
-    ready: Distribution  # TIME-4, starting until ready, without a start task
-    reboot: Distribution  # TIME-5, until starting again
-    allocation: Distribution = _seconds(45, 15)  # TIME-2, until creating
-    starting: Distribution = _seconds(30, 15)  # TIME-3, creating until starting
-    reimage: Distribution = _seconds(180, 40)  # TIME-6, until starting again
-    removal: Distribution = _seconds(30, 10)  # TIME-7, in leavingpool
-    deallocate: Distribution = _seconds(60)  # TIME-8
-    start: Distribution = _seconds(90)  # TIME-8, deallocated until starting
+def _seconds(mean: float, deviation: float = 0) -> Distribution:
+    """Return a uniform distribution over mean ± deviation, in seconds."""
+    if not deviation:
+        return Distribution.constant(round(mean * SECOND_MS))
+    return Distribution(kind="uniform", values=((mean - deviation) * SECOND_MS, (mean + deviation) * SECOND_MS))
 
 
-NODE_TIMINGS: dict[OsFamily, NodeTimings] = {
-    OsFamily.LINUX: NodeTimings(ready=_seconds(60, 20), reboot=_seconds(60, 20)),
-    OsFamily.WINDOWS: NodeTimings(ready=_seconds(150, 40), reboot=_seconds(120, 30)),
-    OsFamily.CLOUD_SERVICE: NodeTimings(ready=_seconds(90, 30), reboot=_seconds(120, 30)),
+def _spread(median: float, sigma: float) -> Distribution:
+    """Return a lognormal distribution, with its median in seconds and a spread of a factor of three either way."""
+    return Distribution(kind="lognormal", values=(median * SECOND_MS, sigma, _MOST_SPREAD))
+
+
+def _same(durations: Distribution) -> _Durations:
+    return durations, durations, durations
+
+
+# Of Linux nodes, and of others where nothing else is known of them. RULES.md says what each rests on.
+_STEPS: dict[str, _Durations] = {
+    "allocation": (_spread(45, 0.45), _spread(100, 0.55), _spread(300, 0.4)),  # TIME-2, of all nodes asked for at once
+    "starting": _same(_spread(10.6, 0.02)),  # TIME-3, creating until starting
+    "ready": (_spread(20, 0.6), _spread(30, 0.6), _spread(90, 0.8)),  # TIME-4, starting until ready, no start task
+    "reboot": _same(_seconds(60, 20)),  # TIME-5, until starting again
+    "reimage": (_spread(185, 0.15), _spread(185, 0.15), _spread(290, 0.2)),  # TIME-6, until starting again
+    "removal": (_spread(12, 0.5), _spread(40, 0.7), _spread(120, 0.7)),  # TIME-7, in leavingpool
+    "deletion": (_spread(100, 0.2), _spread(140, 0.4), _spread(280, 0.3)),  # TIME-7, of a pool with all its nodes
+    "stop": (_spread(5.2, 0.05), _spread(5.2, 0.05), _spread(42, 0.1)),  # RSZ-9, of a resize
+    "deallocate": (_spread(38, 0.3), _spread(38, 0.3), _seconds(60)),  # TIME-8
+    "start": (_spread(61, 0.3), _spread(61, 0.3), _seconds(90)),  # TIME-8, of a deallocated node
+    "recovery": (_spread(900, 0.2), _spread(1560, 0.43), _spread(2700, 0.4)),  # TIME-14
+}
+_WINDOWS_STEPS: dict[str, _Durations] = {
+    "ready": (_spread(80, 0.6), _spread(140, 0.6), _spread(360, 0.6)),
+    "reboot": (_spread(70, 0.3), _spread(70, 0.3), _spread(135, 0.3)),
+}
+_ONE_CORE_WINDOWS_STEPS: dict[str, _Durations] = {
+    "ready": (_spread(175, 0.4), _spread(240, 0.5), _spread(500, 0.6)),
+}
+# Retired: recordings know one speed, which is the slow one of later nodes.
+_CLOUD_SERVICE_STEPS: dict[str, _Durations] = {
+    "ready": _same(_spread(210, 0.35)),
+    "reboot": _same(_spread(135, 0.3)),
+    "reimage": _same(_spread(290, 0.2)),
 }
 
+
+@cache
+def node_step(profile: NodeProfile, step: str, os: OsFamily, cores: int) -> Distribution:
+    """Return how long a step in the life of such a node, or of its pool, takes by default (TIME-2 to TIME-8, TIME-14).
+
+    ``step`` is named as in ``simulate.nodes`` where it exists there.
+    """
+    tables = [_STEPS]
+    if os is OsFamily.WINDOWS:
+        tables = [_ONE_CORE_WINDOWS_STEPS, _WINDOWS_STEPS, _STEPS] if cores == 1 else [_WINDOWS_STEPS, _STEPS]
+    elif os is OsFamily.CLOUD_SERVICE:
+        tables = [_CLOUD_SERVICE_STEPS, _STEPS]
+    durations = next(table[step] for table in tables if step in table)
+    return durations[tuple(NodeProfile).index(profile)]
+
+
+BOOT_AGAIN_MS = 5 * SECOND_MS  # TIME-5, TIME-6, TIME-8: of a machine that is set up, starting until ready
 SCHEDULING_LATENCY_MS = 1 * SECOND_MS  # TIME-9
 PROCESS_START_MS = 1 * SECOND_MS  # TIME-10
 DOWNLOAD_BYTES_PER_SECOND = 50_000_000  # TIME-10
 PREP_RELEASE_DURATION_MS = 5 * SECOND_MS  # TIME-11
 TASK_DURATION_MS = 60 * SECOND_MS  # of a command line without a known duration
 SPOT_REFILL_INTERVAL_MS = 5 * MINUTE_MS  # TIME-13
-RECOVERY_MS = 20 * MINUTE_MS  # TIME-14
 BLOCK_NOTICED_MS = 10 * MINUTE_MS  # TIME-21
 TRANSITION_MS = 2 * SECOND_MS  # TIME-19: of jobs and job schedules, and of what is stopped or deleted
 QUOTA_RETRY_INTERVAL_MS = MINUTE_MS  # ACC-9

@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails
 
-from engine.base.terms import WireOption
+from engine.base.terms import NodeProfile, WireOption
 from engine.base.values import SECOND_MS, format_duration, quoted
 from engine.specs.base import (
     AnyCase,
@@ -164,6 +164,9 @@ Rate = Annotated[Number, Field(ge=0, le=MOST_RATE)]
 """A number of events per node and hour (NODE-18, SPOT-10)."""
 
 
+_PROFILE = "The durations that are not given one by one: as recorded today, in all years, or on a bad day."
+
+
 class NodeSteps(Occasional):
     """The durations of steps in a node's life (TIME-2 to TIME-7); what is absent is left to the defaults."""
 
@@ -176,20 +179,30 @@ class NodeSteps(Occasional):
 
 
 class SimulateNodes(NodeSteps):
-    """The durations of steps in the life of all nodes, and how often nodes fail (NODE-18)."""
+    """The durations of steps in the life of all nodes, and how often nodes fail (NODE-18).
 
+    ``profile`` names the set of durations that counts where none is given (TIME-2).
+    """
+
+    profile: NodeProfile = Field(default=NodeProfile.TYPICAL, description=_PROFILE)
     failure_rate: Rate = 0
 
 
 class SimulatePool(NodeSteps):
     """The durations of steps in the life of one pool's nodes; ``on_node`` has those of a node by its index."""
 
+    profile: NodeProfile | None = Field(default=None, description=_PROFILE)
     on_node: dict[Annotated[int, Field(ge=0)], NodeSteps] = Field(default_factory=dict)
 
     def duration(self, step: str, node: str | int) -> Distribution | None:
         """Return how long a step of a node takes, None if nothing is said of it."""
-        own = getattr(self.on_node.get(node), step, None) if isinstance(node, int) else None
+        own = self.own_duration(step, node) if isinstance(node, int) else None
         found: Distribution | None = own if own is not None else getattr(self, step, None)
+        return found
+
+    def own_duration(self, step: str, node: int) -> Distribution | None:
+        """Return how long a step of this node takes, None if nothing is said of it alone."""
+        found: Distribution | None = getattr(self.on_node.get(node), step, None)
         return found
 
 

@@ -106,6 +106,7 @@ class Node(Record):
     token: int = 0  # calendar entries of the node with another token are void
     lost_state: NodeState = NodeState.IDLE  # the state before `unknown`
     lost_ms: int | None = None  # since when the node is unknown or unusable, both together
+    losses: int = 0  # how often the service was to recover it: keys of the draws
     recover_ms: int | None = None  # when an unusable or unknown node will be back (NODE-14)
     recovering: bool = False  # the present boot is an attempt to recover it
     evicted_ms: int | None = None  # when the VM will be taken back, if that was announced (SPOT-7)

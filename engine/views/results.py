@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.log import Json
-from engine.base.terms import TaskResult
-from engine.base.values import HOUR_MS, SECOND_MS
+from engine.base.terms import JobState, TaskResult
+from engine.base.values import DAY_MS, HOUR_MS, LONGEST_RUN_MS, SECOND_MS
 from engine.rules.job_schedules import missed, next_run_ms
 from engine.run.conditions import cost_of_nodes, makespan_ms
 from engine.scenario.record import GivenCommand, dump, timeline_line
@@ -144,6 +144,9 @@ def slot_utilization(world: World, now_ms: int) -> float:
     return min(1.0, busy_ms / offered_ms) if offered_ms else 0.0
 
 
+UNTIL_REACHED = "until is reached"
+_NOTHING_MORE = "nothing more can happen"
+_LONGEST_RUN = f"{LONGEST_RUN_MS // DAY_MS} days"
 # The state of a deleted resource.
 GONE = "deleted"
 
@@ -200,6 +203,7 @@ class Summary(NamedTuple):
     seed: int
     start: datetime
     end_ms: int
+    why_over: str  # why the run did not go on, if it is over
     events: int
     cost: float  # in ``currency``
     currency: str
@@ -212,9 +216,25 @@ class Summary(NamedTuple):
     expectations: tuple[Outcome, ...]
 
     @property
+    def has_open_jobs(self) -> bool:
+        """True if a job has not ended."""
+        return any(row.state not in (JobState.COMPLETED.wire, GONE) for row in self.jobs)
+
+    @property
     def as_expected(self) -> bool:
         """True if every expectation is met and every refusal was announced."""
         return all(row.met for row in self.expectations) and all(row.announced for row in self.refused)
+
+
+def why_over(sim: Simulation) -> str:
+    """Return why a run that is over has ended at this moment and not later."""
+    next_ms = sim.world.calendar.peek_ms()
+    if sim.scenario.until_ms is not None:
+        return UNTIL_REACHED if next_ms is not None else f"{UNTIL_REACHED}, and {_NOTHING_MORE}"
+    if next_ms is None or next_ms <= sim.end_ms:
+        is_endless = next_ms is not None and sim.finished
+        return "only chance failures or missed occurrences can follow" if is_endless else _NOTHING_MORE
+    return f"a run lasts {_LONGEST_RUN} at most"
 
 
 def summary(sim: Simulation) -> Summary:
@@ -226,6 +246,7 @@ def summary(sim: Simulation) -> Summary:
         seed=sim.seed,
         start=sim.scenario.start,
         end_ms=now_ms,
+        why_over=why_over(sim),
         events=sim.log.count,
         cost=cost_of_nodes(world.pools.rows, now_ms),
         currency=sim.scenario.currency,

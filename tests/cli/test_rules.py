@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,7 +40,8 @@ def test_a_rule_shows_text_source_option_and_code(capsys, monkeypatch):
     assert main(["rules", "NOP-4", "gen-7", "nop-4"]) == 0
     first, second = capsys.readouterr().out.split("\n\n")
     assert first.startswith("NOP-4      A reimage reinstalls the operating system")
-    assert [line.split()[0] for line in first.splitlines()[-4:-1]] == ["Source", "Option", "Code"]
+    labels = re.findall("^ {11}(Source|Seen in|Reports|Option|Code) ", first, re.MULTILINE)
+    assert labels == ["Source", "Seen in", "Option", "Code"]
     assert second.startswith("GEN-7")
     assert "Code    engine/rest/" in second
 
@@ -69,7 +71,12 @@ def test_rules_as_json(capsys):
     (rule,) = json.loads(capsys.readouterr().out)
     assert rule["id"] == "PREP-16"
     assert rule["sources"] == ["documented", "decided"]
+    assert rule["recordings"] == rule["reports"] == []
     assert all((ROOT / module).exists() for module in rule["modules"])
+    assert main(["rules", "RSZ-3", "DEP-4", "--output", "json"]) == 0
+    recorded, reported = json.loads(capsys.readouterr().out)
+    assert recorded["recordings"] == ["Azure/Batch#40"]
+    assert reported["reports"] == ["Azure/Batch#129"]
     assert main(["rules", "--output", "json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [each["prefix"] for each in listed[:2]] == ["GEN", "ACC"]

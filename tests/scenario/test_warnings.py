@@ -12,6 +12,7 @@ from engine.scenario.text import bundled
 from engine.specs import catalogue
 from engine.specs.base import has_effect
 from engine.specs.bodies import PoolSpec
+from tui.cli.arguments import problem_json
 
 HEAD = """\
 scenario: w
@@ -100,6 +101,13 @@ def test_vm_6_a_size_that_is_retired_or_has_no_price_is_told(name, settings, sai
     assert len(messages) == bool(said)
     assert not said or said in messages[0]
     assert all(message.startswith(f"{name} ") for message in messages)
+
+
+@pytest.mark.parametrize(("name", "code"), [("standard_a1", "size-retired"), ("standard_d2s_v9", "size-unknown")])
+def test_warnings_of_sizes_have_codes(name, code):
+    (warning,) = warnings(sizes(name))
+    assert warning.code == problem_json(warning)["code"] == code
+    assert f": warning: [{code}] pools[0].vmSize: {name} " in str(warning)
 
 
 def test_vm_2_all_listed_sizes_can_be_used_and_current_ones_need_no_warning():

@@ -12,11 +12,13 @@ from engine.base.errors import ScenarioError
 from engine.base.terms import OsFamily
 from engine.base.values import HOUR_MS
 from engine.scenario.load import load
+from engine.specs import commands
 from engine.specs.catalogue import vm_size
-from engine.specs.commands import ResizePool
-from engine.specs.prices import PriceFile, price_list
+from engine.specs.prices import PriceFile, price_list, read_prices
 from tests.tui.acting import trial_of
 from tui.cli.commands import main
+from tui.saving.session_files import Recorder
+from tui.saving.targets import NewLines
 from tui.viewmodels.actions.trial import trial_lines
 from tui.viewmodels.properties import cost_words
 from tui.viewmodels.report import sections
@@ -155,6 +157,23 @@ def test_vm_7_prices_of_the_account_stand_beside_the_scenario(tmp_path, capsys):
     assert summary["cost"]["source"].endswith("prices")
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_vm_7_a_saved_session_finds_its_prices_wherever_it_is_saved(named, tmp_path):
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists" / "prices").write_text(MINE)
+    (tmp_path / "lists" / "s.yaml").write_text(TEXT + (NAMED if named else ""))
+    given = None if named else read_prices(tmp_path / "lists" / "prices")
+    simulation = Simulation(load(str(tmp_path / "lists" / "s.yaml"), prices=given))
+    simulation.submit(commands.ResizePool(pool_id="a", target_dedicated_nodes=2))
+    for folder in (tmp_path, tmp_path / "lists"):
+        path = folder / "saved.yaml"
+        Recorder(simulation).save(NewLines(path))
+        again = load(str(path))
+        assert again.prices is not None
+        assert again.prices.sizes == simulation.scenario.prices.sizes
+        assert ("prices: prices" in path.read_text()) is (folder != tmp_path)
+
+
 def test_vm_7_the_option_wins_and_other_currencies_stay_theirs(tmp_path, capsys):
     (tmp_path / "eur.json").write_text(EUR)
     summary, _ = played(tmp_path, capsys, "--prices", str(tmp_path / "eur.json"), more=NAMED, lines="broken")
@@ -221,7 +240,7 @@ def test_the_dashboard_shows_costs_in_their_currency():
     session.update()
     assert cost_words(session) == f"all pools EUR {session.cost():.2f} so far"
     assert f"The nodes cost EUR {session.cost():.2f}." in sections(session)[0].sentences[-1]
-    resized = ResizePool.model_validate({"poolId": session.pool_id, "targetDedicatedNodes": 3})
+    resized = commands.ResizePool.model_validate({"poolId": session.pool_id, "targetDedicatedNodes": 3})
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial_of(session, [resized]), 100)]
     assert "cost an hour EUR 0.65 (+EUR 0.40) otherwise EUR 0.25" in lines
     assert not any("$" in each for each in lines)

@@ -155,7 +155,11 @@ def test_a_pool_that_waits_in_vain_for_tasks_before_it_shrinks_has_not_failed():
     model, lines = listed(sim)
     assert [concern.severity for concern in model.concerns] == [Severity.NOTICE]
     assert lines[0].startswith("! pool elastic keeps 1 node more than its target")
-    assert lines[1:] == ["  tasks on them did not end within the resize timeout (RSZ-5)"]
+    effect = " ".join(each.strip() for each in lines[1:])
+    assert (
+        effect
+        == "tasks on them did not end within the resize timeout (RSZ-5); its formula tries again at 19:00:00 (AS-80)"
+    )
     assert not Session(sim).events.failures()
 
 
@@ -199,6 +203,32 @@ def test_the_remedy_for_a_quota_follows_what_is_free_now():
     assert [one.remedy for one in Session(sim).concerns()] == ["raise the quota, or resize it to fewer nodes"]
     run_to(sim, minutes=6)
     assert [one.remedy for one in Session(sim).concerns()] == ["resize it again"]
+
+
+@pytest.mark.parametrize(
+    ("event", "said", "remedy"),
+    [
+        (
+            {"quota": {"dedicatedCores": 0}},
+            "its formula tries again at 08:05:00 (AS-80)",
+            "raise the quota, or change its formula",
+        ),
+        ({"stopPoolResize": {"poolId": "p"}}, "", "change its formula, or switch it off and resize the pool"),
+        (
+            {"capacity": {"vmSize": "standard_d2s_v3", "nodes": 0}},
+            "",
+            "change its formula, or switch it off and resize the pool",
+        ),
+    ],
+)
+def test_a_pool_with_a_formula_is_not_to_be_resized(event, said, remedy):
+    pool = {"id": "p", "vmSize": "standard_d2s_v3", "enableAutoScale": True, "autoScaleEvaluationInterval": "PT5M"}
+    sim = simulation(
+        pool=pool | {"autoScaleFormula": "$TargetDedicatedNodes = 2;"}, timeline=[{"at": 0} | event], until="PT1H"
+    )
+    run_to(sim, minutes=3)
+    [found] = Session(sim).concerns()
+    assert (found.remedy, str(found.effects[-1]) if said else "") == (remedy, said)
 
 
 def test_a_job_that_stands_still_says_what_the_timeline_has_for_it():

@@ -6,12 +6,14 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.errors import Position
+from tests.builders import run_to, simulation
 from tests.tui.acting import commands_of
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, messages_of, text_of
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.autoscale import FIRST_FORMULA, around, autoscale_lines, coloured, numbered, try_out
 from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, Role, plain, width
 
 DAY, NEVER = "a-day-of-autoscaling", "a-formula-that-never-grows"
@@ -280,3 +282,15 @@ def test_pictures(snap_compare, dashboard_at, name, seconds, keys, size):
 def test_picture_in_ascii_without_colour(snap_compare, dashboard_at):
     app = dashboard_at(FAILING_S, NEVER, ascii_only=True, theme="no-colour")
     assert snap_compare(app, press=["S", "e"], terminal_size=(80, 24))
+
+
+@pytest.mark.parametrize(
+    ("retries", "effect"), [("passing", "its failed resize would begin again"), ("none", "no resize")]
+)
+def test_targets_that_stay_begin_a_failed_resize_again(retries, effect):
+    formula = "$TargetDedicatedNodes = 2;"
+    pool = {"id": "p", "vmSize": "standard_d2s_v3", "enableAutoScale": True, "autoScaleFormula": formula}
+    quotas = {"quotas": {"dedicatedCores": 2}}
+    sim = simulation(pool=pool, account=quotas, options={"autoScaleRetries": retries}, until="PT1H")
+    run_to(sim, minutes=3)
+    assert f"The pool already has these targets: {effect} (AS-80)." in said(Session(sim), formula, "p")[1]

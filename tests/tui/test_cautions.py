@@ -126,7 +126,7 @@ def test_an_auto_pool_is_not_proposed():
     sim = Simulation(load_scenario("one-pool-per-scheduled-job"))
     sim.run_until(60_000)
     session = Session(sim)
-    assert session.pool_id.startswith("fresh-")
+    assert session.pool_id.startswith("fresh_")
     assert "poolInfo" not in new_job(session).start
 
 

@@ -91,7 +91,7 @@ def test_the_report_calls_a_run_over_where_nothing_more_can_happen():
         session.update()
         said.append(" ".join(sections(session)[0].sentences))
     assert not session.simulation.finished
-    assert ["The run is over." in each for each in said] == [False, True]
+    assert ["The run is over: nothing more can happen." in each for each in said] == [False, True]
 
 
 def test_what_was_seen_names_only_what_was_expected(session_at):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.base.terms import OsFamily
+from engine.base.terms import NodeProfile, OsFamily
 from engine.specs import catalogue, draws
 from engine.specs.images import IMAGES
 
@@ -224,21 +224,27 @@ def test_pool_27_the_sizes_of_cloud_services(names, exist):
 
 
 @pytest.mark.parametrize(
-    ("os", "step", "least_ms", "most_ms"),
+    ("os", "cores", "step", "medians"),
     [
-        (OsFamily.LINUX, "allocation", 30_000, 60_000),
-        (OsFamily.WINDOWS, "ready", 110_000, 190_000),
-        (OsFamily.CLOUD_SERVICE, "ready", 60_000, 120_000),
-        (OsFamily.LINUX, "reboot", 40_000, 80_000),
-        (OsFamily.WINDOWS, "reboot", 90_000, 150_000),
-        (OsFamily.LINUX, "removal", 20_000, 40_000),
-        (OsFamily.LINUX, "deallocate", 60_000, 60_000),
+        (OsFamily.LINUX, 2, "allocation", (45, 100, 300)),
+        (OsFamily.LINUX, 1, "ready", (20, 30, 90)),
+        (OsFamily.WINDOWS, 2, "ready", (80, 140, 360)),
+        (OsFamily.WINDOWS, 1, "ready", (175, 240, 500)),
+        (OsFamily.WINDOWS, 1, "reboot", (70, 70, 135)),
+        (OsFamily.CLOUD_SERVICE, 1, "ready", (210, 210, 210)),
+        (OsFamily.LINUX, 2, "reboot", (60, 60, 60)),
+        (OsFamily.WINDOWS, 2, "reimage", (185, 185, 290)),
+        (OsFamily.LINUX, 2, "removal", (12, 40, 120)),
+        (OsFamily.LINUX, 2, "deletion", (100, 140, 280)),
+        (OsFamily.LINUX, 2, "deallocate", (38, 38, 60)),
+        (OsFamily.LINUX, 2, "start", (61, 61, 90)),
+        (OsFamily.LINUX, 2, "stop", (5.2, 5.2, 42)),
+        (OsFamily.LINUX, 2, "recovery", (900, 1560, 2700)),
     ],
 )
-def test_time_2_to_8_steps_of_a_node(os, step, least_ms, most_ms):
-    distribution = getattr(catalogue.NODE_TIMINGS[os], step)
-    assert draws.draw_ms(distribution, 0.0) == least_ms
-    assert draws.draw_ms(distribution, 1 - 2**-53) == most_ms
+def test_time_2_to_8_steps_of_a_node(os, cores, step, medians):
+    profiles = (catalogue.node_step(profile, step, os, cores) for profile in NodeProfile)
+    assert tuple(draws.draw_ms(distribution, 0.5) / 1000 for distribution in profiles) == pytest.approx(medians)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def test_a_chapter_is_a_heading_a_paragraph_and_a_table():
         id="DEMO-1",
         text="Either `a || b` or c.",
         sources=("documented", "decided"),
+        recordings=(),
         reports=(),
         option="`options.demo`",
         modules=("engine/rules/demo.py", "tui/demo.py"),
@@ -44,11 +45,13 @@ def test_a_chapter_is_a_heading_a_paragraph_and_a_table():
     assert (second.modules, second.reason, second.option) == ((), "nothing to decide", "")
 
 
-def test_reports_are_named_beside_the_source():
-    text = CHAPTER.replace("documented, decided", "recorded, reported (a/b#1, C-d/e.f#22), decided")
+def test_recordings_and_reports_are_named_beside_the_source():
+    text = CHAPTER.replace("documented, decided", "recorded (a/b:c[d].json, a/b#2), reported (a/b#1, C-d/e.f#22)")
     rule = rulebook.parse(text)[0].rules[0]
-    assert rule.sources == ("recorded", "reported", "decided")
+    assert rule.sources == ("recorded", "reported")
+    assert rule.recordings == ("a/b:c[d].json", "a/b#2")
     assert rule.reports == ("a/b#1", "C-d/e.f#22")
+    assert rule.is_observed
 
 
 @pytest.mark.parametrize(
@@ -81,6 +84,11 @@ def test_each_reported_rule_names_its_reports_and_no_other_does():
     for rule in rulebook.rules().values():
         assert bool(rule.reports) == ("reported" in rule.sources), rule.id
         assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", report) for report in rule.reports), rule.id
+        assert all(re.fullmatch(r"[\w.-]+/[\w.-]+(#\d+|:[\w./\[\]-]+)", each) for each in rule.recordings), rule.id
+
+
+def test_a_quarter_of_the_rules_rests_on_recordings_or_reports():
+    assert sum(rule.is_observed for rule in rulebook.rules().values()) >= 120
 
 
 def test_the_modules_named_are_those_that_cite_the_rule():

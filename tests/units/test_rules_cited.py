@@ -21,7 +21,6 @@ TESTED_BY = {
     "NOP-5": "test_rsz_8_options_apply_as_in_a_shrink",
     "FILE-14": "test_file_2_and_3_directories_of_jobs_and_tasks",
     "TIME-13": "test_spot_5_without_capacity_it_is_tried_again_every_five_minutes",
-    "TIME-14": "test_node_14_recovers_after_twenty_minutes_as_if_rebooted",
     "TIME-15": "test_pool_9_an_invalid_value_names_its_property",
     "TIME-17": "test_stat_1_all_attempts_count_as_wall_clock_time_the_wait_is_for_the_last",
     "TIME-18": "test_file_7_a_directory_is_deleted_exactly_when_its_retention_is_over",

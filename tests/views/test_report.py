@@ -1,10 +1,13 @@
 """The summary of a run that the command line prints."""
 
 import pytest
+from rich.console import Console
 
 from engine import Simulation, load_scenario
+from engine.views.diagnosis.questions import open_jobs
 from engine.views.results import InstanceTotals, TaskTotals, summary, task_totals
-from tests.builders import ALLOCATION_S, a_job, a_line, a_pool, do, refusal, run_to, run_to_end, simulation
+from tests.builders import ALLOCATION_S, a_job, a_line, a_pool, a_task, do, refusal, run_to, run_to_end, simulation
+from tui.cli.output import summary_text
 
 
 def finished(*jobs, **scenario):
@@ -26,6 +29,48 @@ def test_a_job_and_its_pool():
     assert pool.cost == found.cost == pytest.approx(pool.node_hours * 0.096)
     assert found.events == sim.log.count
     assert found.as_expected
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({}, "nothing more can happen"),
+        ({"until": "PT2H"}, "until is reached, and nothing more can happen"),
+        ({"until": "PT1M"}, "until is reached"),
+        ({"jobs": [a_job(tasks=[a_task(seconds=30 * 86_400)])]}, "a run lasts 7 days at most"),
+        ({"simulate": {"nodes": {"failureRate": 0.01}}}, "only chance failures or missed occurrences can follow"),
+    ],
+)
+def test_why_a_run_has_ended(more, why):
+    assert summary(finished(*more.pop("jobs", [a_job()]), **more)).why_over == why
+
+
+def test_jobs_that_have_not_ended_say_what_they_wait_for():
+    merge = a_task("merge", dependsOn={"taskIds": ["part"]})
+    sim = finished(
+        a_job("ended", onAllTasksComplete="terminatejob"),
+        a_job("open"),
+        a_job("stuck", [a_task("part", exit_code=1), merge], usesTaskDependencies=True),
+        a_job("nowhere", pool="q"),
+        until="PT1H",
+    )
+    nothing = "nothing by itself, a user has to act"
+    assert [tuple(each) for each in open_jobs(sim)] == [
+        ("open", "onAllTasksComplete: noaction", nothing),
+        ("stuck", "task merge: dependencies: waits for part (failed)", nothing),
+        ("nowhere", "task t1: job pool: q does not exist", nothing),
+    ]
+    said = summary_text(summary(sim), Console(width=120, force_terminal=False), open_jobs(sim)).splitlines()
+    at = said.index("Jobs that have not ended")
+    assert said[at + 4].split("  ")[0] == "stuck"
+
+
+def test_a_job_in_a_pool_whose_resize_has_failed_names_the_error():
+    sim = finished(a_job(), pool=a_pool(nodes=2), account={"quotas": {"dedicatedCores": 0}}, until="PT1H")
+    error = "resize error: none of 2 nodes: AccountCoreQuotaReached"
+    assert [each.waits_for for each in open_jobs(sim)] == [
+        f"task t1: a node with 1 free slot: 0 of 0 eligible; {error}"
+    ]
 
 
 def test_a_job_that_ended_at_once_says_why():

@@ -182,7 +182,7 @@ def problem_json(problem: Problem) -> dict[str, object]:
         "line": problem.line,
         "column": problem.column,
         "severity": problem.severity,
-        "code": "warning" if is_warning else "mistake",
+        "code": problem.code or ("warning" if is_warning else "mistake"),
         "path": problem.path,
         "message": problem.message,
     }

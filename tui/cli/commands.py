@@ -53,10 +53,11 @@ from tui.cli.serve import ClientOptions, client_options, read_options, serve
 from tui.saving.settings import THEME_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from engine.base.errors import Problem
     from engine.specs.prices import PriceFile
+    from engine.views.diagnosis.questions import OpenJob
 
 # What the dashboard opens without a scenario, at a moment at which both nodes are prepared and run tasks.
 FIRST, FIRST_AT = "job-prep-release-sample", "PT2M49S"
@@ -204,7 +205,12 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
         from tui.saving.console import console
 
         to_stderr = wanted.uses_stdout
-        echo_styled(show.summary_text(summary, console(to_stderr=to_stderr)), err=to_stderr)
+        waiting: Iterable[OpenJob] = ()
+        if summary.has_open_jobs:
+            from engine.views.diagnosis.questions import open_jobs
+
+            waiting = open_jobs(simulation)
+        echo_styled(show.summary_text(summary, console(to_stderr=to_stderr), waiting), err=to_stderr)
     return DONE if summary.as_expected else FAILED
 
 

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.run.conditions import Outcome
+    from engine.views.diagnosis.questions import OpenJob
     from engine.views.results import InstanceTotals, JobResult, JobScheduleResult, PoolResult, RefusedRow, Summary
 
     Row = Sequence[Text | str]
 
 _COLUMN_GAP = 2
 _PIECES_TOGETHER = 1000  # encoding pieces one by one takes longer than making them
+_MOST_OPEN_JOBS = 10
 _LEAST_CELLS = 8  # of a column whose words are shortened
 
 
@@ -42,8 +44,11 @@ def write_state(simulation: Simulation, stream: BinaryIO) -> None:
     stream.flush()
 
 
-def summary_text(summary: Summary, target: Console) -> str:
-    """Return the tables of jobs, schedules, pools, refusals and expectations, as ``target`` would show them."""
+def summary_text(summary: Summary, target: Console, open_jobs: Iterable[OpenJob] = ()) -> str:
+    """Return the tables of a run that is over, as ``target`` would show them.
+
+    They are of jobs, schedules, pools, jobs that have not ended, refusals and expectations.
+    """
     tables: list[tuple[str, Sequence[str], Iterable[Row]]] = [
         (
             "Jobs",
@@ -61,6 +66,7 @@ def summary_text(summary: Summary, target: Console) -> str:
             ("pool", "size", "state", ">nodes", ">hours", ">cost", "resize errors"),
             (_pool(row, summary.currency) for row in summary.pools),
         ),
+        ("Jobs that have not ended", ("job", "waits for", "what can change that"), _some(open_jobs)),
         ("Refused commands", ("at", "command", "of", "code", "announced"), map(_refusal, summary.refused)),
         ("Expectations", ("met", "expected", "seen"), map(_expectation, summary.expectations)),
     ]
@@ -100,7 +106,7 @@ def _run(summary: Summary) -> Text:
     transferred = f"\n{down:,} bytes downloaded, {up:,} bytes uploaded" if down or up else ""
     return plain_text(
         f"{shortened(summary.scenario)}, seed {shortened(str(summary.seed))}\n"
-        f"{format_utc(start, 0)} to {format_utc(start, end_ms)} ({format_clock(end_ms)})\n"
+        f"{format_utc(start, 0)} to {format_utc(start, end_ms)} ({format_clock(end_ms)}): {summary.why_over}\n"
         f"{summary.events:,} events, {format_money(summary.cost, summary.currency)}{transferred}"
     )
 
@@ -174,6 +180,14 @@ def _job(row: JobResult) -> Row:
         _instances(row.preparations),
         _instances(row.releases),
     )
+
+
+def _some(open_jobs: Iterable[OpenJob]) -> Iterator[Row]:
+    """Yield a row for each of the first jobs; more would bury what they say."""
+    rows = iter(open_jobs)
+    yield from ((each.job_id, Text(each.waits_for), Text(each.following)) for each in islice(rows, _MOST_OPEN_JOBS))
+    if next(rows, None) is not None:
+        yield "...", "", ""
 
 
 def _transferred(jobs: Iterable[JobResult]) -> Iterator[Row]:

@@ -26,6 +26,7 @@ from engine.rest.hosts import Hosts, address_of, certificate_for
 from engine.rest.server import application
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
 from engine.rest.session import PacedClock, Present, begin, saved, session_text
+from engine.scenario.record import with_prices
 from tui import interrupts
 from tui.cli.arguments import DONE, echo, print_warnings
 from tui.saving.targets import FileLines, reason_of, reported
@@ -91,7 +92,8 @@ def serve(options: Options) -> int:
         if caught is not None:
             interrupts.ended_by(caught)
         if target is not None:
-            target.write(saved(simulation).splitlines())
+            text = with_prices(saved(simulation), simulation.scenario.prices, target.path.parent)
+            target.write(text.splitlines())
             target.keep()
             if not options.quiet:
                 file = str(target.path)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import platformdirs
 
 from engine.base.values import lazy_regex, value_at, with_short_words
-from engine.scenario.record import with_settings
+from engine.scenario.record import with_prices, with_settings
 from engine.scenario.text import content_of
 from engine.specs.commands import CreateJob, CreatePool
 from engine.views.diagnosis.expectations import broken_expectations, foreseen
@@ -78,7 +78,7 @@ class Recorder:
     def save(self, target: FileLines) -> None:
         """Write the whole session as a scenario. Raises TargetError, and then writes nothing."""
         with target:
-            text = self._text(self._simulation)
+            text = with_prices(self._text(self._simulation), self._simulation.scenario.prices, target.path.parent)
             if self._is_unnamed:
                 text = with_settings(text, {"scenario": target.path.stem})
             target.write(text.splitlines())

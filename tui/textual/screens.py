@@ -22,6 +22,7 @@ from rich.style import Style
 from textual import events
 from textual._compositor import ChopsUpdate, Compositor, ReflowResult  # what a screen draws with has no public name
 from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
 from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.css.stylesheet import Stylesheet
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
     from textual.color import Color
+    from textual.css.model import RuleSet
     from textual.css.styles import RulesMap
     from textual.dom import DOMNode
     from textual.screen import Screen
@@ -56,6 +58,9 @@ if TYPE_CHECKING:
     Pieces = dict[int, Strip | None]  # of a line, by their columns; None: not drawn yet
 else:
     _Screen = MessagePump  # Textual reads the style sheets of the first base class that is a widget
+
+
+_MOST_SOURCES = 256  # of style sheets: one for each class of widgets, and of screens
 
 
 class ActsWhileShown(MessagePump):
@@ -160,23 +165,25 @@ def say(widget: Widget, text: str, severity: Severity = "information") -> None:
 
 
 class ParsedOnce(Stylesheet):
-    """A stylesheet that keeps what it has parsed for as long as its variables are the same.
+    """A stylesheet that keeps what it has parsed with each set of variables, for all applications of the process.
 
     Textual's own forgets all rules at every refresh, so that it parses them four times before the first paint.
     """
 
     _given: ClassVar[WeakKeyDictionary[DOMNode, RulesMap]] = WeakKeyDictionary()
+    _parsed: ClassVar[dict[frozenset[tuple[str, str]], LRUCache[tuple[object, ...], list[RuleSet]]]] = {}
 
     def __init__(self, variables: dict[str, str]) -> None:
         """Create the stylesheet with these variables."""
-        super().__init__(variables=variables)
-        self._parsed_with = variables
+        super().__init__()
+        self.set_variables(variables)
 
     def set_variables(self, variables: dict[str, str]) -> None:
-        """Take the variables; rules that are parsed already stay valid if none of them has changed."""
-        if variables != self._parsed_with:
+        """Take the variables; rules that were parsed with the same ones stay valid."""
+        if variables != self._variables:
+            self._parse_cache = LRUCache(_MOST_SOURCES)  # the present one is cleared
             super().set_variables(variables)
-            self._parsed_with = variables
+            self._parse_cache = self._parsed.setdefault(frozenset(variables.items()), self._parse_cache)
 
     def reparse(self) -> None:
         """Parse what is new, or everything with new variables."""

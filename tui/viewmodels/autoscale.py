@@ -15,7 +15,7 @@ from engine.autoscale import METRICS, OPTION, TARGETS, FormulaError
 from engine.base.values import lazy_regex, printable
 from engine.scenario.record import flow_text
 from engine.scenario.tree import parse_valid
-from engine.views.resources.jobs import dry_run, pool_row, refusal_of, scale_page
+from engine.views.resources.jobs import dry_run, pool_row, refusal_of, retries_resize, scale_page
 from tui.viewmodels import format as fmt
 from tui.viewmodels.text import Line, Role, Span, beside, cut, line, wrapped
 
@@ -282,7 +282,8 @@ def try_out(session: Session, pool_id: str, formula: str, cells: int) -> Formula
         lines += [(), line(Span("Variables up to the error", Role.DIM)), *_table(own, Role.DERIVED)] if own else []
         return FormulaTrial(lines, refused is None, run.error.position)
     page = scale_page(session.simulation, pool_id)
-    lines += [*_outcome(session, run, cells), *_change(pool, run, cells), ()]
+    retries = retries_resize(session.simulation, pool_id)
+    lines += [*_outcome(session, run, cells), *_change(pool, run, cells, retries=retries), ()]
     return FormulaTrial([*lines, *_sampled(page.samples if page is not None else ())], refused is None, None)
 
 
@@ -296,10 +297,11 @@ def _fault(formula: str, said: str, position: Position, reason: str, cells: int)
     ]
 
 
-def _change(pool: PoolRow, run: AutoScaleRun, cells: int) -> list[Line]:
-    """Return the effect of the targets that the formula sets."""
+def _change(pool: PoolRow, run: AutoScaleRun, cells: int, *, retries: bool) -> list[Line]:
+    """Return the effect of the targets that the formula sets; with ``retries`` old ones begin a resize too (AS-80)."""
     if (run.target_dedicated, run.target_spot) == (pool.target_dedicated, pool.target_spot):
-        said = "The pool already has these targets: no resize (AS-80)."
+        effect = "its failed resize would begin again" if retries else "no resize"
+        said = f"The pool already has these targets: {effect} (AS-80)."
     else:
         now = f"{pool.target_dedicated} dedicated and {pool.target_spot} Spot nodes"
         said = f"The present targets are {now}: a resize would start (AS-80)."

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from rich.cells import cell_len
 
 from engine.views.resources.account import schedule_ids
+from engine.views.results import UNTIL_REACHED, why_over
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import JOB
 from tui.viewmodels.text import Line, Role, Span, between, line, merged, squeeze, squeezed, width, wrapped
@@ -98,7 +99,8 @@ def _state(session: Session, transport: Transport) -> Span:
         behind = fmt.span(session.newest_ms - session.now_ms)
         return Span(f" PAST -{behind} ", Role.ALERT)
     if transport.is_finished:
-        return Span("EMPTY" if session.is_empty else "END", Role.STRONG)
+        end = "END until" if why_over(session.simulation) == UNTIL_REACHED else "END"
+        return Span("EMPTY" if session.is_empty else end, Role.STRONG)
     return Span(f"RUN {speed}", Role.OK) if transport.is_playing else Span(f"PAUSED {speed}", Role.PREPARING)
 
 

@@ -146,7 +146,7 @@ def sections(session: Session) -> list[Section]:
 
 def _run(session: Session, found: Summary) -> Section:
     tasks, scenario = found.tasks, session.simulation.scenario
-    end = "The run is over." if session.is_over else "The run is not over yet."
+    end = f"The run is over: {found.why_over}." if session.is_over else "The run is not over yet."
     variant = variant_note(scenario)
     sentences = [
         *([f"This is {variant}."] if variant else []),

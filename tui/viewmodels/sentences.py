@@ -16,6 +16,7 @@ from engine.views.diagnosis.model import Next, earliest
 from engine.views.diagnosis.questions import expected, explain, explain_oldest_wait
 from engine.views.hook_status import Hook, HookStatus
 from engine.views.resources.jobs import jobs_worst_first
+from engine.views.results import why_over
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import JOB, NODE, PREPARATION, RELEASE
 from tui.viewmodels.lists.events import EventsModel
@@ -343,7 +344,7 @@ def _moment(session: Session, transport: Transport) -> str:
     if session.is_past:
         goes = f"{fmt.span(session.newest_ms - session.now_ms)} before the newest moment"
     elif transport.is_finished:
-        goes = "nothing more can happen"
+        goes = why_over(session.simulation)
     elif transport.is_playing:
         goes = f"running at {'maximum speed' if transport.speed is None else f'{transport.speed:g} times real time'}"
     else:

@@ -460,6 +460,7 @@ def _rule(rule: Rule, cells: int, *, with_code: bool) -> list[Line]:
     return [
         *_text(rule, cells),
         *_note("Source", ", ".join(rule.sources), cells),
+        *_note("Seen in", ", ".join(rule.recordings), cells),
         *_note("Reports", ", ".join(rule.reports), cells),
         *_note("Option", _plain(rule.option), cells),
         *_note("Code", code if with_code else "", cells),

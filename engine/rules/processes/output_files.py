@@ -117,7 +117,7 @@ def finish_task(world: World, task: int, node: int, launch: Launch, plan: Plan) 
 
 
 def _upload(world: World, node: int, launch: Launch, work: Work, due: Sequence[OutputFile]) -> FailureInfo | None:
-    """Upload these output files of a process that has ended; return the first failure, or None.
+    """Upload these output files of a process that has ended, up to the first failure, which is returned, or None.
 
     The blobs are in storage with size and text from now on (TASK-18). The outcome is written to ``fileuploadout.txt``
     and ``fileuploaderr.txt``, which are absent where nothing was due.
@@ -130,13 +130,12 @@ def _upload(world: World, node: int, launch: Launch, work: Work, due: Sequence[O
         variables = execution.environment_of(world, node, launch, work)
     root, files = world.root_of(world.pool_of(node)), world.disks.edit(node)
     done: list[str] = []
-    failures: list[FailureInfo] = []
+    why: FailureInfo | None = None
     for file in due:
         url = file.destination.container.container_url
         why = setup.upload_failure(world, url)
         if why is not None:
-            failures.append(why)
-            continue
+            break
         found = uploads_of(file, files, root, working_directory(launch.directory), variables)
         container = world.blobs.container(url)
         for key, name in found:
@@ -147,8 +146,8 @@ def _upload(world: World, node: int, launch: Launch, work: Work, due: Sequence[O
             done.append(f"{key} -> {without_query(url)}/{name}, {content.size} bytes\n")
         done += [] if found else [f"{file.file_pattern}: there is no such file\n"]
     files.write(f"{launch.directory}/fileuploadout.txt", "".join(done))
-    files.write(f"{launch.directory}/fileuploaderr.txt", "".join(f"{why.code}: {why.message}\n" for why in failures))
-    return failures[0] if failures else None
+    files.write(f"{launch.directory}/fileuploaderr.txt", "" if why is None else f"{why.code}: {why.message}\n")
+    return why
 
 
 # The length of a task's id and of a parameter of a factory, in a name that an upload leaves in its record.

@@ -117,7 +117,7 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
         else:
             running = nodes.running[node]
             is_own = not own_profiles.isdisjoint(map(profile_of.__getitem__, running)) if has_others else bool(running)
-            (full if is_own else foreign).append(node)
+            (full if is_own or slots > pool.slots else foreign).append(node)
     for short, by in ((full, ""), (foreign, ": other jobs use them")):
         if short:
             lacks = f"with fewer than {slots} free slots" if slots > 1 else "without a free slot"

@@ -45,7 +45,7 @@ from engine.views.diagnosis.model import (
     some,
     whose,
 )
-from engine.views.diagnosis.pools import network_remedy
+from engine.views.diagnosis.pools import network_remedy, resize_remedy
 from engine.views.hook_status import eligible_again
 from engine.views.log.reader import LogReader, of_kind
 from engine.views.log.tally import is_retry
@@ -334,7 +334,7 @@ def _without_nodes(
     if any(states.count(state) for state in COMING_UP) and not is_cut_off:
         return None
     if states.count(GONE) == len(states):
-        return _empty(job, pool, waiting)
+        return _empty(world, job, pool, waiting)
     if job.ineligible:
         present = [node for node, state in zip(pool.nodes, states, strict=True) if state != GONE]
         if all(job.ineligible >> world.nodes[node].position & 1 for node in present):
@@ -357,10 +357,11 @@ def _without_nodes(
     return concern(Condition.NODES, text, closed_ms, closed, remedy="enable, repair or add nodes")
 
 
-def _empty(job: Job, pool: Pool, waiting: str) -> Finding | None:
+def _empty(world: World, job: Job, pool: Pool, waiting: str) -> Finding | None:
     effect, remedy = "its formula leaves its target at 0", "change its formula"
     if pool.resize_errors and (pool.target_dedicated or pool.target_spot):
-        effect, remedy = f"its resize failed: {pool.resize_errors[0].code}", "resize it or add another pool"
+        effect = f"its resize failed: {pool.resize_errors[0].code}"
+        remedy = "resize it or add another pool" if pool.scaling is None else resize_remedy(world, pool)
     elif pool.scaling is None:
         effect, remedy = "its target is 0", "resize it or switch on autoscale"
     elif pool.scaling.run is None or pool.scaling.run.when_ms < job.created_ms:
@@ -392,7 +393,8 @@ def _gang(world: World, job: Job, pool: Pool, waiting: str) -> Finding | None:
     if profile is None or profile.instances <= nodes:
         return None
     effect = f"the first one needs {profile.instances:,} nodes at once; {nodes:,} of pool {pool.id} take tasks"
-    return concern(Condition.ROOM, f"{waiting}, none runs", pool.allocation_since_ms, effect, remedy="resize it")
+    remedy = "resize it" if pool.scaling is None else "change its formula"
+    return concern(Condition.ROOM, f"{waiting}, none runs", pool.allocation_since_ms, effect, remedy=remedy)
 
 
 class ScheduleConcerns:

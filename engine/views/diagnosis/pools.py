@@ -83,7 +83,7 @@ def why_targets(world: World, pool: Pool) -> Explanation | None:
         check("evaluation", True, schedule, "AS-83"),
         check("last one", run.error is None, at, last_rule),
         check("samples", bool(pool.samples), _samples(world, pool, scaling), "AS-52"),
-        check("targets", run.error is None, _targets(scaling), "AS-80" if len(scaling.runs) > 1 else "AS-84"),
+        check("targets", run.error is None, _targets(pool, scaling), "AS-80" if len(scaling.runs) > 1 else "AS-84"),
         check("waiting tasks", False, f"{waiting:,}, but no nodes are wanted", "AS-41") if waiting else None,
         *_autoscale_notes(scaling, run),
     )
@@ -108,7 +108,7 @@ def _samples(world: World, pool: Pool, scaling: Scaling) -> str:
     return f"{len(pool.samples):,} of each metric, one every 30 s since {moment(world, int(pool.samples[0][0]))}"
 
 
-def _targets(scaling: Scaling) -> str:
+def _targets(pool: Pool, scaling: Scaling) -> str:
     run = scaling.runs[-1]
     if run.error is not None:
         return f"left at {_wanted(run)}"
@@ -116,7 +116,8 @@ def _targets(scaling: Scaling) -> str:
         return f"{_wanted(run)}, its first targets"
     before = scaling.runs[-2]
     if (before.target_dedicated, before.target_spot) == (run.target_dedicated, run.target_spot):
-        return f"{_wanted(run)} as before, so no resize began"
+        began = "the failed resize began again" if pool.resize_started_ms == run.when_ms else "no resize began"
+        return f"{_wanted(run)} as before, so {began}"
     return f"{_wanted(run)}, previously {_wanted(before)}"
 
 
@@ -371,12 +372,13 @@ def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
     if kept:
         text = f"pool {pool.id} keeps {some(kept, 'node')} more than its target"
         effect = Clause("tasks on them did not end within the resize timeout", "RSZ-5")
-        remedy, items = "" if pool.auto_scale else "resize it again", Items(pools=(pool.id,))
-        yield concern(Condition.NODES_KEPT, text, since_ms, effect, remedy=remedy, items=items)
+        again, remedy, items = _retry(simulation, pool), resize_remedy(world, pool), Items(pools=(pool.id,))
+        yield concern(Condition.NODES_KEPT, text, since_ms, effect, again, remedy=remedy, items=items)
     for error in () if kept else errors:
         condition = Condition.RESIZE_STOPPED if error.code == "ResizeStopped" else Condition.RESIZE_FAILED
-        reason, remedy = dict(error.values).get("Reason") or error.message, _remedy(world, pool, error.code)
-        yield _concern(world, pool, condition, f"resize failed: {error.code}", since_ms, reason, remedy=remedy)
+        reasons = dict(error.values).get("Reason") or error.message, _retry(simulation, pool)
+        remedy = resize_remedy(world, pool)
+        yield _concern(world, pool, condition, f"resize failed: {error.code}", since_ms, *reasons, remedy=remedy)
     run = pool.scaling.run if pool.scaling is not None else None
     if run is not None and run.error is not None:
         text, effects = f"formula failed: {run.error.code}", (run.error.reason, "the pool keeps its size")
@@ -398,12 +400,29 @@ def _nodes_kept(world: World, pool: Pool) -> int:
     return sum(above) if min(above) >= 0 else 0
 
 
-def _remedy(world: World, pool: Pool, code: str) -> str:
-    """Return what helps a pool that has fewer nodes than its targets, as quotas are now (RSZ-14)."""
+def _retry(simulation: Simulation, pool: Pool) -> Clause:
+    """Return when the pool's formula begins its failed resize again; empty if it does not (AS-80)."""
+    if pool.scaling is None or not retries_resize(simulation.world, pool):
+        return Clause("")
+    is_in_run = not simulation.finished and pool.scaling.next_ms <= simulation.end_ms
+    again = f"its formula tries again at {moment(simulation.world, pool.scaling.next_ms)}"
+    return Clause(again if is_in_run else "the run ends before its formula tries again", "AS-80")
+
+
+def resize_remedy(world: World, pool: Pool) -> str:
+    """Return what helps a pool whose resize has failed, as quotas are now (RSZ-14); nothing if it passes by itself.
+
+    A pool with a formula cannot be resized (RSZ-1).
+    """
     dedicated, spot = current_counts(world, pool)
     short = (pool.target_dedicated - dedicated, True), (pool.target_spot - spot, False)
     lacking = (capacity.granted(world, pool, nodes, dedicated=kind).nodes < nodes for nodes, kind in short if nodes > 0)
-    return "raise the quota, or resize it to fewer nodes" if "Quota" in code and any(lacking) else "resize it again"
+    is_at_quota = any("Quota" in error.code for error in pool.resize_errors) and any(lacking)
+    if pool.scaling is None:
+        return "raise the quota, or resize it to fewer nodes" if is_at_quota else "resize it again"
+    if is_at_quota:
+        return "raise the quota, or change its formula"
+    return "" if retries_resize(world, pool) else "change its formula, or switch it off and resize the pool"
 
 
 def _spot(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
@@ -423,7 +442,8 @@ def _spot(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
         when = f"Batch {again} at {moment(world, pool.refill_at_ms)}"
         refill = when if is_in_run else f"the run ends before Batch {again}"
     effects = effect, Clause(refill, "SPOT-5")
-    remedy = "resize the pool with dedicated nodes" if has_failed else ""
+    more = "resize the pool with dedicated nodes" if pool.scaling is None else "let its formula set dedicated nodes"
+    remedy = more if has_failed else ""
     if preempted:
         moments = [world.nodes.since[node] for node in preempted]
         text = f"{some(len(preempted), 'Spot node')} preempted {_at(world, moments, 'since')}"

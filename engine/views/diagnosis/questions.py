@@ -8,11 +8,13 @@ taking that back.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import READY
 from engine.base.log import plain
 from engine.base.terms import AllocationState, JobState, OnAllTasksComplete, TaskState
+from engine.base.values import format_time
 from engine.run.agenda import PlannedInputs, subjects_of
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED
@@ -106,6 +108,31 @@ def task_waits_for(simulation: Simulation, task: int) -> str:
     if profile.instances:
         return f"{profile.instances} nodes at once"
     return f"{some(profile.required_slots, 'free slot')}"
+
+
+class OpenJob(NamedTuple):
+    """A job that has not ended: what it waits for, and the next event that can change that, in words."""
+
+    job_id: str
+    waits_for: str
+    following: str
+
+
+def open_jobs(simulation: Simulation) -> Iterator[OpenJob]:
+    """Yield the jobs that have not ended, with what keeps the task of each that has waited longest, or else the job."""
+    world, now_ms = simulation.world, simulation.now_ms
+    clock, outlook = partial(format_time, world.scenario.start), Outlook(world)
+    for job in world.jobs.present():
+        if job.state is JobState.COMPLETED:
+            continue
+        waiting = oldest_waiting(world, job) if job.state is JobState.ACTIVE else None
+        found = why_job(world, job, outlook) if waiting is None else why_task(world, waiting, now_ms, outlook)
+        found = _with_plans(simulation, "job", job.id, found)
+        unmet = [f"{one.label}: {one.text}" for one in found.checks if one.ok is False]
+        reasons = [f"{one.size:,} {one.said(clock)}" for one in found.findings if one.size]
+        task = "" if waiting is None else f"task {world.tasks.task_id(waiting)}: "
+        following = found.following(clock)
+        yield OpenJob(job.id, task + "; ".join(unmet + reasons), "" if following is None else following.text)
 
 
 _ON_NODE = (TaskState.PREPARING, TaskState.RUNNING)

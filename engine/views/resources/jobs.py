@@ -407,6 +407,12 @@ def dry_run(simulation: Simulation, pool_id: str, formula: str) -> AutoScaleRun 
     return None if pool is None else autoscaling.evaluate(simulation.world, pool, formula, simulation.now_ms)
 
 
+def retries_resize(simulation: Simulation, pool_id: str) -> bool:
+    """Return whether an evaluation that leaves the targets as they are begins the failed resize anew (AS-80)."""
+    pool = simulation.world.pools.find(pool_id)
+    return pool is not None and autoscaling.retries_resize(simulation.world, pool)
+
+
 def refusal_of(simulation: Simulation, pool_id: str, formula: str) -> BatchError | None:
     """Return why the service would refuse any formula for the pool now; None if it would not (AS-72, AS-85)."""
     pool = simulation.world.pools.find(pool_id)
