@@ -6,10 +6,9 @@ Labels of a study's table and plot are short names of factors, headings and text
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.base.values import SECOND_MS, currency_sign, format_clock, format_money, shortened
+from engine.base.values import SECOND_MS, format_clock, format_money, shortened
 from engine.scenario.model import JobEnd
 from engine.scenario.record import values_text
 from engine.specs.prices import USD
@@ -42,13 +41,6 @@ def end_text(seconds: float | None) -> str:
 def duration_text(seconds: float | None) -> str:
     """Return a duration: ``04:12:00``, ``1d 02:00:00``; empty if there is none."""
     return end_text(seconds).removeprefix("+")
-
-
-def cost_text(amount: float | None, currency: str = USD) -> str:
-    """Return an amount, with four decimals below one dollar: ``$0.6400``, ``EUR 2.00``; empty if there is none."""
-    if amount is None:
-        return ""
-    return f"{currency_sign(currency)}{amount:,.{2 if amount >= 1 else 4}f}"
 
 
 def pace_text(done: int, total: int, elapsed_s: float) -> str:
@@ -85,7 +77,8 @@ def _named(variant: VariantSummary, values_of: Callable[[VariantSummary], str]) 
 
 def _about(variant: VariantSummary) -> str:
     met = f"{round(variant.met.share * variant.runs):,} of {variant.runs:,} ({interval_text(variant.met)})"
-    return f"{met}, last task ends at {end_text(variant.end_s)}, {cost_text(variant.cost.median, variant.currency)}"
+    cost = "" if variant.median_cost is None else format_money(variant.median_cost, variant.currency)
+    return f"{met}, last task ends at {end_text(variant.end_s)}, {cost}"
 
 
 _USUAL = ("makespanSeconds", "costUsd")
@@ -129,11 +122,9 @@ def text_of(measure: str | JobEnd, currency: str = USD) -> Callable[[float | Non
         return end_text
     if "econds" in measure:
         return duration_text
-    return (
-        partial(cost_text, currency=currency)
-        if measure == "costUsd"
-        else lambda value: "" if value is None else f"{value:,.4g}"
-    )
+    if measure == "costUsd":
+        return lambda amount: "" if amount is None else format_money(amount, currency)
+    return lambda value: "" if value is None else f"{value:,.4g}"
 
 
 def time_step_s(range_s: float, most: int) -> float:

@@ -12,6 +12,7 @@ from engine.studies.measures import Figures, compared, figures_of_run
 from engine.studies.runs import Player, Run, planned, read
 from engine.studies.sides import read_state
 from engine.studies.summary import Tally
+from engine.views.diagnosis.questions import expected
 from engine.views.results import json_text, run_totals, summary
 from engine.views.trace import counters
 from tui.viewmodels.actions.trial import Trials, trial_lines
@@ -39,6 +40,10 @@ def check_ahead(simulation: Simulation, commands: Sequence[Command]) -> None:
     foretold = session.end_ms, session.cost() if session.is_over else session.cost_by_the_end()
     trials = [trial for trial in Trials(session).steps(commands) if trial is not None and trial.is_end]
     here, now_ms = Bookmarks(session).here(), session.now_ms
+    for job in list(simulation.world.jobs.present()):
+        coming = expected(simulation, "job", job.id)
+        if coming is not None and "end of the run" in coming.text:
+            assert coming.when_ms == session.end_ms
     assert foretold == (here.end_ms, here.nodes.cost(here.end_ms)) == _played(session)
     for trial in trials:  # none where a slow machine does not get to the end
         ends = trial.without.until_ms, trial.given.until_ms

@@ -3,6 +3,8 @@
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.base.lifecycles import UNBILLED
+from engine.base.terms import NodeState
 from engine.base.values import HOUR_MS, MINUTE_MS
 from engine.run.conditions import cost_of_nodes
 from engine.specs.commands import DisableJob, DisableNodeScheduling, ReimageNode, ResizePool
@@ -21,6 +23,7 @@ from tui.viewmodels.watch.charts import charts_of
 from tui.viewmodels.watch.curves import CurvesModel
 from tui.viewmodels.watch.job_strip import JobStripModel
 
+LEAVING = NodeState.LEAVING_POOL
 AUTO_POOLS, NIGHT = "one-pool-per-scheduled-job", "spot-night-run"
 
 
@@ -238,3 +241,17 @@ def test_a_preview_may_bring_nodes_that_leave_again():
     assert trial.is_end
     assert trial.leaving == ()
     assert trial.given.cost == pytest.approx(3 * trial.without.cost, rel=0.2)
+
+
+def test_the_cost_of_an_hour_is_that_of_the_nodes_that_stay_in_chart_and_preview():
+    session = session_of(NIGHT, HOUR_MS + 20 * MINUTE_MS)
+    world = session.simulation.world
+    for when_ms in range(0, 2 * HOUR_MS, 7 * MINUTE_MS):
+        session.simulation.seek(when_ms)
+        session.update()
+        wanted = 0.0
+        for pool in world.pools.present():
+            staying = [node for node in pool.nodes if world.nodes.state_of(node) not in (None, *UNBILLED, LEAVING)]
+            kinds = [world.nodes[node].dedicated for node in staying if node not in pool.victims]
+            wanted += sum(pool.size.price_usd(pool.os, dedicated=kind) for kind in [*kinds, *pool.pending.values()])
+        assert session.cost_an_hour() == pytest.approx(wanted)

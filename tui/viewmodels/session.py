@@ -18,6 +18,7 @@ from engine.views.resources.events import EventPage
 from engine.views.resources.instances import pages_of
 from engine.views.resources.jobs import (
     JobsProgress,
+    cost_an_hour,
     cost_so_far,
     count_deleted_jobs,
     has_preparation,
@@ -303,6 +304,10 @@ class Session:
     def cost(self, pool_id: str | None = None) -> float:
         """Return the cost of the nodes of a pool, or of all pools, so far."""
         return self._look_up(cost_so_far, pool_id)
+
+    def cost_an_hour(self) -> float:
+        """Return the price of an hour with the VMs that the pools have or have requested."""
+        return self._look_up(cost_an_hour)
 
     def money(self, amount: float) -> str:
         """Return an amount in the currency of the prices."""

@@ -19,7 +19,6 @@ from engine.scenario.record import flow_text
 from engine.specs.prices import USD
 from engine.studies.summary import amount_of
 from engine.studies.wording import (
-    cost_text,
     end_text,
     heading,
     interval_text,
@@ -29,6 +28,7 @@ from engine.studies.wording import (
     time_step_s,
 )
 from engine.views.diagnosis.expectations import ExpectationState
+from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import EXPECTATION, VARIANT_GLYPHS
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
@@ -255,7 +255,7 @@ class RunsModel(ResultsModel["Result"]):
                 8,
                 "what the nodes cost",
                 lambda one: amount_of(one, currency),
-                partial(cost_text, currency=currency),
+                text_of("costUsd", currency),
             ),
             ResultColumn(
                 Column("Broken", 18, "the expectations that were broken, by number", _broken),
@@ -437,7 +437,7 @@ def _draw_axes(
     free = 0
     for at in range(int(-(-x.low // step)), int(x.high // step) + 1):
         column = margin + 1 + x.cell(at * step)
-        label = cost_text(round(at * step, 9), currency)
+        label = fmt.money(round(at * step, 9), currency)
         first = min(column - len(label) // 2, canvas.cells - len(label))
         if first > free:
             canvas.put(first, y.cells + 1, label, Role.DIM)

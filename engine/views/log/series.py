@@ -98,14 +98,6 @@ def peaks(axis: Axis, level: Level) -> list[int]:
     ]
 
 
-def rates(axis: Axis, values: Sequence[float]) -> list[float]:
-    """Return the growth of a number in each column, per ms; the number is given at the edges."""
-    return [
-        (after - before) / ((end - start) * axis.every_ms)
-        for (before, after), (start, end) in zip(pairwise(values), pairwise(axis.edges), strict=True)
-    ]
-
-
 _FIRST_BUCKET_MS = 125  # doubled whenever there are too many buckets
 MOST_BUCKETS = 1024
 _HOUR_BUCKETS = 900  # of the last hour
@@ -131,7 +123,6 @@ class PoolSeries(NamedTuple):
     down: Sequence[float]
     target: Sequence[float]  # at the end of each column
     usd: Sequence[float]  # so far, at the end of each column
-    usd_an_hour: Sequence[float]
 
 
 class JobSeries(NamedTuple):
@@ -337,7 +328,7 @@ class RunSeries:
         world = self._simulation.world
         pool = None if pool_id is None else world.pools.latest(pool_id)
         if pool_id is not None and pool is None:
-            return PoolSeries(Axis(0, ()), (), (), (), (), (), (), ())
+            return PoolSeries(Axis(0, ()), (), (), (), (), (), ())
         chosen = world.pools.rows if pool is None else [pool]
         row = ALL if pool is None else pool.row
         moments = [edge * axis.every_ms for edge in axis.edges]
@@ -357,7 +348,6 @@ class RunSeries:
             down,
             [sum(each) for each in zip(*targets, strict=True)],
             usd[1:],
-            [rate * HOUR_MS for rate in rates(axis, usd)],
         )
 
     def _job(self, job_id: str | None, window: Window, columns: int) -> JobSeries:

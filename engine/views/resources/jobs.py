@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import BatchError
 from engine.base.lifecycles import READY, UNBILLED
 from engine.base.terms import AllocationState, InstanceState, JobState, NodeState, PoolState
-from engine.base.values import count_bits, places, sum_where, tally, values
+from engine.base.values import HOUR_MS, count_bits, places, sum_where, tally, values
 from engine.rules import autoscaling
 from engine.rules.decisions import capacity, metrics
 from engine.rules.jobs import MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
-from engine.run.conditions import cost_of_nodes
+from engine.run.conditions import cost_of_nodes, price_of
 from engine.specs.commands import EnablePoolAutoScale
 from engine.state.instances import ABSENT
 from engine.state.nodes import GONE
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _PRESENT = bytes(state != GONE for state in range(256))
 _BILLED = bytes(state != GONE and state not in UNBILLED for state in range(256))
-_STAYING = frozenset(NodeState).difference(UNBILLED, [NodeState.LEAVING_POOL])
+_UNBILLED, _LEAVING = (GONE, *UNBILLED), NodeState.LEAVING_POOL
 _READY = bytes(state in READY for state in range(256))
 
 
@@ -245,12 +245,14 @@ def cost_an_hour(simulation: Simulation) -> float:
     for pool in world.pools.present():
         if pool.state is not PoolState.ACTIVE:
             continue
-        staying = (node for node in pool.nodes if world.nodes.state[node] in _STAYING and node not in pool.victims)
-        kinds = Counter(world.nodes[node].dedicated for node in staying)
+        kinds = Counter(dict(zip((False, True), pool.billed_vms, strict=True)))
+        if pool.allocation is not AllocationState.STEADY:
+            leaving = (node for node in pool.nodes if node in pool.victims or world.nodes.state[node] == _LEAVING)
+            kinds.subtract(world.nodes[node].dedicated for node in leaving if world.nodes.state[node] not in _UNBILLED)
         kinds.update(pool.pending.values())
         for dedicated, count in pool.wanted:
             kinds[dedicated] += count
-        cost += sum(count * pool.size.price_usd(pool.os, dedicated=kind) for kind, count in kinds.items())
+        cost += price_of(pool, HOUR_MS * kinds[True], HOUR_MS * kinds[False])
     return cost
 
 

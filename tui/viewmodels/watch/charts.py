@@ -411,7 +411,7 @@ def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[
             _Area("other pools", Role.OFF, others, session.money(max(0.0, in_all - own_usd))),
         ]
     told = [] if later is None else [Reading(session.money(later), "by the end")]
-    an_hour = whole.usd_an_hour[-1] if whole.usd_an_hour else 0.0
+    an_hour = session.cost_an_hour()
     if an_hour > _LEAST_USD:
         told.append(Reading(session.money(an_hour), "an hour"))
     return [_chart("Cost", whole.axis, areas, *told, label=session.money)]
