@@ -149,7 +149,7 @@ def test_why_did_preparation_run_again_here():
     assert "The node rebooted after a success, and the job requires another run. [PREP-16]" in lines
     assert lines[-1].startswith("Next: preparation ends on n0 at 08:02:2")
     do(sim, "reimageNode", poolId="p", node=0)
-    run(sim, seconds=155)
+    run(sim, seconds=130)
     lines = of_node(sim)["Why is preparation of job j running again on n0?"]
     assert "The node has a new disk. [PREP-18]" in lines
 
