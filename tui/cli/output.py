@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from engine.base.values import format_clock, format_utc, shortened, visible, visible_json
+from engine.base.values import format_clock, format_money, format_utc, shortened, visible, visible_json
 from engine.views import results
 from tui.saving.console import visible_text
 from tui.saving.targets import while_read
@@ -63,8 +63,8 @@ def summary_text(summary: Summary, target: Console, open_jobs: Iterable[OpenJob]
         ),
         (
             "Pools",
-            ("pool", "size", "state", ">nodes", ">hours", f">{summary.currency}", "resize errors"),
-            map(_pool, summary.pools),
+            ("pool", "size", "state", ">nodes", ">hours", ">cost", "resize errors"),
+            (_pool(row, summary.currency) for row in summary.pools),
         ),
         ("Jobs that have not ended", ("job", "waits for", "what can change that"), _some(open_jobs)),
         ("Refused commands", ("at", "command", "of", "code", "announced"), map(_refusal, summary.refused)),
@@ -107,7 +107,7 @@ def _run(summary: Summary) -> Text:
     return plain_text(
         f"{shortened(summary.scenario)}, seed {shortened(str(summary.seed))}\n"
         f"{format_utc(start, 0)} to {format_utc(start, end_ms)} ({format_clock(end_ms)}): {summary.why_over}\n"
-        f"{summary.events:,} events, {_usd(summary.cost_usd)} {summary.currency}{transferred}"
+        f"{summary.events:,} events, {format_money(summary.cost, summary.currency)}{transferred}"
     )
 
 
@@ -203,9 +203,16 @@ def _job_schedule(row: JobScheduleResult, start: datetime) -> Row:
     return row.schedule_id, row.state, f"{row.jobs:,}", missed, row.recent_job, next_run
 
 
-def _pool(row: PoolResult) -> Row:
+def _pool(row: PoolResult, currency: str) -> Row:
     errors = Text("\n".join(row.resize_errors), "red")
-    plain = (row.pool_id, row.vm_size, row.state, f"{row.nodes:,}", f"{row.node_hours:,.2f}", _usd(row.cost_usd))
+    plain = (
+        row.pool_id,
+        row.vm_size,
+        row.state,
+        f"{row.nodes:,}",
+        f"{row.node_hours:,.2f}",
+        format_money(row.cost, currency),
+    )
     return (*plain, errors)
 
 
@@ -222,8 +229,3 @@ def _expectation(row: Outcome) -> Row:
 def _instances(nodes: InstanceTotals) -> Text:
     text = Text(f"{nodes.count:,}")
     return text.append(f"\n{nodes.failed:,} failed", "red") if nodes.failed else text
-
-
-def _usd(cost: float) -> str:
-    """Return an amount with two decimals, below a dollar with four."""
-    return f"{cost:,.2f}" if cost >= 1 else f"{cost:.4f}"

@@ -14,7 +14,6 @@ from engine.base.lifecycles import READY
 from engine.base.terms import CertificateState, InstanceState, JobState, TaskState
 from engine.base.values import values
 from engine.run.agenda import PlannedInputs, subjects_of_job
-from engine.run.conditions import cost_usd, pool_cost_usd
 from engine.views.diagnosis.delays import PreparationRetries, ScheduleConcerns, TaskRetries, stalled_concerns
 from engine.views.diagnosis.estimates import Forecast
 from engine.views.diagnosis.expectations import broken_expectations
@@ -232,33 +231,6 @@ class EndsAhead:
             return None
         inputs = self._inputs.get(self._ahead.generation, lambda: PlannedInputs(future))
         return self._ends.get(self._ahead.generation, row, lambda: _ends(future, inputs, future.world.jobs[row]))
-
-
-class CostsAhead:
-    """The cost of the run and of its pools at the end, in US dollars, read from the future once for each pool."""
-
-    def __init__(self, present: Simulation, ahead: Ahead) -> None:
-        """Read from the run played ahead of ``present``, in which pools have the same rows."""
-        self._present = present
-        self._ahead = ahead
-        self._costs: KeptByKey[float] = KeptByKey()
-
-    def of_run(self) -> float | None:
-        """Return the cost of all pools; None while it is not known."""
-        return self._of(None, cost_usd)
-
-    def of_pool(self, pool_id: str) -> float | None:
-        """Return the cost of a pool that is there now, or was; None while it is not known."""
-        pool = self._present.world.pools.latest(pool_id)
-        if pool is None:
-            return None
-        return self._of(pool.row, lambda world, end_ms: pool_cost_usd(world, world.pools[pool.row], end_ms))
-
-    def _of(self, row: int | None, cost: Callable[[World, int], float]) -> float | None:
-        future = self._ahead.future
-        if future is None:
-            return None
-        return self._costs.get(self._ahead.generation, row, lambda: cost(future.world, future.now_ms))
 
 
 def _ends(future: Simulation, inputs: PlannedInputs, job: Job) -> JobEnds:

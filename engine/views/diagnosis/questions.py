@@ -374,8 +374,9 @@ def expected(simulation: Simulation, kind: str, key: int | str) -> Next | None:
                 basis = PlannedInputs(simulation).between(subjects, now_ms, found.when_ms)
                 return found._replace(basis=basis)
             at = len(log)
-        until = f"in the next {MOST_ENTRIES:,} events" if has_more else "until the end of the run"
-        return Next(f"no change {until}", log.last_ms)
+        if has_more:
+            return Next(f"no change in the next {MOST_ENTRIES:,} events", log.last_ms)
+        return Next("no change until the end of the run", max(now_ms, simulation.last_ms))
 
 
 def _first(simulation: Simulation, kind: str, row: int, start: int) -> Next | None:
