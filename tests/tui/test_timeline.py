@@ -110,12 +110,12 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     model.update(CELLS)
     assert model.title().startswith("preparation tasks risk - 6 - by failures")
     assert row(model, 0).rstrip() == f"{'n1':<{LABEL_CELLS}}" + " " * 10 + "p41 spppX41 sPPPX"
-    assert row(model, 1).rstrip() == f"{'n3':<{LABEL_CELLS}}" + " " * 10 + "p41 sppp+" + " " * 43 + "p20 s" + "_" * 4
+    assert row(model, 1).rstrip() == f"{'n3':<{LABEL_CELLS}}" + " " * 10 + "p41 sppp+" + " " * 42 + "p25 sp" + "_" * 3
     assert (
         plain(model.cursor_line(0, CELLS))
         == "n1  08:05:30  failed  attempt 2, started 08:01:31, ended 08:02:12 after 00:00:41"
     )
-    assert plain(model.cursor_line(1, CELLS)) == "n3  08:05:30  preparing  attempt 2, started 08:05:10"
+    assert plain(model.cursor_line(1, CELLS)) == "n3  08:05:30  preparing  attempt 2, started 08:05:05"
     model.next_rows()
     model.update(CELLS)
     assert model.empty()[0] == "There is no release task yet."
