@@ -8,12 +8,12 @@ from tests import touched
 from tests.module_counts import LONG, longest_chain, modules
 
 # To be lowered whenever less is needed; `python -m tests.touched` prints the numbers of today.
-MOST_MODULES = 321
-MOST_LINES = 97_700
-MOST_CODE = 62_200
+MOST_MODULES = 322
+MOST_LINES = 98_900
+MOST_CODE = 62_900
 LONGEST_CHAIN = 20
-MOST_FILES_OF_A_STEP = 80
-MOST_FILES_OF_A_COMMAND = 120
+MOST_FILES_OF_A_STEP = 82
+MOST_FILES_OF_A_COMMAND = 122
 
 
 def test_modules_are_few_and_short():
