@@ -108,7 +108,7 @@ def test_a_failed_start_task_is_listed():
     at = next(at for at, each in enumerate(lines) if "all 4 nodes: start task failed  n0, n1, n2 …" in each)
     assert lines[at + 1 : at + 3] == ["  no tasks run there", "  a: reboot or reimage"]
     assert lines[0].startswith("✗ 1 task of j waits: no node takes tasks")
-    number = next(number for number, concern in enumerate(model.concerns) if concern.kind == "node")
+    number = next(number for number, concern in enumerate(model.concerns) if concern.about == "node")
     assert model.subjects(number) == [ItemRef("node", node) for node in range(4)]
 
 
@@ -466,7 +466,7 @@ def flaky(*names, retries=3, **more):
 
 def about_tasks(sim):
     model, _ = listed(sim)
-    return [each for each in model.concerns if each.kind == "task"]
+    return [each for each in model.concerns if each.about == "task"]
 
 
 def test_a_task_that_has_failed_and_is_retried_is_listed_until_it_is_completed():
@@ -506,7 +506,7 @@ def test_a_retried_task_is_listed_again_where_time_goes_back():
     sim = flaky("j")
     run_to(sim, seconds=READY_S + 130)
     session = Session(sim)
-    assert [each.kind for each in session.concerns()] == []
+    assert [each.about for each in session.concerns()] == []
     sim.seek((READY_S + 40) * 1000)
     session.update()
     assert [each.text for each in session.concerns()] == ["task t failed and is retried: exit code 7"]

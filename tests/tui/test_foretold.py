@@ -232,6 +232,6 @@ def test_a_job_that_is_terminating_is_not_said_to_end_once_more():
     run_to(sim, minutes=4)
     assert "job too-long will end: MaxWallClockTimeExpiry (simulated)" in [one.text for one in session.concerns()]
     run_to(sim, minutes=5)
-    assert [one.text for one in session.concerns() if one.kind == "job" and "too-long" in one.text] == [
+    assert [one.text for one in session.concerns() if one.about == "job" and "too-long" in one.text] == [
         "job too-long ended: MaxWallClockTimeExpiry"
     ]

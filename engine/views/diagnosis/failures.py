@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import UNBILLED
 from engine.base.terms import ErrorCategory, FailureInfo, JobScheduleState, JobState, TaskResult
-from engine.base.values import LazyRows
+from engine.base.values import LazyRows, picked
 from engine.rules.jobs import ALL_TASKS_COMPLETED, MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
 from engine.shell.protocol import TIME_LIMIT
 from engine.state.instances import PrepFlag
@@ -171,6 +171,11 @@ class FailedTasks(LazyRows):
         super().__init__(sum(length for _, length in parts))
         self._rows, self._parts = rows, parts
 
+    def _several(self, places: range) -> Sequence[int]:
+        if len(places) < len(self):
+            return super()._several(places)
+        return picked(self._rows, self.entries)
+
     def _at(self, at: int) -> int:
         for entries, length in self._parts:
             if at < length:
@@ -266,11 +271,19 @@ class TaskFailures:
         if self._reader.update():
             self._groups.clear()
             self._read = 0
-        log, jobs = self._simulation.log, self._simulation.world.tasks.block_of
-        for at in self._reader.found[self._read :]:
-            cause, job = self._cause(log.shape_of[at]), jobs(log.row_a[at]).job
-            self._groups.setdefault(job, {}).setdefault(cause, array("I")).append(at)
-        self._read = len(self._reader.found)
+        log, block_of = self._simulation.log, self._simulation.world.tasks.block_of
+        news, self._read = self._reader.found[self._read :], len(self._reader.found)
+        of_block = range(0)  # the tasks of the last block, which come together
+        groups: dict[_Cause, array[int]] = {}
+        by_shape: dict[int, array[int]] = {}  # of the last block
+        for at, shape, task in zip(news, picked(log.shape_of, news), picked(log.row_a, news), strict=True):
+            if task not in of_block:
+                block = block_of(task)
+                of_block, by_shape = block.rows, {}
+                groups = self._groups.setdefault(block.job, {})
+            if shape not in by_shape:
+                by_shape[shape] = groups.setdefault(self._cause(shape), array("I"))
+            by_shape[shape].append(at)
 
     def _cause(self, shape: int) -> _Cause:
         if shape not in self._causes:

@@ -109,9 +109,9 @@ class Condition(Enum):
     FACT = "fact"
     REMEDY = "remedy"
 
-    def __init__(self, label: str, kind: ConcernKind = "job", severity: Severity = Severity.STANDSTILL) -> None:
+    def __init__(self, label: str, about: ConcernKind = "job", severity: Severity = Severity.STANDSTILL) -> None:
         """Store the values as attributes."""
-        self.label, self.kind, self.severity = label, kind, severity
+        self.label, self.about, self.severity = label, about, severity
 
 
 class Next(NamedTuple):
@@ -144,6 +144,8 @@ class Items(NamedTuple):
     jobs: tuple[str, ...] = ()
     pools: tuple[str, ...] = ()
     schedules: tuple[str, ...] = ()
+    expectations: tuple[int, ...] = ()  # their numbers
+    named: tuple[tuple[str, object], ...] = ()  # ids that a refused command names; there need not be such items
 
     @classmethod
     def of_kind(cls, kind: str, *ids: str) -> Items:
@@ -178,9 +180,9 @@ class Finding(NamedTuple):
     is_coming: bool = False  # it has not happened yet, but playing ahead has shown it; ``since_ms`` lies in the future
 
     @property
-    def kind(self) -> ConcernKind:
+    def about(self) -> ConcernKind:
         """The kind of the item that it is about."""
-        return self.condition.kind
+        return self.condition.about
 
     @property
     def severity(self) -> Severity:
@@ -206,6 +208,13 @@ class Finding(NamedTuple):
     def is_failure(self) -> bool:
         """True if something has failed for good. A job that merely waits, as for a pool, has not failed."""
         return self.severity is Severity.FAILURE or self.condition is Condition.INELIGIBLE
+
+    @property
+    def full_text(self) -> str:
+        """The text, and the names of a few nodes or tasks."""
+        size = len(self.items.tasks) or len(self.items.nodes)
+        names = ", ".join(self.names)
+        return f"{self.text}  {names}{' …' if len(self.names) < size else ''}" if names else self.text
 
     def said(self, clock: Callable[[int], str]) -> str:
         """Return the text, and of many items which one changes first, and when."""
