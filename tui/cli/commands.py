@@ -50,6 +50,7 @@ from tui.cli.arguments import (
 )
 from tui.cli.reference import rules, sizes
 from tui.cli.serve import ClientOptions, client_options, read_options, serve
+from tui.cli.why import why
 from tui.saving.settings import THEME_NAMES
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def cli(context: click.Context) -> None:
       batchdeck scenarios                       what is bundled
       batchdeck run job-prep-release-sample     replay it and print what happened
       batchdeck check my.yaml                   every mistake of a file, with line and column
+      batchdeck why my.yaml job:risk            why a job waits, fails or has not ended
       batchdeck sample --yes                    the JobPrepRelease console sample
       batchdeck study my.yaml --seeds 20        which variant to take: many runs, measured
       batchdeck import pool.json job.json ...   what really happened, as a scenario
@@ -444,6 +446,7 @@ cli.add_command(rules)
 cli.add_command(serve)
 cli.add_command(sizes)
 cli.add_command(study)
+cli.add_command(why)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
