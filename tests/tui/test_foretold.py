@@ -76,8 +76,8 @@ def test_tasks_that_ended_with_their_job_are_named():
     do(sim, "terminateJob", jobId="j")
     run_to(sim, minutes=10)
     model, lines = seen_in(Session(sim))
-    assert lines[0].startswith("! 2 tasks stopped: the job was ended  one, two")
-    assert model.lines(80)[0][1][0].role is Role.OFF
+    at = next(at for at, each in enumerate(lines) if each.startswith("! 2 tasks stopped: the job was ended  one, two"))
+    assert model.lines(80)[at][1][0].role is Role.OFF
 
 
 def test_a_task_that_a_user_terminated_is_named():

@@ -16,16 +16,17 @@ from engine.base.values import SECOND_MS
 from engine.run.agenda import PlannedInputs
 from engine.views.diagnosis.delays import PreparationRetries, ScheduleConcerns, TaskRetries, stalled_concerns
 from engine.views.diagnosis.expectations import broken_expectations
-from engine.views.diagnosis.failures import (
-    TaskFailures,
-    ended_concerns,
-    hook_concerns,
-    idle_pool_concerns,
-    left_open,
-    left_open_concerns,
-)
+from engine.views.diagnosis.failures import TaskFailures, ended_concerns, hook_concerns
 from engine.views.diagnosis.model import Condition, Finding, Items, Severity, concern, listed, some
 from engine.views.diagnosis.pools import Evictions, node_concerns, pool_concerns
+from engine.views.diagnosis.stuck import (
+    FailingNodes,
+    Interruptions,
+    NeverRun,
+    hanging_preparations,
+    hanging_tasks,
+)
+from engine.views.diagnosis.waste import idle_pool_concerns, left_open, left_open_concerns, unused_slots
 from engine.views.log.reader import Kept, LogReader, of_kind
 
 if TYPE_CHECKING:
@@ -61,7 +62,11 @@ class Kind(Enum):
     TASK_FAILED = "Tasks have failed for good."
     TASK_STOPPED = "Tasks were stopped by a user, or by the end of their job."
     TASK_RETRIED = "Tasks have failed and are retried."
+    RETRIED_IN_VAIN = "A task has failed many times in the same way, and is retried again."
+    TAKES_LONG = "A task or preparation runs far longer than others of its kind did."
+    INTERRUPTED_AGAIN = "Tasks were interrupted three times or more, and start over each time."
     NODE_OUT_OF_ORDER = "Nodes are unusable, lost contact, or their start task has failed."
+    NODE_FAILS_TASKS = "Every task fails on a node, while tasks succeed on others of its pool."
     EVICTION_NOTICE = "Spot nodes are about to be preempted."
     NODE_PREEMPTED = "Spot nodes are preempted."
     SPOT_NODES_MISSING = "There is no capacity for the Spot nodes of a pool."
@@ -70,6 +75,7 @@ class Kind(Enum):
     NODES_KEPT = "A pool keeps more nodes than its targets: their tasks did not end in time."
     FORMULA_FAILED = "The autoscale formula of a pool has failed."
     IDLE_POOL = "Nodes of a pool cost money although nothing uses them."
+    SLOTS_UNUSED = "Few of the task slots of a pool were used in the whole run."
     COMMAND_REFUSED = "A command was refused, or accepted, otherwise than the scenario expects."
     CERTIFICATE_IN_USE = "A certificate could not be deleted."
     EXPECTATION_BROKEN = "An expectation of the scenario is broken."
@@ -84,11 +90,13 @@ class Kind(Enum):
 # By condition: the kind of concerns about it, and the rule of those that cite none.
 _KINDS = {
     Condition.JOB_STATE: (Kind.JOB_DISABLED, "JOB-12"),
+    Condition.JOB_DISABLED: (Kind.JOB_DISABLED, "JOB-12"),
     Condition.JOB_POOL: (Kind.JOB_WITHOUT_POOL, "POOL-18"),
     Condition.NO_NODES: (Kind.POOL_WITHOUT_NODES, "SCHED-8"),
     Condition.NODES: (Kind.NO_NODE_TAKES_TASKS, "SCHED-8"),
     Condition.DEPENDENCIES: (Kind.JOB_NEVER_ENDS, "JOB-8"),
     Condition.SIZE: (Kind.JOB_NEVER_ENDS, "SCHED-10"),
+    Condition.MULTI_INSTANCE: (Kind.JOB_NEVER_ENDS, "MI-2"),
     Condition.ROOM: (Kind.TOO_FEW_NODES, "MI-3"),
     Condition.NETWORK: (Kind.NODES_CUT_OFF, "NET-4"),
     Condition.JOB_ENDED_EARLY: (Kind.JOB_ENDED_EARLY, "JOB-10"),
@@ -105,6 +113,12 @@ _KINDS = {
     Condition.TASK_FAILED: (Kind.TASK_FAILED, "RETRY-1"),
     Condition.TASK_STOPPED: (Kind.TASK_STOPPED, "JOB-15"),
     Condition.TASK_RETRIED: (Kind.TASK_RETRIED, "RETRY-3"),
+    Condition.TASK_RETRIED_IN_VAIN: (Kind.RETRIED_IN_VAIN, "RETRY-3"),
+    Condition.TASK_HANGS: (Kind.TAKES_LONG, "RETRY-1"),
+    Condition.PREPARATION: (Kind.TAKES_LONG, "PREP-6"),
+    Condition.INTERRUPTED_AGAIN: (Kind.INTERRUPTED_AGAIN, "RETRY-6"),
+    Condition.WAS_INTERRUPTED: (Kind.INTERRUPTED_AGAIN, "RETRY-6"),
+    Condition.NODE_FAILS_TASKS: (Kind.NODE_FAILS_TASKS, "NODE-8"),
     Condition.NODE_STATE: (Kind.NODE_OUT_OF_ORDER, "NODE-8"),
     Condition.EVICTION: (Kind.EVICTION_NOTICE, "SPOT-7"),
     Condition.PREEMPTED: (Kind.NODE_PREEMPTED, "SPOT-3"),
@@ -114,6 +128,7 @@ _KINDS = {
     Condition.NODES_KEPT: (Kind.NODES_KEPT, "RSZ-5"),
     Condition.FORMULA_FAILED: (Kind.FORMULA_FAILED, "AS-65"),
     Condition.IDLE_POOL: (Kind.IDLE_POOL, "ACC-10"),
+    Condition.SLOTS_UNUSED: (Kind.SLOTS_UNUSED, "ACC-10"),
     Condition.COMMAND_REFUSED: (Kind.COMMAND_REFUSED, ""),
     Condition.CERTIFICATE_USED: (Kind.CERTIFICATE_IN_USE, "CERT-4"),
     Condition.EXPECTATION_BROKEN: (Kind.EXPECTATION_BROKEN, ""),
@@ -190,6 +205,9 @@ class Attention:
         self._retries = PreparationRetries(simulation)
         self._task_retries = TaskRetries(simulation)
         self._evictions = Evictions(simulation)
+        self._never = NeverRun(simulation, self._tasks)
+        self._interruptions = Interruptions(simulation)
+        self._failing = FailingNodes(simulation)
         self._schedules = ScheduleConcerns(simulation)
         self._changes = LogReader(simulation, of_kind(_changes_nodes))
         self._of_nodes: Kept[list[Finding]] = Kept()
@@ -231,15 +249,22 @@ class Attention:
 
     def _all(self) -> list[Finding]:
         simulation, world = self._simulation, self._simulation.world
-        stalled = stalled_concerns(simulation, self._tasks, self._planned)
+        stalled = stalled_concerns(simulation, self._planned, self._never)
+        failing = self._failing.nodes()
+        idle = idle_pool_concerns(simulation, self._planned)
         names_jobs = sum(1 for _ in world.jobs.present()) > 1
         names_pools = sum(1 for _ in world.pools.present()) > 1
         return [
             *ended_concerns(simulation),
             *(left_open_concerns(world, left_open(simulation)) if simulation.finished else ()),
-            *(idle_pool_concerns(simulation) if simulation.finished else ()),
+            *idle,
+            *(unused_slots(simulation, idle) if simulation.finished else ()),
             *_merged(stalled, self._nodes(names_jobs=names_jobs, names_pools=names_pools)),
-            *self._tasks.concerns(names_jobs=names_jobs),
+            *self._failing.concerns(failing),
+            *self._tasks.concerns(names_jobs=names_jobs, without=failing),
+            *self._interruptions.concerns(),
+            *hanging_preparations(simulation, names_jobs=names_jobs),
+            *hanging_tasks(simulation),
             *self._task_retries.concerns(names_jobs=names_jobs),
             *pool_concerns(simulation),
             *self._evictions.concerns(),

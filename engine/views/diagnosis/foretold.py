@@ -14,15 +14,9 @@ from engine.base.values import values
 from engine.run.agenda import PlannedInputs, subjects_of_job
 from engine.run.conditions import cost_usd, pool_cost_usd
 from engine.views.diagnosis.estimates import Forecast
-from engine.views.diagnosis.failures import (
-    OpenJob,
-    TaskFailures,
-    ended_badly,
-    hook_failures,
-    left_open,
-    left_open_concerns,
-)
+from engine.views.diagnosis.failures import TaskFailures, ended_badly, hook_failures
 from engine.views.diagnosis.model import Clause, Condition, Finding, Items, concern, ids_of, name_of, some, whose
+from engine.views.diagnosis.waste import OpenJob, left_open, left_open_concerns
 from engine.views.hook_status import Hook
 from engine.views.log.reader import Kept, KeptByKey, matching
 from engine.views.resources.account import is_loss

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.terms import InstanceState, JobScheduleState, JobState, OnAllTasksComplete
+from engine.base.terms import InstanceState, JobScheduleState, JobState, OnAllTasksComplete, OnTaskFailure, TaskState
 from engine.base.values import values
 from engine.rules import job_schedules
 from engine.rules.decisions import capacity
@@ -42,6 +42,7 @@ from engine.views.diagnosis.model import (
     some,
 )
 from engine.views.diagnosis.pools import next_evaluation
+from engine.views.log.reader import is_event, matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,11 +155,32 @@ def _obstacles(world: World, job: Job) -> Iterator[Finding]:
             yield check(Condition.INELIGIBLE, some_left, value, "PREP-9" if some_left else "PREP-11")
 
 
+def disabled_by(world: World, job: Job) -> int | None:
+    """Return the task whose exit condition has disabled the job; None if a user has (EXIT-5)."""
+    if job.spec.on_task_failure is not OnTaskFailure.PERFORM_EXIT_OPTIONS_JOB_ACTION:
+        return None
+    log, is_disabled = world.log, is_event("JobStateChanged", to=_J.DISABLING)
+    entries = [at for at in matching(log, is_disabled) if log.row_a[at] == job.row]
+    if not entries:
+        return None
+    is_end, last = is_event("TaskStateChanged", to=TaskState.COMPLETED), entries[-1]
+    ended = matching(log, is_end, log.index_at(log.when[last] - 1), last)
+    tasks = [log.row_a[at] for at in ended if world.tasks.block_of(log.row_a[at]).job == job.row]
+    return tasks[-1] if tasks else None
+
+
 def _suspended(world: World, job: Job) -> Explanation:
     assert job.state is not None
     question = f"Why is job {job.id} {job.state.wire}?"
     if job.state is _J.DISABLED:
-        return answer(world, question, (note("None of its tasks runs until it is enabled.", "JOB-12"),), None, "JOB-12")
+        task = disabled_by(world, job)
+        by = (
+            None
+            if task is None
+            else check("disabled by", False, f"the exit of task {world.tasks.task_id(task)}", "EXIT-5")
+        )
+        findings = by, note("None of its tasks runs until it is enabled.", "JOB-12")
+        return answer(world, question, findings, None, "JOB-12")
     step_ms = Agenda(world).job_steps.get(job.row)
     over = time_in_state(is_over=step_ms is None)
     if job.state is _J.ENABLING:

@@ -52,6 +52,7 @@ class Condition(Enum):
 
     # Whether the tasks of a job run.
     JOB_STATE = "job state", "job", Severity.NOTICE
+    JOB_DISABLED = "job disabled"
     JOB_POOL = "job pool"
     KNOWN = "known to the scheduler"
     DEPENDENCIES = "dependencies"
@@ -86,9 +87,14 @@ class Condition(Enum):
     TASK_FAILED = "task failed", "task", Severity.FAILURE
     TASK_STOPPED = "task stopped", "task", Severity.NOTICE
     TASK_RETRIED = "task retried", "task", Severity.NOTICE
+    TASK_RETRIED_IN_VAIN = "task retried in vain", "task", Severity.SHORTAGE
+    TASK_HANGS = "task hangs", "task", Severity.SHORTAGE
+    INTERRUPTED_AGAIN = "interrupted again", "task", Severity.SHORTAGE
+    WAS_INTERRUPTED = "was interrupted", "task", Severity.NOTICE
     # Whether a pool has nodes that are in order.
     NODE_STATE = "state", "node", Severity.FAILURE
     NODE_ERROR = "error"
+    NODE_FAILS_TASKS = "node fails tasks", "node", Severity.FAILURE
     SCHEDULING = "scheduling"
     START_TASK = "start task"
     EVICTION = "eviction", "node", Severity.SHORTAGE
@@ -100,6 +106,7 @@ class Condition(Enum):
     SPOT_MISSING = "Spot nodes missing", "pool", Severity.SHORTAGE
     FORMULA_FAILED = "formula failed", "pool", Severity.SHORTAGE
     IDLE_POOL = "idle pool", "pool", Severity.NOTICE
+    SLOTS_UNUSED = "slots unused", "pool", Severity.NOTICE
     # Of the scenario.
     COMMAND_REFUSED = "command refused", "command", Severity.SHORTAGE
     CERTIFICATE_USED = "certificate used", "certificate", Severity.SHORTAGE
