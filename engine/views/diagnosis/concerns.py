@@ -26,7 +26,7 @@ from engine.views.diagnosis.stuck import (
     hanging_preparations,
     hanging_tasks,
 )
-from engine.views.diagnosis.waste import idle_pool_concerns, left_open, left_open_concerns, unused_slots
+from engine.views.diagnosis.waste import idle_pool_concerns, left_open, left_open_concerns, parked_nodes, unused_slots
 from engine.views.log.reader import Kept, LogReader, of_kind
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class Kind(Enum):
     TAKES_LONG = "A task or preparation runs far longer than others of its kind did."
     INTERRUPTED_AGAIN = "Tasks were interrupted three times or more, and start over each time."
     NODE_OUT_OF_ORDER = "Nodes are unusable, lost contact, or their start task has failed."
+    NODE_OUT_OF_SERVICE = "Nodes are offline or deallocated, as a user has asked for."
     NODE_FAILS_TASKS = "Every task fails on a node, while tasks succeed on others of its pool."
     EVICTION_NOTICE = "Spot nodes are about to be preempted."
     NODE_PREEMPTED = "Spot nodes are preempted."
@@ -128,6 +129,7 @@ _KINDS = {
     Condition.NODES_KEPT: (Kind.NODES_KEPT, "RSZ-5"),
     Condition.FORMULA_FAILED: (Kind.FORMULA_FAILED, "AS-65"),
     Condition.IDLE_POOL: (Kind.IDLE_POOL, "ACC-10"),
+    Condition.NODES_PARKED: (Kind.NODE_OUT_OF_SERVICE, "NODE-8"),
     Condition.SLOTS_UNUSED: (Kind.SLOTS_UNUSED, "ACC-10"),
     Condition.COMMAND_REFUSED: (Kind.COMMAND_REFUSED, ""),
     Condition.CERTIFICATE_USED: (Kind.CERTIFICATE_IN_USE, "CERT-4"),
@@ -258,6 +260,7 @@ class Attention:
             *ended_concerns(simulation),
             *(left_open_concerns(world, left_open(simulation)) if simulation.finished else ()),
             *idle,
+            *parked_nodes(simulation),
             *(unused_slots(simulation, idle) if simulation.finished else ()),
             *_merged(stalled, self._nodes(names_jobs=names_jobs, names_pools=names_pools)),
             *self._failing.concerns(failing),

@@ -106,6 +106,7 @@ class Condition(Enum):
     SPOT_MISSING = "Spot nodes missing", "pool", Severity.SHORTAGE
     FORMULA_FAILED = "formula failed", "pool", Severity.SHORTAGE
     IDLE_POOL = "idle pool", "pool", Severity.NOTICE
+    NODES_PARKED = "nodes out of service", "node", Severity.NOTICE
     SLOTS_UNUSED = "slots unused", "pool", Severity.NOTICE
     # Of the scenario.
     COMMAND_REFUSED = "command refused", "command", Severity.SHORTAGE

@@ -1,14 +1,14 @@
-"""Concerns about what costs money without need: jobs that are left open, idle pools, and slots that are not used."""
+"""Concerns about what costs money without need: jobs left open, idle pools, nodes out of service, unused slots."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import UNBILLED
-from engine.base.terms import AllocationState, JobScheduleState, JobState
+from engine.base.terms import AllocationState, JobScheduleState, JobState, NodeState
 from engine.base.values import HOUR_MS
 from engine.state.nodes import GONE
-from engine.views.diagnosis.model import Condition, Items, concern, ids_of, named, some
+from engine.views.diagnosis.model import Clause, Condition, Items, concern, first_names, ids_of, named, some
 from engine.views.log.latest import ready_ms
 from engine.views.resources.instances import last_task_ms
 
@@ -116,6 +116,34 @@ def _idle_since_ms(world: World, pool: Pool) -> int:
     """Return since when no job has used the pool: the end of its last job, or its creation."""
     ends = (job.end_ms or job.since_ms for job in world.jobs.rows if job.pool_id.lower() == pool.id.lower())
     return max(pool.created_ms, max(ends, default=0))
+
+
+_PARKED = {
+    NodeState.OFFLINE: ("offline", "no tasks run there, but it is billed", "NOP-6", "enable scheduling, or remove"),
+    NodeState.DEALLOCATED: ("deallocated", "no tasks run there until it is started", "NOP-8", "start or remove"),
+}
+
+
+def parked_nodes(simulation: Simulation) -> Iterator[Finding]:
+    """Yield the nodes that users have taken out of service, by pool and state."""
+    world = simulation.world
+    states = world.nodes.state
+    found = [state for state in _PARKED if states.find(state) >= 0]
+    for pool in world.pools.present() if found else ():
+        for state in found:
+            nodes = [node for node in pool.nodes if states[node] == state]
+            if nodes:
+                name, effect, rule, remedy = _PARKED[state]
+                who, names = named("node", first_names(world, nodes), len(nodes))
+                yield concern(
+                    Condition.NODES_PARKED,
+                    f"{who} of pool {pool.id}: {name}",
+                    max(map(world.nodes.since.__getitem__, nodes)),
+                    Clause(effect, rule),
+                    remedy=remedy,
+                    items=Items(nodes=nodes, pools=(pool.id,)),
+                    names=names,
+                )._replace(state=state)
 
 
 _FEW = 0.1  # of the slots
