@@ -170,3 +170,56 @@ def test_the_text_has_question_checks_and_what_comes_next(file, capsys):
     assert "✗ a node with 1 free slot  0 of 1 eligible [SCHED-8]" in lines
     assert lines[-2].startswith("Next: task t1 of job j ends on n0 at 08:01:51")
     assert lines[-1].startswith("Expected: it starts on n0, 08:01:5")
+
+
+def remedies(answer):
+    return [next(iter(one["command"])) for one in answer["remedies"]]
+
+
+def test_a_remedy_has_ended_the_concern_in_a_trial(file, why):
+    fault = {"at": 55, "failNode": {"poolId": "p", "node": 0, "state": "unusable", "code": "NodePreparationError"}}
+    path = file(a_job(tasks=2), timeline=[fault])
+    answer = why(path, "node:p/0")
+    assert remedies(answer)[0] == "rebootNode"
+    assert answer["remedies"][0]["command"]["rebootNode"] == {"poolId": "p", "node": 0}
+    assert answer["remedies"][0]["helps"] is True
+    assert "2 more tasks succeed" in answer["remedies"][0]["says"]
+
+
+def test_what_does_not_help_is_not_offered(file, why):
+    again = [{"exitCode": 1}, {"exitCode": 0}]
+    for simulate, offered in (({"exitCode": 1}, []), ({"attempts": again}, ["reactivateTask"])):
+        answer = why(file(a_job(tasks=[a_task() | {"simulate": {"duration": 5} | simulate}])), "task:j/t1")
+        assert answer["question"] == "Why did task t1 of job j fail?"
+        assert remedies(answer) == offered
+
+
+def test_what_the_service_refuses_is_not_offered(file, why):
+    formula = {"enableAutoScale": True, "autoScaleFormula": "$TargetDedicatedNodes = 1;"}
+    pool = a_pool() | formula
+    del pool["targetDedicatedNodes"]
+    idle = why(file(a_job(onAllTasksComplete="terminatejob"), pools=[pool], until="PT1H"), "pool:p")
+    assert "resizePool" not in remedies(idle)
+
+
+def test_a_job_that_a_user_has_to_end_is_terminated_in_a_trial(file, why):
+    answers = why(file(a_job()))
+    assert [remedies(answer) for answer in answers if answer["subject"].get("jobId") == "j"] == [["terminateJob"]]
+
+
+def test_nothing_is_tried_where_no_time_is_left(file, why):
+    path = file(a_job(), until="PT10M")
+    assert why(path, "job:j")["remedies"] == []
+
+
+def test_a_trial_changes_nothing(file, why):
+    path = file(a_job(tasks=[a_task(exit_code=1)], onAllTasksComplete="terminatejob"))
+    assert why(path) == why(path)
+    assert why(path, "pool:p")["at"] == why(path, "job:j")["at"]
+
+
+def test_an_expired_signature_is_not_answered_with_another_attempt(why):
+    found = why("stages-hand-over-blobs")
+    denied = next(one for one in found if "FileUploadAccessDenied" in one["attention"]["text"])
+    assert denied["remedies"] == []
+    assert denied["attention"]["remedy"] == "add it again with a signature that is valid long enough"

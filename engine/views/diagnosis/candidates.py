@@ -23,9 +23,11 @@ from engine.views.diagnosis.model import (
     due,
     earliest,
     first_of,
+    helps,
     moment,
     name_of,
     note,
+    plural,
     reason,
     some,
     task_name,
@@ -396,3 +398,26 @@ def priority_check(world: World, job: Job, fit: Fit | None) -> Finding | None:
     goes = ("go" if others else "goes") if best.in_turn else "went"
     value = f"{job.priority} of this job; job {best.id} ({best.priority}){others} {goes} first"
     return check(Condition.PRIORITY, False, value, "SCHED-2")
+
+
+def network_checks(world: World, pool: Pool) -> Iterator[Finding]:
+    """Yield the check of the ports that the pool's subnet closes to its nodes (NET-4, NET-5, NET-7)."""
+    closed = capacity.blocked_ports(world, pool)
+    if closed:
+        ports, mode = " and ".join(map(str, closed)), capacity.communication_mode(pool.spec).value
+        value = f"{mode} communication needs {plural(len(closed), 'port')} {ports}, closed in its subnet"
+        yield check(Condition.NETWORK, False, value, "NET-4")
+
+
+def network_remedy(world: World, pool: Pool) -> str:
+    """Return what connects nodes to Batch whose subnet closes ports. A reboot does not."""
+    if capacity.is_open_if_simplified(world, pool):
+        return "empty the pool, then give it simplified communication"
+    return "open the ports, or use another subnet"
+
+
+def network_notes(world: World, pool: Pool) -> Iterator[Finding]:
+    """Yield what connects the pool's nodes to Batch, if its subnet closes ports (NET-7)."""
+    if capacity.blocked_ports(world, pool):
+        yield note("Booting its nodes again does not help.", "NODE-14")
+        yield helps(f"{network_remedy(world, pool).capitalize()}.", "NET-7")

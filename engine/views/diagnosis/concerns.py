@@ -136,6 +136,13 @@ _KINDS = {
     Condition.EXPECTATION_BROKEN: (Kind.EXPECTATION_BROKEN, ""),
     Condition.EXPECTATION_FAILING: (Kind.EXPECTATION_FAILING, ""),
 }
+
+
+def kind_of(found: Finding) -> Kind:
+    """Return the kind of a concern."""
+    return _KINDS[found.condition][0]
+
+
 Level = Literal["error", "warning", "info"]
 _LEVELS: dict[Severity, Level] = {
     Severity.STANDSTILL: "error",

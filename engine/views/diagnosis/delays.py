@@ -30,6 +30,7 @@ from engine.run.agenda import next_words, subjects_of_job
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED
 from engine.state.tasks import GONE as DELETED
+from engine.views.diagnosis.candidates import network_remedy
 from engine.views.diagnosis.jobs import disabled_by
 from engine.views.diagnosis.model import (
     MOST_NAMED,
@@ -45,7 +46,7 @@ from engine.views.diagnosis.model import (
     some,
     whose,
 )
-from engine.views.diagnosis.pools import network_remedy, resize_remedy
+from engine.views.diagnosis.pools import resize_remedy
 from engine.views.hook_status import eligible_again
 from engine.views.log.reader import LogReader, of_kind
 from engine.views.log.tally import is_retry

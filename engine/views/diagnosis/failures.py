@@ -18,6 +18,7 @@ from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
 from engine.views.diagnosis.model import (
+    DENIED,
     MOST_NAMED,
     Clause,
     Condition,
@@ -340,10 +341,17 @@ class TaskFailures:
             f"{who}{where} {'failed: ' if condition is Condition.TASK_FAILED else ''}{text}",
             self._simulation.log.when[tasks.newest_entry],
             ids_of(jobs),
-            remedy=f"reactivate to run {'it' if len(tasks) == 1 else 'them'} again" if is_open else "",
+            remedy=_remedy_of(text, "it" if len(tasks) == 1 else "them") if is_open else "",
             items=Items(tasks=tasks, jobs=jobs),
             names=names,
         )._replace(cause=text)
+
+
+def _remedy_of(cause: str, them: str) -> str:
+    """Return what helps tasks that failed for a reason. Their bodies cannot change, so an expired signature stays."""
+    if cause.partition(" ")[0] in DENIED:
+        return f"add {them} again with a signature that is valid long enough"
+    return f"reactivate to run {them} again"
 
 
 def _task_cause(shape: Shape) -> _Cause:

@@ -419,7 +419,8 @@ def cause_of(failure: FailureInfo | None, exit_code: int | None) -> str:
     return f"{failure.code} ({reason})" if reason else failure.code
 
 
-_DENIED = ("BlobAccessDenied", "ResourceContainerAccessDenied", "FileUploadAccessDenied")
+# Codes of failures because of a signature that is not valid any more.
+DENIED = ("BlobAccessDenied", "ResourceContainerAccessDenied", "FileUploadAccessDenied")
 _NOT_FOUND = ("BlobNotFound", "ResourceContainerNotFound", "FileUploadContainerNotFound")
 _LONGEST = 160
 
@@ -436,7 +437,7 @@ def cause_notes(world: World, failure: FailureInfo, spec: CommandLine) -> list[F
     said, rule = details.get("Message") or ", ".join(details.values()), "RETRY-1"
     if url is not None:
         name, until_ms = shortened(without_query(url), _LONGEST), world.storage.until_ms(url)
-        if failure.code in _DENIED and until_ms is not None:
+        if failure.code in DENIED and until_ms is not None:
             said, rule = f"access to {name} expired at {moment(world, until_ms)}", "TASK-20"
         elif failure.code in _NOT_FOUND and world.storage.is_missing(url):
             said, rule = f"{name} is missing, as the scenario says", "TASK-6"

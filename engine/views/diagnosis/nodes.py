@@ -16,8 +16,17 @@ from engine.rules.processes.setup import setup_of
 from engine.run.agenda import Agenda
 from engine.state.instances import PrepFlag
 from engine.state.jobs import UNBOUND
-from engine.views.diagnosis.candidates import first_end, is_cut_off, occupancy, room_ms, state_passes_ms
+from engine.views.diagnosis.candidates import (
+    first_end,
+    is_cut_off,
+    network_checks,
+    network_notes,
+    occupancy,
+    room_ms,
+    state_passes_ms,
+)
 from engine.views.diagnosis.model import (
+    DENIED,
     Condition,
     Next,
     answer,
@@ -32,7 +41,7 @@ from engine.views.diagnosis.model import (
     some,
     until_cut,
 )
-from engine.views.diagnosis.pools import network_checks, network_notes, next_evaluation
+from engine.views.diagnosis.pools import next_evaluation
 from engine.views.hook_status import OVER, eligible_again, released_where
 from engine.views.log.reader import is_event, matching
 from engine.views.resources.instances import given_up_ms
@@ -115,6 +124,8 @@ def _node_checks(world: World, node: int, state: NodeState) -> Iterator[Finding]
         running = f"running since {moment(world, task.start_ms)}"
         value = running if task.running else f"failed{code}{cause}"
         yield check(Condition.START_TASK, False, f"{value}, retry count {task.retry_count:,}", "START-4")
+        spec = pool.spec.start_task
+        yield from cause_notes(world, task.failure, spec) if task.failure is not None and spec is not None else ()
     if state in READY:
         free = world.nodes.free[node]
         value = f"{free} of {pool.slots} free; {occupancy(world, node)}"
@@ -175,6 +186,7 @@ def _owed(world: World, node: int) -> Iterator[Finding]:
 def _state_remedies(world: World, node: int, state: NodeState, jobs: int) -> Iterator[Finding]:
     """Yield what brings a node back into use; of one in use, how many jobs of its pool are not shown."""
     record, meaning = world.nodes[node], NODE_STATES[state]
+    start_failure = record.start_task.failure if record.start_task is not None else None
     if state in READY:
         if not jobs:
             yield note("No job uses the pool.", "NODE-9")
@@ -182,6 +194,8 @@ def _state_remedies(world: World, node: int, state: NodeState, jobs: int) -> Ite
             yield note(f"{some(jobs - _MOST_JOBS, 'more job')} in the pool.", "SCHED-4")
     elif is_cut_off(world, node):
         yield from network_notes(world, world.pool_of(node))
+    elif state is _N.START_TASK_FAILED and start_failure is not None and start_failure.code in DENIED:
+        yield helps("Give the pool a start task with a valid signature, then reboot the node.", "TASK-20")
     elif meaning.remedy is not None:
         yield helps(*meaning.remedy)
     elif state is _N.UNUSABLE and record.recover_ms is not None:

@@ -7,6 +7,7 @@ Resources that were deleted are found too. Without a name, each concern is expla
 
 from __future__ import annotations
 
+import json
 from difflib import get_close_matches
 from functools import partial
 from itertools import islice
@@ -19,6 +20,7 @@ from engine.views.diagnosis.jobs import why_job, why_schedule
 from engine.views.diagnosis.model import Finding, Items, Next
 from engine.views.diagnosis.nodes import why_preparation, why_release
 from engine.views.diagnosis.questions import expected, explain
+from engine.views.diagnosis.remedies import Remedies, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,7 +42,8 @@ FORMS = {
     "schedule": "schedule:ID",
 }
 _RECORDS = ("job", "pool", "schedule")
-_MOST_EXPECTED = 8  # concerns of which it is played on what ends them
+_MOST_TRIED = 8  # concerns of which it is played on what ends them, and remedies are tried
+_MOST_CONCERNS = 2  # about one thing, for which remedies are tried
 _MOST_COMPARED, _LONGEST = 20_000, 200  # names that may be near, and their letters
 _MOST_FORMS = 6  # that an ambiguous id is answered with
 
@@ -210,6 +213,7 @@ class Answer(NamedTuple):
     explanations: tuple[Explanation, ...]
     coming: Next | None  # what ends the wait if nobody intervenes, as the run played on has shown
     finding: Finding | None = None
+    remedies: tuple[Remedy, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         """Return the answer as an object of JSON; times are in seconds from the start."""
@@ -230,7 +234,7 @@ class Answer(NamedTuple):
                 next((each.next_change for each in self.explanations if each.next_change is not None), None)
             ),
             "expected": _event(self.coming),
-            "remedies": [],
+            "remedies": [remedy._asdict() for remedy in self.remedies],
         } | ({} if item is None else {"attention": item._asdict()})
 
     def lines(self) -> Iterator[str]:
@@ -247,22 +251,50 @@ class Answer(NamedTuple):
         if coming is not None:
             said = coming.text, clock(coming.when_ms), basis_words(coming.basis, clock)
             yield f"Expected: {', '.join(filter(None, said))} [{coming.rule}]"
+        for remedy in self.remedies:
+            ((name, body),) = remedy.command.items()
+            yield f"Tried: {remedy.says}"
+            yield f"  {name}: {json.dumps(body)}"
 
 
 def answer_about(simulation: Simulation, subject: Subject) -> Answer:
     """Answer the questions that one thing raises at this moment."""
-    items = _items_of(simulation.world, subject)
-    return Answer(simulation, items, tuple(_explained(simulation, subject)), _coming(simulation, subject))
+    items, attention = _items_of(simulation.world, subject), Attention(simulation)
+    trials = Remedies(simulation, attention)
+    concerns = [one for one in attention.concerns() if _is_about(one, subject, items)][:_MOST_CONCERNS]
+    explained, coming = tuple(_explained(simulation, subject)), _coming(simulation, subject)
+    remedies = {str(remedy.command): remedy for one in concerns for remedy in trials.of(one, items)}
+    return Answer(simulation, items, explained, coming, remedies=tuple(remedies.values()))
+
+
+def _is_about(concern: Finding, subject: Subject, items: Items) -> bool:
+    """Return whether a concern is about a thing."""
+    mine = concern.items
+    match subject.kind:
+        case "task":
+            return subject.row in mine.tasks
+        case "job":
+            return concern.about in ("job", "preparation") and items.jobs[0] in mine.jobs
+        case "pool":
+            return concern.about == "pool" and items.pools[0] in mine.pools
+        case "schedule":
+            return items.schedules[0] in mine.schedules
+    return subject.row in mine.nodes and (not items.jobs or items.jobs[0] in mine.jobs)
 
 
 def answers_to_concerns(simulation: Simulation) -> list[Answer]:
     """Explain each concern of this moment by its first item, the most serious first."""
-    found = []
-    for number, concern in enumerate(Attention(simulation).concerns()):
+    found, attention = [], Attention(simulation)
+    trials = Remedies(simulation, attention)
+    for number, concern in enumerate(attention.concerns()):
         subject = _first_of(simulation.world, concern)
         explained = () if subject is None else tuple(_explained(simulation, subject))
-        coming = None if subject is None or number >= _MOST_EXPECTED else _coming(simulation, subject)
-        found.append(Answer(simulation, concern.items, explained, coming, concern))
+        coming: Next | None = None
+        remedies: tuple[Remedy, ...] = ()
+        if subject is not None and number < _MOST_TRIED:
+            coming = _coming(simulation, subject)
+            remedies = tuple(trials.of(concern, _items_of(simulation.world, subject)))
+        found.append(Answer(simulation, concern.items, explained, coming, concern, remedies))
     return found
 
 

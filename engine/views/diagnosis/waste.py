@@ -27,33 +27,42 @@ if TYPE_CHECKING:
 
 
 class OpenJob(NamedTuple):
-    """An active job whose tasks have all ended."""
+    """An active job whose tasks have all ended, or that has none."""
 
     row: int
-    since_ms: int  # the end of its last task
+    since_ms: int  # the end of its last task, or its creation
 
 
 def left_open(simulation: Simulation) -> list[OpenJob]:
     """Return the jobs that a run which is over has left active although their tasks have ended (JOB-7)."""
     world = simulation.world
     ends = ((job, last_task_ms(world, job)) for job in world.jobs.present() if job.state is JobState.ACTIVE)
-    return [OpenJob(job.row, end_ms) for job, end_ms in ends if job.total and end_ms is not None]
+    return [
+        OpenJob(job.row, job.created_ms if end_ms is None else end_ms)
+        for job, end_ms in ends
+        if end_ms is not None or not job.total
+    ]
 
 
 def left_open_concerns(world: World, found: Iterable[OpenJob]) -> list[Finding]:
     """Return the concerns about jobs that nothing in the run ends any more: those with a release task, and others."""
-    kinds: dict[bool, list[OpenJob]] = {}
+    kinds: dict[tuple[bool, bool], list[OpenJob]] = {}
     for each in found:
-        kinds.setdefault(world.jobs[each.row].has_release, []).append(each)
-    return [_left_open(world, each, has_release=has_release) for has_release, each in kinds.items()]
+        job = world.jobs[each.row]
+        kinds.setdefault((job.has_release and bool(job.total), bool(job.total)), []).append(each)
+    return [
+        _left_open(world, each, has_release=has_release, has_tasks=has_tasks)
+        for (has_release, has_tasks), each in kinds.items()
+    ]
 
 
-def _left_open(world: World, found: Sequence[OpenJob], *, has_release: bool) -> Finding:
+def _left_open(world: World, found: Sequence[OpenJob], *, has_release: bool, has_tasks: bool) -> Finding:
     """Return the concern about jobs of one kind; it is more than advice if their release tasks never run."""
     jobs = [world.jobs[each.row] for each in found]
     ids = tuple(job.id for job in jobs)
     stay, its, it = ("stays", "its", "it") if len(jobs) == 1 else ("stay", "their", "them")
-    why = f"{its} release task never runs" if has_release else f"{its} tasks have ended, nothing in this run ends {it}"
+    are = f"{its} tasks have ended" if has_tasks else f"{'it has' if len(jobs) == 1 else 'they have'} no tasks"
+    why = f"{its} release task never runs" if has_release else f"{are}, nothing in this run ends {it}"
     return concern(
         Condition.RELEASE_NEVER_RUNS if has_release else Condition.JOB_NEVER_ENDS,
         f"{named('job', ids, len(ids))[0]} {stay} active: {why}",
