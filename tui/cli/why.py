@@ -70,7 +70,7 @@ def why(
         if subject is None:
             answers = answers_to_concerns(simulation)
         else:
-            answers = [answer_about(simulation, find_subject(simulation.world, subject))]
+            answers = [answer_about(simulation, find_subject(simulation, subject))]
     except UnknownSubject as error:
         raise click.BadParameter(f"{error}.", param_hint="SUBJECT") from None
     except KeyboardInterrupt:

@@ -60,12 +60,13 @@ class Subject(NamedTuple):
     job: int = -1  # of a preparation or release
 
 
-def find_subject(world: World, name: str) -> Subject:
+def find_subject(simulation: Simulation, name: str) -> Subject:
     """Return what a name stands for.
 
     Raises:
         UnknownSubject: It stands for nothing, or for several things.
     """
+    world = simulation.world
     form, colon, rest = name.partition(":")
     if colon and form in FORMS:
         found = _of_form(world, form, rest)
