@@ -178,7 +178,8 @@ class Foretold:
         coming = self._coming.get((generation, past), lambda: self._to_come(future, troubles, past))
         if simulation.finished:  # the jobs left open are known anyway
             return coming
-        open_now = [one for one in open_jobs if one.since_ms <= simulation.now_ms]
+        known = len(simulation.world.jobs.rows)
+        open_now = [one for one in open_jobs if one.since_ms <= simulation.now_ms and one.row < known]
         return [*coming, *left_open_concerns(simulation.world, open_now)]
 
     def _past(self, trouble: _Trouble, now_ms: int) -> int:
