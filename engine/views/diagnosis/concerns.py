@@ -21,10 +21,10 @@ from engine.views.diagnosis.model import Condition, Finding, Items, Severity, co
 from engine.views.diagnosis.pools import Evictions, node_concerns, pool_concerns
 from engine.views.diagnosis.stuck import (
     FailingNodes,
+    HangingTasks,
     Interruptions,
     NeverRun,
     hanging_preparations,
-    hanging_tasks,
 )
 from engine.views.diagnosis.waste import idle_pool_concerns, left_open, left_open_concerns, parked_nodes, unused_slots
 from engine.views.log.reader import Kept, LogReader, of_kind
@@ -217,6 +217,7 @@ class Attention:
         self._never = NeverRun(simulation, self._tasks)
         self._interruptions = Interruptions(simulation)
         self._failing = FailingNodes(simulation)
+        self._hanging = HangingTasks(simulation)
         self._schedules = ScheduleConcerns(simulation)
         self._changes = LogReader(simulation, of_kind(_changes_nodes))
         self._of_nodes: Kept[list[Finding]] = Kept()
@@ -274,7 +275,7 @@ class Attention:
             *self._tasks.concerns(names_jobs=names_jobs, without=failing),
             *self._interruptions.concerns(),
             *hanging_preparations(simulation, names_jobs=names_jobs),
-            *hanging_tasks(simulation),
+            *self._hanging.concerns(),
             *self._task_retries.concerns(names_jobs=names_jobs),
             *pool_concerns(simulation),
             *self._evictions.concerns(),

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from engine.state.pools import Pool
     from engine.views.diagnosis.failures import TaskFailures
     from engine.views.diagnosis.model import Finding
-    from engine.world import World
 
 
 def _span(ms: int) -> str:
@@ -183,48 +182,83 @@ def hanging_preparations(simulation: Simulation, *, names_jobs: bool) -> Iterato
             )
 
 
-def hanging_tasks(simulation: Simulation) -> Iterator[Finding]:
-    """Yield the running tasks that take far longer than others with the same command line but for its numbers."""
-    world, now_ms = simulation.world, simulation.now_ms
-    tasks = world.tasks
-    by_job: dict[int, list[tuple[int, int, int]]] = {}  # since when, the longest of its kind, the task
-    for task in places(bytes(tasks.state[: tasks.length]), RUNNING):
-        ran_ms = now_ms - tasks.started[task]
-        longest_ms = _longest_ms(world, task) if ran_ms >= _LEAST_MS else None
-        limit_ms = max(_LEAST_MS, _LONGER * (longest_ms or 0))
-        if longest_ms is not None and ran_ms >= limit_ms:
-            since_ms = tasks.started[task] + limit_ms
-            by_job.setdefault(tasks.block_of(task).job, []).append((since_ms, longest_ms, task))
-    for row, found in by_job.items():
-        late, job = [task for _, _, task in found], world.jobs[row]
-        who, names = named("task", tasks.task_ids(late[:MOST_NAMED]), len(late))
-        ran_ms = now_ms - min(tasks.started[task] for task in late)
-        yield concern(
-            Condition.TASK_HANGS,
-            f"{who} of {job.id} {'has' if len(late) == 1 else 'have'} run for {_span(ran_ms)}",
-            min(since_ms for since_ms, _, _ in found),
-            f"the longest of the kind took {_span(max(longest_ms for _, longest_ms, _ in found))}",
-            remedy=f"terminate {'it' if len(late) == 1 else 'them'}, or set a maxWallClockTime",
-            items=Items(tasks=late, jobs=(job.id,)),
-            names=names,
+class HangingTasks:
+    """Concerns about running tasks that take far longer than others with the same command line but for its numbers.
+
+    A task is looked at again only when it may have become one: others that took long have been found before, or no
+    other task of its job has ended since.
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Create an empty reader."""
+        self._simulation = simulation
+        self._jumps = simulation.jumps
+        self._kinds: dict[int, str] = {}  # by task
+        self._calm: dict[int, tuple[int, int]] = {}  # by task: until when it is, and how many had ended
+
+    def concerns(self) -> Iterator[Finding]:
+        """Yield a concern for each job with such tasks."""
+        world, now_ms = self._simulation.world, self._simulation.now_ms
+        tasks = world.tasks
+        if self._jumps != self._simulation.jumps:
+            self._jumps = self._simulation.jumps
+            self._kinds.clear()
+            self._calm.clear()
+        by_job: dict[int, list[tuple[int, int, int]]] = {}  # since when, the longest of its kind, the task
+        for task in places(bytes(tasks.state[: tasks.length]), RUNNING):
+            if now_ms - tasks.started[task] >= _LEAST_MS:
+                longest_ms = self._longest_ms(task)
+                if longest_ms is not None:
+                    since_ms = tasks.started[task] + max(_LEAST_MS, _LONGER * longest_ms)
+                    by_job.setdefault(tasks.block_of(task).job, []).append((since_ms, longest_ms, task))
+        for row, found in by_job.items():
+            late, job = [task for _, _, task in found], world.jobs[row]
+            who, names = named("task", tasks.task_ids(late[:MOST_NAMED]), len(late))
+            ran_ms = now_ms - min(tasks.started[task] for task in late)
+            yield concern(
+                Condition.TASK_HANGS,
+                f"{who} of {job.id} {'has' if len(late) == 1 else 'have'} run for {_span(ran_ms)}",
+                min(since_ms for since_ms, _, _ in found),
+                f"the longest of the kind took {_span(max(longest_ms for _, longest_ms, _ in found))}",
+                remedy=f"terminate {'it' if len(late) == 1 else 'them'}, or set a maxWallClockTime",
+                items=Items(tasks=late, jobs=(job.id,)),
+                names=names,
+            )
+
+    def _longest_ms(self, task: int) -> int | None:
+        """Return how long others took at most that have succeeded nearby, if the task takes far longer; else None."""
+        world, now_ms = self._simulation.world, self._simulation.now_ms
+        tasks, job = world.tasks, world.tasks.block_of(task).job
+        ended = world.jobs[job].counts[COMPLETED]
+        until_ms, seen = self._calm.get(task, (0, -1))
+        if now_ms < until_ms or ended == seen:
+            return None
+        first = max(0, task - _NEAREST)
+        near = places(bytes(tasks.state[first : min(tasks.length, task + _NEAREST)]), COMPLETED)
+        found = []
+        for at in near:
+            other = first + at
+            if tasks.started[other] != NEVER_MS and tasks.block_of(other).job == job and self._is_alike(task, other):
+                took_ms = tasks.ended[other] - tasks.started[other]
+                calm_ms = tasks.started[task] + max(_LEAST_MS, _LONGER * took_ms)
+                if now_ms < calm_ms:
+                    self._calm[task] = calm_ms, -1
+                    return None
+                found.append(took_ms)
+        if len(found) < _LEAST_PEERS:
+            self._calm[task] = 0, ended
+            return None
+        return max(found)
+
+    def _is_alike(self, task: int, other: int) -> bool:
+        return (
+            self._kind(task) == self._kind(other) and self._simulation.world.tasks.result(other) is TaskResult.SUCCESS
         )
 
-
-def _longest_ms(world: World, task: int) -> int | None:
-    """Return how long the longest task of the same kind took that has succeeded nearby; None for too few of them."""
-    tasks, block = world.tasks, world.tasks.block_of(task)
-    kind = _DIGITS.sub("", tasks.spec(task).command_line)
-    near = range(max(0, task - _NEAREST), min(tasks.length, task + _NEAREST))
-    found = [
-        tasks.ended[other] - tasks.started[other]
-        for other in near
-        if tasks.state[other] == COMPLETED
-        and tasks.started[other] != NEVER_MS
-        and (other in block.rows or tasks.block_of(other).job == block.job)
-        and tasks.result(other) is TaskResult.SUCCESS
-        and _DIGITS.sub("", tasks.spec(other).command_line) == kind
-    ]
-    return max(found) if len(found) >= _LEAST_PEERS else None
+    def _kind(self, task: int) -> str:
+        if task not in self._kinds:
+            self._kinds[task] = _DIGITS.sub("", self._simulation.world.tasks.spec(task).command_line)
+        return self._kinds[task]
 
 
 # -- loops -------------------------------------------------------------------------------------------------------------
@@ -252,6 +286,7 @@ class Interruptions:
         self._counts: Counter[int] = Counter()  # by task
         self._last: dict[int, int] = {}  # entry by task
         self._often: set[int] = set()
+        self._lost: dict[int, tuple[int, int]] = {}  # by task: the last interruption, and the time lost until then
 
     def concerns(self) -> Iterator[Finding]:
         """Yield a concern for each job with such tasks that go on, and one for those that have ended."""
@@ -272,6 +307,7 @@ class Interruptions:
             self._counts.clear()
             self._last.clear()
             self._often.clear()
+            self._lost.clear()
         for at in news:
             task = log.row_a[at]
             self._counts[task] += 1
@@ -307,7 +343,10 @@ class Interruptions:
 
     def _lost_ms(self, task: int) -> int:
         """Return how long the attempts ran that were interrupted."""
-        return sum(
+        last, lost_ms = self._lost.get(task, (-1, 0))
+        if last == self._last[task]:
+            return lost_ms
+        lost_ms = sum(
             one.end_ms - one.start_ms
             for one in TaskHistory(self._simulation, task).attempts()
             if one.start_ms is not None
@@ -315,6 +354,8 @@ class Interruptions:
             and one.ended_as is TaskState.ACTIVE
             and one.exit_code is None
         )
+        self._lost[task] = self._last[task], lost_ms
+        return lost_ms
 
 
 def _is_interruption(shape: Shape) -> bool:
