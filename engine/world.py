@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.calendar import ENDLESS, Calendar, DueKind
@@ -21,6 +22,8 @@ from engine.shell.simulated import SimulatedExecutor
 from engine.specs import draws
 from engine.specs.account import NamedStorage
 from engine.specs.catalogue import node_step
+from engine.specs.command import Command, OnJob, OnJobSchedule
+from engine.specs.commands import DeleteJob, DeleteJobSchedule, TerminateJob, TerminateJobSchedule
 from engine.state.account import AccountTable, CertificateTable, Region
 from engine.state.acting import Act, ActingTable, Acts, Process, ProcessKind
 from engine.state.files import BlobTable, Disks, Traffic, TrafficTable, Transfer
@@ -38,6 +41,13 @@ if TYPE_CHECKING:
     from engine.specs.account import Account
     from engine.specs.base import Distribution
     from engine.state.task_records import TaskProfile
+
+_TERMINATIONS: dict[type[Command], str] = {
+    TerminateJob: "JOB-15",
+    DeleteJob: "JOB-16",
+    TerminateJobSchedule: "JS-8",
+    DeleteJobSchedule: "JS-8",
+}
 
 
 class Scheduler(Kept):
@@ -214,7 +224,7 @@ class World:
         self.pools = PoolTable(self.log)
         self.jobs = JobTable(self.log)
         self.job_schedules = JobScheduleTable(self.log)
-        self.nodes = NodeTable(self.log, time_code)
+        self.nodes = NodeTable(self.log, self.pools.bill, time_code)
         self.tasks = TaskTable(self.log, self.jobs, time_code)
         self._task_past = TaskPast(self.tasks)
         self.gangs = GangTable(self.log)
@@ -266,6 +276,25 @@ class World:
     def now_ms(self) -> int:
         """The present moment in ms since the scenario's start."""
         return self.calendar.now_ms
+
+    @cached_property
+    def terminations(self) -> Mapping[str, Sequence[tuple[int, str]]]:
+        """The moments at which the timeline ends a job or job schedule, by its id in lower case, with the rule.
+
+        The id of a job schedule is followed by a colon. What waits for a condition has ``latest_ms``: it is not known.
+        Forecasts read them, no rule looks ahead.
+        """
+        found: dict[str, list[tuple[int, str]]] = {}
+        for entry in self.scenario.timeline:
+            rule, when_ms = _TERMINATIONS.get(type(entry.command)), entry.at_ms
+            if rule is not None and entry.refused is None:
+                planned = self.latest_ms if when_ms is None else when_ms, rule
+                match entry.command:
+                    case OnJob(job_id=job_id):
+                        found.setdefault(job_id.lower(), []).append(planned)
+                    case OnJobSchedule(job_schedule_id=schedule_id):
+                        found.setdefault(f"{schedule_id.lower()}:", []).append(planned)
+        return found
 
     @property
     def account(self) -> Account:

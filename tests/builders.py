@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 ALLOCATION_S, STARTING_S, BOOT_S, REBOOT_S, REIMAGE_S, REMOVAL_S = 10, 10, 30, 60, 120, 20
 NOTICE_S = 30  # TIME-12
 READY_S = ALLOCATION_S + STARTING_S + BOOT_S
-REBOOTED_S = REBOOT_S + BOOT_S // 3  # from the command until the node is up again, without a start task
-REIMAGED_S = REIMAGE_S + BOOT_S
+AGAIN_S = 5  # starting after any boot but the first
+REBOOTED_S = REBOOT_S + AGAIN_S  # from the command until the node is up again, without a start task
+REIMAGED_S = REIMAGE_S + AGAIN_S
 TIMINGS = {
     "allocation": ALLOCATION_S,
     "starting": STARTING_S,

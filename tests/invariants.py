@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.autoscale.values import NODE_METRICS
 from engine.base.calendar import DueKind
+from engine.base.lifecycles import UNBILLED
 from engine.base.paths import APPLICATIONS
 from engine.base.terms import (
     InstanceState,
@@ -299,7 +300,7 @@ def _turns(world: World, pool: Pool) -> None:
 
 
 def _slots(world: World, pool: Pool) -> None:
-    """Check that slots add up, and that exactly the nodes in the right states have tasks (SCHED-10, NODE-9)."""
+    """Check that slots and the bill add up, and that the right nodes have tasks (SCHED-10, ACC-10, NODE-9)."""
     nodes, tasks = world.nodes, world.tasks
     for node in pool.nodes:
         state = nodes.state_of(node)
@@ -314,6 +315,9 @@ def _slots(world: World, pool: Pool) -> None:
     running = sum(tasks.profile_of(task).required_slots for node in pool.nodes for task in nodes.running[node])
     if pool.busy_slots != running:
         raise _broken(world, "SCHED-10", f"pool {pool.id} counts {pool.busy_slots} slots that run, really {running}")
+    kinds = [nodes[node].dedicated for node in pool.nodes if nodes.state_of(node) not in (None, *UNBILLED)]
+    if pool.billed_vms != [kinds.count(False), kinds.count(True)]:
+        raise _broken(world, "ACC-10", f"pool {pool.id} counts {pool.billed_vms} billed VMs, not {len(kinds)}")
 
 
 def _disks(world: World, pool: Pool) -> None:

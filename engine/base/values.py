@@ -244,11 +244,16 @@ def format_utc(start: datetime, ms: int) -> str:
     return _second(start.replace(microsecond=0) if start.microsecond else start, second) + _UTC_FRACTIONS[fraction]
 
 
-def format_dollars(value: float) -> str:
-    """Return an amount in US dollars with cents, below ten cents with two digits: ``$1,234.50``, ``$0.064``."""
+def format_money(value: float, currency: str = "USD") -> str:
+    """Return an amount with cents, below ten cents with two digits: ``$1,234.50``, ``$0.064``, ``EUR 12.00``."""
     amount = round(abs(value), 6)  # so that sums in another order have the same form
     decimals = min(_MOST_DECIMALS, max(2, 1 - math.floor(math.log10(amount)))) if amount else 2
-    return f"{'-' if value < 0 else ''}${amount:,.{decimals}f}"
+    return f"{'-' if value < 0 else ''}{currency_sign(currency)}{amount:,.{decimals}f}"
+
+
+def currency_sign(currency: str) -> str:
+    """Return what stands before an amount of a currency, ``$`` or its code."""
+    return "$" if currency == "USD" else f"{currency} "
 
 
 def format_time(start: datetime, ms: int) -> str:

@@ -17,7 +17,7 @@ from engine.specs.catalogue import BOOT_AGAIN_MS
 
 _LATEST_FIRST_MS = 5 * MINUTE_MS  # a node that comes later after the creation of its pool comes with a resize
 _APART_MS = 2 * MINUTE_MS  # nodes that come so long after the one before come with another resize
-_ALLOCATION_MS = 45 * SECOND_MS  # of a node of a later resize, unless earlier ones tell otherwise
+_ALLOCATION_MS = 100 * SECOND_MS  # TIME-2, of a node of a later resize, unless earlier ones tell otherwise
 _AT_ONCE_MS = SECOND_MS
 _SIGMA_DIGITS = 4
 _LATE_BOOT = 3  # a boot that came so many times later than the usual one was a reboot

@@ -38,7 +38,6 @@ class Agenda:
         """Read the calendar once, at the cost of its entries."""
         self.node_steps: dict[int, int] = {}  # node -> end of its state
         self.job_steps: dict[int, int] = {}  # job -> earliest end of its intermediate state (TIME-19)
-        self.job_timeouts: dict[int, int] = {}  # job -> end of its wall clock time (JOB-9)
         self.resize_timeouts: dict[int, int] = {}  # pool -> timeout of its resize (RSZ-3)
         self.allocations: dict[int, dict[int, int]] = defaultdict(dict)  # pool -> arrival of each requested node
         self.answers: dict[int, dict[int, int]] = defaultdict(dict)  # pool -> answer to each failing request (RSZ-16)
@@ -53,8 +52,6 @@ class Agenda:
                     self.node_steps[key] = when_ms
                 case DueKind.JOB_STEP if world.jobs[key].token == token:
                     self.job_steps[key] = when_ms
-                case DueKind.JOB_TIMEOUT if world.jobs[key].max_wall_clock_ms == token:
-                    self.job_timeouts[key] = when_ms
                 case DueKind.RESIZE_TIMEOUT if world.pools[key].token == token:
                     self.resize_timeouts[key] = when_ms
                 case DueKind.NODE_ALLOCATED if token in world.pools[key].pending:
@@ -71,7 +68,23 @@ class Cut(NamedTuple):
     """The moment at which the processes of a job on a node are stopped, in ms since the start, and by which rule."""
 
     when_ms: int
-    rule: str  # SPOT-3: the node is preempted; JOB-9: the job's time is over
+    rule: str  # SPOT-3: the node is preempted; JOB-9: the job's time is over; else the timeline ends the job
+
+
+def planned_ends(world: World, job: Job) -> list[Cut]:
+    """Return when the timeline ends a job or its job schedule after now; last what waits for a condition."""
+    planned = [*world.terminations.get(job.id.lower(), ())]
+    if job.schedule != NO_SCHEDULE:
+        planned += world.terminations.get(f"{world.job_schedules[job.schedule].id.lower()}:", ())
+    return sorted(Cut(*each) for each in planned if each[0] > world.now_ms)
+
+
+def job_limit(world: World, job: Job) -> Cut | None:
+    """Return when a job ends at the latest: its time is over, or the timeline ends it; None if that is not known."""
+    cuts = [each for each in planned_ends(world, job) if world.is_known(each.when_ms)]
+    if job.max_wall_clock_ms is not None:
+        cuts.append(Cut(job.created_ms + job.max_wall_clock_ms, "JOB-9"))
+    return min(cuts, default=None)
 
 
 def cut_short(world: World, job: Job, node: int) -> Cut | None:
@@ -79,13 +92,11 @@ def cut_short(world: World, job: Job, node: int) -> Cut | None:
 
     Planned ends that lie later are not reached.
     """
-    evicted_ms, limit_ms = world.nodes[node].evicted_ms, job.max_wall_clock_ms
-    if evicted_ms is None and limit_ms is None:
-        return None
-    cuts = [Cut(evicted_ms, "SPOT-3")] if evicted_ms is not None else []
-    if limit_ms is not None:
-        cuts.append(Cut(job.created_ms + limit_ms, "JOB-9"))
-    return min(cuts)
+    evicted_ms, limit = world.nodes[node].evicted_ms, job_limit(world, job)
+    if evicted_ms is None:
+        return limit
+    evicted = Cut(evicted_ms, "SPOT-3")
+    return evicted if limit is None else min(evicted, limit)
 
 
 def known_end_ms(world: World, job: Job, node: int, planned_ms: int) -> int:

@@ -22,7 +22,7 @@ from engine.state.tables import Kept, Values
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from engine.base.calendar import Pending
     from engine.base.terms import Plain
@@ -57,21 +57,16 @@ def observe(world: World, subject: ConditionSubject, wanted: Mapping[str, object
     return {name: facts.get(name) for name in wanted}
 
 
-def pool_cost_usd(world: World, pool: Pool, now_ms: int) -> float:
-    """Return the cost of the pool's dedicated and Spot nodes so far in US dollars (ACC-10, VM-2)."""
-    return billed_usd(pool, *world.nodes.billed_in_all_ms(pool.nodes, now_ms))
+def cost_of_nodes(pools: Iterable[Pool], now_ms: int) -> float:
+    """Return the cost of the nodes of these pools up to a moment, in the currency of the prices (ACC-10, VM-2)."""
+    return sum(price_of(pool, *pool.billed_ms_at(now_ms)) for pool in pools)
 
 
-def billed_usd(pool: Pool, dedicated_ms: int, spot_ms: int) -> float:
-    """Return the price of so many milliseconds of the pool's dedicated and Spot nodes, in US dollars."""
+def price_of(pool: Pool, dedicated_ms: int, spot_ms: int) -> float:
+    """Return the price of so many milliseconds of the pool's dedicated and Spot nodes."""
     price = pool.size.price_usd(pool.os, dedicated=True) or 0.0
     spot_price = pool.size.price_usd(pool.os, dedicated=False) or 0.0
     return dedicated_ms / HOUR_MS * price + spot_ms / HOUR_MS * spot_price
-
-
-def cost_usd(world: World, now_ms: int) -> float:
-    """Return the cost of all nodes so far in US dollars."""
-    return sum(pool_cost_usd(world, pool, now_ms) for pool in world.pools.rows)
 
 
 def makespan_ms(world: World) -> int:
@@ -91,7 +86,7 @@ def _run(world: World, wanted: Mapping[str, object], now_ms: int) -> dict[str, o
     if "makespan" in wanted:
         facts["makespan"] = makespan_ms(world) / SECOND_MS
     if "cost" in wanted:
-        facts["cost"] = round(cost_usd(world, now_ms), 6)
+        facts["cost"] = round(cost_of_nodes(world.pools.rows, now_ms), 6)
     return facts
 
 
@@ -116,7 +111,7 @@ def _pool(world: World, pool: Pool, wanted: Mapping[str, object], now_ms: int) -
     if "nodes" in wanted:
         facts["nodes"] = node_counts(world, pool)
     if "cost" in wanted:
-        facts["cost"] = round(pool_cost_usd(world, pool, now_ms), 6)
+        facts["cost"] = round(cost_of_nodes([pool], now_ms), 6)
     return facts
 
 

@@ -100,6 +100,11 @@ class Simulation:
             return False
         return self.world.calendar.peek_ms() is None or self._only_endless_is_left
 
+    @property
+    def last_ms(self) -> int:
+        """The end of the run once it is ``finished``: its ``until``, or its last event."""
+        return self.log.last_ms if self._ends_by_itself else self.end_ms
+
     def run_until(self, until_ms: int) -> None:
         """Process everything up to and including ``until_ms``, at most to the end of the run."""
         while self.advance(until_ms, SLICE):
@@ -165,8 +170,7 @@ class Simulation:
 
     def finish(self) -> None:
         """End the run: compare what was expected with what is."""
-        if self.scenario.until_ms is None:
-            self.now_ms = min(self.now_ms, self.log.last_ms)
+        self.now_ms = min(self.now_ms, self.last_ms)
         self._expectations.settle(self.world, self.now_ms)
         self._record_missing_refusals()
 
@@ -181,9 +185,8 @@ class Simulation:
         Args:
             with_open: Observe the run for expectations that are not decided; without, leave those out.
         """
-        is_over, now_ms = self.finished, self.now_ms
-        if is_over and self.scenario.until_ms is None:
-            now_ms = min(now_ms, self.log.last_ms)
+        is_over = self.finished
+        now_ms = min(self.now_ms, self.last_ms) if is_over else self.now_ms
         return self._expectations.judge(self.world, now_ms, is_over=is_over, with_open=with_open)
 
     @property

@@ -203,8 +203,9 @@ class _PoolReader:
         return self._parts.place()
 
     def _put(self, name: str, place: DocumentPlace) -> None:
-        """Add a property of the data plane with the value at a place of the resource."""
-        self._parts.put(name, place, spelled_value(place, self._fields[name], self._style))
+        """Add a property of the data plane with the value at a place of the resource; ``simulate`` is always ours."""
+        is_ours = name == "simulate"
+        self._parts.put(name, place, None if is_ours else spelled_value(place, self._fields[name], self._style))
 
     def _beside(self, name: str, place: DocumentPlace) -> None:
         """Read a key that stands beside the properties, or would if there were ``properties``."""

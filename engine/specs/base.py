@@ -424,8 +424,9 @@ def _parse_distribution(kind: str, given: object) -> tuple[float | int, ...]:
 class Distribution(Spec):
     """A distribution of times. ``values`` are milliseconds, except the sigma of a lognormal.
 
-    constant (time), uniform (least, most), normal (mean, standard deviation), lognormal (median, sigma),
-    exponential (mean), triangular (least, mode, most), choice (times).
+    constant (time), uniform (least, most), normal (mean, standard deviation), lognormal (median, sigma, and in
+    defaults a factor of the median beyond which nothing lies), exponential (mean), triangular (least, mode, most),
+    choice (times).
     """
 
     kind: DistributionKind

@@ -375,6 +375,7 @@ def os_of(*, node_agent_sku_id: str | None = None, cloud_service: bool = False) 
 # --- timings --------------------------------------------------------------------------------------------------------
 
 
+_MOST_SPREAD = 3
 _Durations = tuple[Distribution, Distribution, Distribution]  # in the order of the profiles
 
 
@@ -386,8 +387,8 @@ def _seconds(mean: float, deviation: float = 0) -> Distribution:
 
 
 def _spread(median: float, sigma: float) -> Distribution:
-    """Return a lognormal distribution with its median in seconds."""
-    return Distribution(kind="lognormal", values=(median * SECOND_MS, sigma))
+    """Return a lognormal distribution, with its median in seconds and a spread of a factor of three either way."""
+    return Distribution(kind="lognormal", values=(median * SECOND_MS, sigma, _MOST_SPREAD))
 
 
 def _same(durations: Distribution) -> _Durations:

@@ -152,6 +152,9 @@ def _free_inverse(kind: str, values: tuple[float, ...]) -> Callable[[float], flo
             return lambda u: max(0.0, mean + deviation * _quantile(u or _TINY))
         case "lognormal", (median, sigma):
             return lambda u: median * math.exp(sigma * _quantile(u or _TINY))
+        case "lognormal", (median, sigma, most):
+            free = _free_inverse(kind, (median, sigma))
+            return lambda u: min(max(free(u), median / most), median * most)
         case "exponential", (mean,):
             return lambda u: -mean * math.log1p(-u)
         case "triangular", (low, mode, high):

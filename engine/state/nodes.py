@@ -5,7 +5,7 @@ The record of a node has its errors, its start task and its pending operation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -27,8 +27,6 @@ from engine.state.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from engine.base.paths import InstalledPackage
     from engine.shell.protocol import Setup
     from engine.specs.bodies import PoolSpec, StartTask
@@ -119,8 +117,6 @@ class Node(Record):
     evicted_by_chance: bool = False  # the eviction that was announced last
     down_by_chance: bool = False  # it is unusable or preempted, or on its way back, because of a rate
     has_vm: bool = True  # a preempted node has none, and gets none while it leaves the pool (SPOT-3)
-    billed_since_ms: int | None = field(init=False)
-    billed_ms: int = 0
     gone_ms: int | None = None
     users: dict[str, tuple[bool, int]] = field(default_factory=dict)  # NOP-9: name -> admin, expiry
     # As of the present boot (POOL-15): what the pool asks for, and whether its setup has begun (START-3).
@@ -134,7 +130,7 @@ class Node(Record):
     disk_since_ms: int = field(init=False)  # when the disk was last wiped (FILE-9)
 
     def __post_init__(self) -> None:
-        self.billed_since_ms = self.disk_since_ms = self.allocation_ms
+        self.disk_since_ms = self.allocation_ms
 
     @property
     def is_to_leave(self) -> bool:
@@ -160,6 +156,7 @@ def _address(number: int) -> str:
 CREATING, _IDLE, _RUNNING = NodeState.CREATING, NodeState.IDLE, NodeState.RUNNING
 # States of a node that is out of order, and those on its way back.
 _DOWN = (NodeState.UNUSABLE, NodeState.PREEMPTED, CREATING, NodeState.STARTING, NodeState.WAITING_FOR_START_TASK)
+_UNBILLED = (None, *UNBILLED)
 GONE = len(NodeState)  # in the column: the node has left its pool
 
 
@@ -178,10 +175,17 @@ class NodeTable(PagedColumns[None]):
     failed = column("I", BUSY)  # of these, failed
     interrupted = column("I", BUSY)  # of these, back in the queue before they ended; the others have succeeded
 
-    def __init__(self, log: EventLog, time_code: str) -> None:
-        """Create an empty table."""
+    def __init__(self, log: EventLog, bill: Callable[[int, Node, int], None], time_code: str) -> None:
+        """Create an empty table.
+
+        Args:
+            log: The log of the run.
+            bill: Called with the moment and the node when its VM begins to be billed, with 1, or ends to be, with -1.
+            time_code: The type code of columns of times.
+        """
         super().__init__(time_code)
         self.log = log
+        self._bill = bill
         self.records: Records[Node] = Records(Node)
         # The running tasks of each node, and the preparing ones; they follow from the columns of the tasks.
         self.running: list[set[int]] = []
@@ -202,6 +206,7 @@ class NodeTable(PagedColumns[None]):
         node = self._grow(1)
         self.state[node], self.free[node], self.since[node] = CREATING, slots, record.allocation_ms
         self.records.add(record)
+        self._bill(record.allocation_ms, record, 1)
         shape = self.log.shape(
             "NodeStateChanged", LogSubject.NODE, ("from", None), ("to", CREATING), ("rule", NODE[None, CREATING])
         )
@@ -226,29 +231,10 @@ class NodeTable(PagedColumns[None]):
             record = self.edit(node)
             record.has_vm = new is NodeState.CREATING
             record.gone_ms = now_ms if new is None else None
-        if new is None or new in UNBILLED or old in UNBILLED:
-            self._bill(now_ms, node, billed=new is not None and new not in UNBILLED)
+        if (change := (new not in _UNBILLED) - (old not in _UNBILLED)) != 0:
+            self._bill(now_ms, self[node], change)
         shape = self.log.shape("NodeStateChanged", LogSubject.NODE, ("from", old), ("to", new), ("rule", rule))
         self.log.append(now_ms, shape, -1, node)
-
-    def _bill(self, now_ms: int, node: int, *, billed: bool) -> None:
-        record = self.edit(node)
-        if record.billed_since_ms is not None:
-            record.billed_ms += now_ms - record.billed_since_ms
-        record.billed_since_ms = now_ms if billed else None
-
-    def billed_ms(self, node: int, now_ms: int) -> int:
-        """Return how long the node's VM has been billed (ACC-10)."""
-        return sum(self.billed_in_all_ms((node,), now_ms))
-
-    def billed_in_all_ms(self, nodes: Iterable[int], now_ms: int) -> tuple[int, int]:
-        """Return the sums of ``billed_ms`` over the dedicated nodes among these, and over the Spot nodes."""
-        records, in_all_ms = self.records.rows, [0, 0]
-        for node in nodes:  # inlined: the dashboard asks for ten thousand nodes ten times a second
-            record = records[node]
-            since_ms = record.billed_since_ms
-            in_all_ms[record.dedicated] += record.billed_ms + (0 if since_ms is None else now_ms - since_ms)
-        return in_all_ms[True], in_all_ms[False]
 
     def set_scheduling(self, now_ms: int, node: int, new: SchedulingState, rule: str = "NOP-6") -> None:
         """Change ``schedulingState`` (NODE-7), and log it."""

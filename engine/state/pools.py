@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engine.specs.bodies import PoolSpec
     from engine.specs.catalogue import VmSize
     from engine.state.jobs import Job
+    from engine.state.nodes import Node
 
 
 _PASSING = ("AllocationTimedout", "CommunicationEnabledPoolReachedMaxVMCount")
@@ -155,6 +156,9 @@ class Pool(Named):
     busy_slot_ms: int = 0
     busy_slots: int = 0
     busy_since_ms: int = field(init=False)
+    # Billed VMs, Spot and dedicated: their number, and the sum of the moments since when they are.
+    billed_vms: list[int] = field(default_factory=lambda: [0, 0])
+    billed_since_ms: list[int] = field(default_factory=lambda: [0, 0])
     upgrade: tuple[tuple[int, ...], ...] = ()  # update domains to upgrade, the one under way first (POOL-22)
 
     def __post_init__(self) -> None:
@@ -178,6 +182,13 @@ class Pool(Named):
     def busy_slot_ms_at(self, now_ms: int) -> int:
         """Return how long slots have run tasks, all together, in ms."""
         return self.busy_slot_ms + self.busy_slots * (now_ms - self.busy_since_ms)
+
+    def billed_ms_at(self, now_ms: int) -> tuple[int, int]:
+        """Return for how long dedicated VMs have been billed, all together, and Spot VMs, in ms (ACC-10)."""
+        spot, dedicated = (
+            vms * now_ms - since_ms for vms, since_ms in zip(self.billed_vms, self.billed_since_ms, strict=True)
+        )
+        return dedicated, spot
 
     @property
     def hosts_gangs(self) -> bool:
@@ -446,6 +457,12 @@ class PoolTable(NamedRecords[Pool]):
         pool.allocation = new
         pool.allocation_since_ms = now_ms
         self.log.append(now_ms, shape, row)
+
+    def bill(self, now_ms: int, node: Node, change: int) -> None:
+        """Count a VM of the node's pool more that is billed from now on, or one fewer if ``change`` is -1 (ACC-10)."""
+        pool = self.edit(node.pool)
+        pool.billed_vms[node.dedicated] += change
+        pool.billed_since_ms[node.dedicated] += change * now_ms
 
     def copy(self) -> list[Values]:
         """Return a copy of the pools. Free slots change with every task, so every present pool counts as changed."""

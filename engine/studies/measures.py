@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from engine.base.values import SECOND_MS, percentile
+from engine.specs.prices import USD
 from engine.views import results
 from engine.views.log.tally import hook_times
 
@@ -59,6 +60,7 @@ def job_ends(sim: Simulation) -> dict[str, dict[str, float | None]]:
 
 _NAMES = {
     "makespanSeconds": ("last task ends", "last task"),
+    "endSeconds": ("run ends", ""),
     "costUsd": ("cost", "cost"),
     "nodeHours": ("node hours", "node hours"),
     "slotUtilization": ("slots used", "slots used"),
@@ -82,6 +84,9 @@ HEADINGS = {name: heading for name, (_, heading) in _NAMES.items() if heading}
 
 MEASURES = tuple(LABELS)
 
+AMOUNT = "cost.amount"
+"""The cost of two runs with the same prices in another currency than US dollars."""
+
 
 class Figures(NamedTuple):
     """The figures of a run or history; None stands for what is not known.
@@ -91,6 +96,8 @@ class Figures(NamedTuple):
 
     measures: Mapping[str, float | None]
     job_ends: Mapping[str, float | None]
+    amount: float | None = None  # of the cost, in ``currency``
+    currency: str = USD
 
 
 class Times(NamedTuple):
@@ -125,7 +132,8 @@ def figures(summary: Mapping[str, object], times: Times, job_ends: Mapping[str, 
         "totalTasks": tasks["total"],
         "succeededTasks": tasks["succeeded"],
     }
-    return Figures({name: found[name] for name in MEASURES}, job_ends)
+    cost = cast("Mapping[str, Any]", summary.get("cost") or {"amount": summary["costUsd"], "currency": USD})
+    return Figures({name: found[name] for name in MEASURES}, job_ends, cost["amount"], cost["currency"])
 
 
 def figures_of_run(simulation: Simulation) -> Figures:
@@ -154,6 +162,7 @@ class Row(NamedTuple):
     a: float | None
     b: float | None
     job_id: str | None = None
+    currency: str = USD
 
     @property
     def difference(self) -> float | None:
@@ -187,6 +196,8 @@ def compared(a: Figures, b: Figures) -> list[Row]:
     The row of a job that is on both sides has the id that A gives it.
     """
     rows = [Row(name, a.measures[name], b.measures[name]) for name in MEASURES]
+    if a.currency == b.currency != USD:
+        rows.insert(1 + MEASURES.index("costUsd"), Row(AMOUNT, a.amount, b.amount, currency=a.currency))
     there = _same_jobs(a.job_ends, b.job_ends)
     ends = [(job_id, end, b.job_ends.get(there.get(job_id, ""))) for job_id, end in a.job_ends.items()]
     only_there = b.job_ends.keys() - there.values()

@@ -144,12 +144,14 @@ def observed(history: History, prices: PriceFile | None = None) -> Observed:
     start_ms = min((ms for ms in created if ms is not None), default=collected.first_task_ms)
     if start_ms is None:
         notes.append("No job or task says when it was created: ends are not known.")
-    hours, usd = _use(history, collected, start_ms, notes, prices)
+    hours, cost, currency = _use(history, collected, start_ms, notes, prices)
     failed_preparations, failed_releases = collected.failed_hooks.values()
     last_ms = collected.last_task_ms
     summary: dict[str, object] = {
         "makespanSeconds": None if last_ms is None or start_ms is None else max(0, last_ms - start_ms) / SECOND_MS,
-        "costUsd": usd,
+        "endSeconds": None,
+        "costUsd": cost if currency == USD else None,
+        "cost": {"amount": cost, "currency": currency},
         "nodeHours": hours,
         "slotUtilization": None,
         "tasks": {"total": collected.tasks, "succeeded": collected.succeeded, "failed": collected.failed},
@@ -161,7 +163,7 @@ def observed(history: History, prices: PriceFile | None = None) -> Observed:
     if collected.has_retried_hooks:
         notes.append("Of preparations it has the last on each node only: the time of earlier ones is not known.")
     known = {name: None if name in unknown else value for name, value in found.measures.items()}
-    return Observed(Figures(known, found.job_ends), tuple(notes))
+    return Observed(found._replace(measures=known), tuple(notes))
 
 
 def _not_told(history: History, notes: list[str]) -> Iterator[str]:
@@ -184,46 +186,44 @@ def _not_told(history: History, notes: list[str]) -> Iterator[str]:
 
 def _use(
     history: History, collected: Collected, start_ms: int | None, notes: list[str], file: PriceFile | None
-) -> tuple[float | None, float | None]:
-    """Return the hours for which nodes were billed, and their cost in US dollars; None if that is not known.
+) -> tuple[float | None, float | None, str]:
+    """Return the hours for which nodes were billed, their cost and its currency; None if that is not known.
 
     A node is billed from its allocation, at the earliest the start, to the latest known time.
     """
     nodes = list(chain.from_iterable(history.nodes.values()))
     if not nodes:
         notes.append("There are no nodes in it (`az batch node list`): node hours and cost are not known.")
-        return None, None
+        return None, None, USD
     known = {str(record.body.get("id")).casefold() for record in nodes}
     lost = [node_id for node_id in collected.nodes if node_id not in known]
     if lost:
         notes.append(
             f"Tasks ran on {some(len(lost), 'node')} that the list of nodes lacks: node hours and cost are not known."
         )
-        return None, None
+        return None, None, USD
     if start_ms is None or collected.latest_ms is None:
-        return None, None
+        return None, None, USD
     pools = {str(record.body["id"]): record.body for record in history.pools}
-    hours = usd = 0.0
+    hours = cost = 0.0
     prices = None if file is None else _prices_of(file, (body.get("vmSize") for body in pools.values()))
-    has_price = prices is None or prices.currency == USD
+    has_price, currency = True, USD if prices is None else prices.currency
     for pool_id, records in history.nodes.items():
         for record in records:
             billed = _hours(record, start_ms, collected.latest_ms)
             if billed is None:
                 notes.append("A node does not say when it was allocated: node hours and cost are not known.")
-                return None, None
+                return None, None, USD
             price = _price_usd(pools.get(pool_id, {}), record.body, start_ms, prices)
             has_price = has_price and price is not None
-            hours, usd = hours + billed, usd + billed * (price or 0.0)
+            hours, cost = hours + billed, cost + billed * (price or 0.0)
     notes.append(
         "Node hours and cost count each node from its allocation, but not before the start, to the latest time of a "
         f"job or task, at {'list prices' if file is None else 'the prices of ' + shortened(file.name)}."
     )
-    if prices is not None and prices.currency != USD:
-        notes.append(f"Prices are in {prices.currency}: the cost in US dollars is not known.")
-    elif not has_price:
+    if not has_price:
         notes.append("The size of a pool is not known: neither is the cost.")
-    return round(hours, _DECIMALS), round(usd, _DECIMALS) if has_price else None
+    return round(hours, _DECIMALS), round(cost, _DECIMALS) if has_price else None, currency
 
 
 def _prices_of(file: PriceFile, names: Iterable[object]) -> PriceList:
@@ -299,7 +299,9 @@ def _state(root: Found, collected: Collected, warnings: Iterable[Problem]) -> St
         problems = list(_mistakes(body, root.source))
         if problems:
             raise ScenarioError(problems)
-        found = collected.figures(body["summary"], epoch_ms(body["startTime"]))
+        start_ms, end_ms = epoch_ms(body["startTime"]), epoch_ms(body.get("endTime"))
+        ends = None if start_ms is None or end_ms is None else (end_ms - start_ms) / SECOND_MS
+        found = collected.figures({**body["summary"], "endSeconds": ends}, start_ms)
     seed = seed if isinstance(seed, int) else None
     return StateDocument(str(body["scenario"]), seed, found, tuple(warnings))
 
@@ -317,6 +319,12 @@ def _mistakes(body: Mapping[str, Any], source: Source) -> Iterator[Problem]:
             continue  # prices are in another currency
         if not _is_number(summary.get(name)):
             yield _mistake(source, summary.get(name), "a number", "summary", name)
+    if (cost := summary.get("cost")) is not None:
+        amount, currency = (cost.get("amount"), cost.get("currency")) if isinstance(cost, dict) else (None, None)
+        if not _is_number(amount):
+            yield _mistake(source, amount, "a number", "summary", "cost", "amount")
+        if not isinstance(currency, str):
+            yield _mistake(source, currency, "a currency such as EUR", "summary", "cost", "currency")
     for name, parts in _COUNTS.items():
         counts = summary.get(name)
         for part in parts:

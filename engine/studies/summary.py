@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import fsum, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.values import percentile
 from engine.scenario.model import MEASURES
+from engine.specs.prices import USD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engine.base.terms import Plain
     from engine.studies.runs import Result, Study
 
 
 _Z = 1.959963984540054  # the quantile of the normal distribution for an interval of 95 %
-_END, _COST = "makespanSeconds", "costUsd"
+_END = "makespanSeconds"
 
 
 class Spread(NamedTuple):
@@ -51,6 +52,8 @@ class VariantSummary:
     met: Share
     each: tuple[float, ...]
     measures: dict[str, Spread]
+    cost: Spread  # in ``currency``
+    currency: str
     jobs: dict[str, Spread]
     pareto: bool = False
 
@@ -60,9 +63,9 @@ class VariantSummary:
         return self.measures[_END].median
 
     @property
-    def cost_usd(self) -> float | None:
+    def median_cost(self) -> float | None:
         """The median cost of its runs."""
-        return self.measures[_COST].median
+        return self.cost.median
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,9 @@ def spread(values: Iterable[float | None]) -> Spread:
     return Spread(mean, percentile(known, 0.05), percentile(known, 0.5), percentile(known, 0.95))
 
 
-def summarize(study: Study, scenario: str, results: Iterable[Result], *, confidence: float) -> StudySummary:
+def summarize(
+    study: Study, scenario: str, results: Iterable[Result], *, confidence: float, currency: str = USD
+) -> StudySummary:
     """Return the summary of a study's results, whatever their order.
 
     Args:
@@ -109,15 +114,16 @@ def summarize(study: Study, scenario: str, results: Iterable[Result], *, confide
         scenario: The name of the scenario.
         results: One result for each variant and seed.
         confidence: The share of runs, 0 to 1, in which all expectations of a variant must hold.
+        currency: That of all costs; those in another one, which a factor has brought in, are left out.
     """
     wanted = set(study.seeds)
-    tally = Tally(study, scenario, confidence=confidence)
+    tally = Tally(study, scenario, confidence=confidence, currency=currency)
     tally.add(result for result in results if result["seed"] in wanted)
     tally.update()
     return tally.summary
 
 
-def variant_summary(study: Study, number: int, results: Iterable[Result]) -> VariantSummary:
+def variant_summary(study: Study, number: int, results: Iterable[Result], currency: str = USD) -> VariantSummary:
     """Return the summary of the results of one variant, whatever their order."""
     results = sorted(results, key=lambda result: result["seed"])  # sums of floats depend on their order
     runs = len(results)
@@ -133,11 +139,19 @@ def variant_summary(study: Study, number: int, results: Iterable[Result]) -> Var
         met=wilson(sum(map(all, met)), runs),
         each=tuple(sum(one[at] for one in met if at < len(one)) / runs for at in range(count)),
         measures={name: spread(one[name] for one in good) for name in MEASURES},
+        cost=spread(amount_of(one, currency) for one in good),
+        currency=currency,
         jobs={
             job: spread(result["jobs"][job]["endSeconds"] for result in results if job in result["jobs"])
             for job in sorted(ids)
         },
     )
+
+
+def amount_of(summary: Mapping[str, Any], currency: str) -> float | None:
+    """Return the cost of a run in a currency; None if it is in another one."""
+    cost = summary.get("cost") or {"amount": summary["costUsd"], "currency": USD}
+    return cost["amount"] if cost["currency"] == currency else None
 
 
 def pareto(points: Sequence[tuple[float | None, float | None]]) -> list[bool]:
@@ -157,7 +171,7 @@ def pareto(points: Sequence[tuple[float | None, float | None]]) -> list[bool]:
 
 def _cheapest(variants: Iterable[VariantSummary]) -> int | None:
     """Return the cheapest variant, of equally cheap ones the one that ends first."""
-    known = [(one.cost_usd, one.end_s, one.variant) for one in variants if one.cost_usd is not None]
+    known = [(one.median_cost, one.end_s, one.variant) for one in variants if one.median_cost is not None]
     return min(known)[2] if known else None
 
 
@@ -184,6 +198,7 @@ def _variant_json(one: VariantSummary) -> dict[str, object]:
         "met": {**one.met._asdict(), "expectations": list(one.each)},
         "pareto": one.pareto,
         **{name: measure._asdict() for name, measure in one.measures.items()},
+        "cost": {"currency": one.currency, **one.cost._asdict()},
         "jobs": {job: {"endSeconds": end._asdict()} for job, end in one.jobs.items()},
     }
 
@@ -191,14 +206,15 @@ def _variant_json(one: VariantSummary) -> dict[str, object]:
 class Tally:
     """The results of a study so far. ``summary`` is the same as that of ``summarize`` for the same results."""
 
-    def __init__(self, study: Study, scenario: str, *, confidence: float) -> None:
+    def __init__(self, study: Study, scenario: str, *, confidence: float, currency: str = USD) -> None:
         """Create a tally without results; the arguments are those of ``summarize``."""
         self._study = study
         self._scenario = scenario
         self._confidence = confidence
+        self._currency = currency
         self._results: dict[int, list[Result]] = {}
         self._changed: set[int] = set()
-        self._variants = [variant_summary(study, number, ()) for number in range(1, study.variants + 1)]
+        self._variants = [variant_summary(study, number, (), currency) for number in range(1, study.variants + 1)]
         self.count = 0
         self.summary: StudySummary = self._concluded()
 
@@ -213,7 +229,7 @@ class Tally:
         """Bring the summary up to date."""
         if self._changed:
             for number in self._changed:
-                self._variants[number - 1] = variant_summary(self._study, number, self._results[number])
+                self._variants[number - 1] = variant_summary(self._study, number, self._results[number], self._currency)
             self._changed.clear()
             self.summary = self._concluded()
 
@@ -228,13 +244,13 @@ class Tally:
     def _concluded(self) -> StudySummary:
         """Return the summary of the study: which variants are on the Pareto line, and the recommendation."""
         study, variants = self._study, self._variants
-        line = pareto([(one.cost_usd, one.end_s) for one in variants])
+        line = pareto([(one.median_cost, one.end_s) for one in variants])
         marked = tuple(
             one if one.pareto is is_on else replace(one, pareto=is_on)
             for one, is_on in zip(variants, line, strict=True)
         )
         has_expectations = any(one.each for one in marked)
-        most = max((one.met.share for one in marked if one.cost_usd is not None), default=0.0)
+        most = max((one.met.share for one in marked if one.median_cost is not None), default=0.0)
         least = min(most, self._confidence)
         best = _cheapest(one for one in marked if one.met.share >= least) if has_expectations else None
         chosen, near = (best, None) if most >= self._confidence else (None, best)

@@ -6,12 +6,14 @@ Labels of a study's table and plot are short names of factors, headings and text
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.base.values import SECOND_MS, format_clock, format_dollars, shortened
+from engine.base.values import SECOND_MS, currency_sign, format_clock, format_money, shortened
 from engine.scenario.model import JobEnd
 from engine.scenario.record import values_text
-from engine.studies.measures import HEADINGS, LABELS, largest
+from engine.specs.prices import USD
+from engine.studies.measures import AMOUNT, HEADINGS, LABELS, largest
 from engine.studies.summary import Spread
 
 if TYPE_CHECKING:
@@ -42,11 +44,11 @@ def duration_text(seconds: float | None) -> str:
     return end_text(seconds).removeprefix("+")
 
 
-def cost_text(usd: float | None) -> str:
-    """Return an amount of US dollars, with four decimals below one dollar: ``$0.6400``; empty if there is none."""
-    if usd is None:
+def cost_text(amount: float | None, currency: str = USD) -> str:
+    """Return an amount, with four decimals below one dollar: ``$0.6400``, ``EUR 2.00``; empty if there is none."""
+    if amount is None:
         return ""
-    return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}"
+    return f"{currency_sign(currency)}{amount:,.{2 if amount >= 1 else 4}f}"
 
 
 def pace_text(done: int, total: int, elapsed_s: float) -> str:
@@ -83,7 +85,7 @@ def _named(variant: VariantSummary, values_of: Callable[[VariantSummary], str]) 
 
 def _about(variant: VariantSummary) -> str:
     met = f"{round(variant.met.share * variant.runs):,} of {variant.runs:,} ({interval_text(variant.met)})"
-    return f"{met}, last task ends at {end_text(variant.end_s)}, {cost_text(variant.cost_usd)}"
+    return f"{met}, last task ends at {end_text(variant.end_s)}, {cost_text(variant.cost.median, variant.currency)}"
 
 
 _USUAL = ("makespanSeconds", "costUsd")
@@ -115,17 +117,23 @@ def heading(one: str | JobEnd) -> str:
 
 
 def spread_of(one: VariantSummary, measure: str | JobEnd) -> Spread:
-    """Return the spread of a measure over the seeds of a variant."""
+    """Return the spread of a measure over the seeds of a variant; that of the cost is in its currency."""
+    if measure == "costUsd":
+        return one.cost
     return one.jobs.get(measure.job_id, _NOTHING) if isinstance(measure, JobEnd) else one.measures[measure]
 
 
-def text_of(measure: str | JobEnd) -> Callable[[float | None], str]:
+def text_of(measure: str | JobEnd, currency: str = USD) -> Callable[[float | None], str]:
     """Return the function that writes a value of a measure; empty text if there is none."""
     if isinstance(measure, JobEnd) or measure == "makespanSeconds":
         return end_text
     if "econds" in measure:
         return duration_text
-    return cost_text if measure == "costUsd" else lambda value: "" if value is None else f"{value:,.4g}"
+    return (
+        partial(cost_text, currency=currency)
+        if measure == "costUsd"
+        else lambda value: "" if value is None else f"{value:,.4g}"
+    )
 
 
 def time_step_s(range_s: float, most: int) -> float:
@@ -144,7 +152,11 @@ _WHOLE_FROM = 100  # percent, which have no decimals from there on
 
 def label(row: Row) -> str:
     """Return the name of a figure for people."""
-    return LABELS[row.what] if row.job_id is None else end_label(shortened(row.job_id, _LONGEST_ID))
+    return (
+        (LABELS | {AMOUNT: LABELS["costUsd"]})[row.what]
+        if row.job_id is None
+        else end_label(shortened(row.job_id, _LONGEST_ID))
+    )
 
 
 def end_label(job_id: str) -> str:
@@ -171,8 +183,8 @@ def _amount(row: Row, value: float) -> str:
         return f"{round(value, 3 if value < 1 else 1):g} s" if value < _MINUTE_S else duration_text(value)
     if row.what == "slotUtilization":
         return f"{value:.1%}".replace("%", " %")
-    if row.what == "costUsd":
-        return format_dollars(value)
+    if row.what in ("costUsd", AMOUNT):
+        return format_money(value, row.currency)
     return f"{value:,.2f}" if row.what == "nodeHours" else f"{value:,}"
 
 

@@ -14,9 +14,10 @@ from engine.base.log import Json
 from engine.base.terms import JobState, TaskResult
 from engine.base.values import DAY_MS, HOUR_MS, LONGEST_RUN_MS, SECOND_MS
 from engine.rules.job_schedules import missed, next_run_ms
-from engine.run.conditions import cost_usd, makespan_ms, pool_cost_usd
+from engine.run.conditions import cost_of_nodes, makespan_ms
 from engine.scenario.record import GivenCommand, dump, timeline_line
 from engine.specs.catalogue import PRICES_AS_OF, PRICES_REGION
+from engine.specs.prices import USD
 from engine.state.jobs import NO_JOB
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
@@ -131,10 +132,9 @@ def _present_blocks(world: World) -> Iterator[tuple[TaskBlock, slice]]:
             yield block, slice(block.first, block.rows.stop)
 
 
-def node_hours(world: World, now_ms: int, pools: Iterable[Pool] | None = None) -> float:
-    """Return the hours for which VMs have been billed, of all pools or of some (ACC-10)."""
-    chosen = world.pools.rows if pools is None else pools
-    return sum(sum(world.nodes.billed_in_all_ms(pool.nodes, now_ms)) for pool in chosen) / HOUR_MS
+def node_hours(pools: Iterable[Pool], now_ms: int) -> float:
+    """Return the hours for which VMs of these pools have been billed up to a moment (ACC-10)."""
+    return sum(sum(pool.billed_ms_at(now_ms)) for pool in pools) / HOUR_MS
 
 
 def slot_utilization(world: World, now_ms: int) -> float:
@@ -182,7 +182,7 @@ class PoolResult(NamedTuple):
     state: str  # with the allocation state, as the service spells them, or ``deleted``
     nodes: int
     node_hours: float
-    cost_usd: float
+    cost: float
     resize_errors: tuple[str, ...]  # codes
 
 
@@ -205,7 +205,7 @@ class Summary(NamedTuple):
     end_ms: int
     why_over: str  # why the run did not go on, if it is over
     events: int
-    cost_usd: float  # in ``currency``
+    cost: float  # in ``currency``
     currency: str
     tasks: TaskTotals
     transferred: TransferredBytes
@@ -248,7 +248,7 @@ def summary(sim: Simulation) -> Summary:
         end_ms=now_ms,
         why_over=why_over(sim),
         events=sim.log.count,
-        cost_usd=cost_usd(world, now_ms),
+        cost=cost_of_nodes(world.pools.rows, now_ms),
         currency=sim.scenario.currency,
         tasks=task_totals(sim),
         transferred=bytes_of_run(sim),
@@ -294,8 +294,8 @@ def _pool_result(world: World, pool: Pool, now_ms: int) -> PoolResult:
         vm_size=pool.spec.vm_size,
         state=GONE if pool.state is None else ", ".join(states),
         nodes=sum(world.nodes.state_of(node) is not None for node in pool.nodes),
-        node_hours=node_hours(world, now_ms, [pool]),
-        cost_usd=pool_cost_usd(world, pool, now_ms),
+        node_hours=node_hours([pool], now_ms),
+        cost=cost_of_nodes([pool], now_ms),
         resize_errors=tuple(error.code for error in pool.resize_errors),
     )
 
@@ -383,18 +383,6 @@ def _members(
     }
 
 
-def _cost(sim: Simulation) -> dict[str, object]:
-    """Return the cost of the run with what it rests on (VM-2, VM-7)."""
-    prices = sim.scenario.prices
-    return {
-        "amount": round(cost_usd(sim.world, sim.now_ms), _DIGITS),
-        "currency": sim.scenario.currency,
-        "region": PRICES_REGION if prices is None else prices.region,
-        "source": "batchdeck sizes" if prices is None else prices.file.name,
-        "asOf": PRICES_AS_OF if prices is None else prices.as_of,
-    }
-
-
 def _pool_member(sim: Simulation, pool: Pool) -> dict[str, object]:
     world = sim.world
     present = [node for node in pool.nodes if world.nodes.state_of(node) is not None]
@@ -416,17 +404,19 @@ def _job_member(sim: Simulation, job: Job, transitions: TaskTransitions) -> dict
 
 
 def run_totals(sim: Simulation) -> dict[str, object]:
-    """Return the totals of the run, with deleted jobs and pools; ``events`` counts the events in the log.
+    """Return the totals of the run up to the moment that is shown, with deleted jobs and pools.
 
-    ``costUsd`` is None if prices are in another currency.
+    ``cost`` says on what the cost rests (VM-2, VM-7). ``costUsd`` is None if prices are in another currency. ``events``
+    counts the events in the log.
     """
     world, now_ms, instances = sim.world, sim.now_ms, sim.world.instances
+    prices, cost = sim.scenario.prices, round(cost_of_nodes(world.pools.rows, now_ms), _DIGITS)
     transferred, hooks = bytes_of_run(sim), hook_times(sim.log)
     return {
         "makespanSeconds": makespan_ms(world) / SECOND_MS,
         "tasks": asdict(task_totals(sim)),
-        "nodeHours": round(node_hours(world, now_ms), _DIGITS),
-        "costUsd": round(cost_usd(world, now_ms), _DIGITS) if sim.scenario.currency == "USD" else None,
+        "nodeHours": round(node_hours(world.pools.rows, now_ms), _DIGITS),
+        "costUsd": cost if sim.scenario.currency == USD else None,
         "slotUtilization": round(slot_utilization(world, now_ms), _DIGITS),
         "preparationTasks": asdict(instance_totals(map(instances.prep, range(instances.length)))),
         "releaseTasks": asdict(instance_totals(map(instances.release, range(instances.length)))),
@@ -435,7 +425,14 @@ def run_totals(sim: Simulation) -> dict[str, object]:
         "events": sim.log.count,
         "downloadedBytes": transferred.downloaded,
         "uploadedBytes": transferred.uploaded,
-        "cost": _cost(sim),
+        "cost": {
+            "amount": cost,
+            "currency": sim.scenario.currency,
+            "region": PRICES_REGION if prices is None else prices.region,
+            "source": "batchdeck sizes" if prices is None else prices.file.name,
+            "asOf": PRICES_AS_OF if prices is None else prices.as_of,
+        },
+        "endSeconds": now_ms / SECOND_MS,
     }
 
 

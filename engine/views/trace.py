@@ -21,6 +21,7 @@ from engine.base.terms import InstanceState, NodeState, TaskState
 from engine.base.values import format_utc, visible_json
 from engine.views.log.reader import is_event, matching
 from engine.views.log.series import RunSeries, Window
+from engine.views.resources.jobs import cost_so_far
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,7 +47,7 @@ def counters(simulation: Simulation) -> Iterator[CounterSample]:
     """Yield the samples of each counter, where its values change.
 
     Numbers of nodes and tasks are means over a thousandth of the run, from its begin; the cost is that so far, at the
-    end of each thousandth.
+    end of each thousandth and now.
     """
     series = RunSeries(simulation)
     for pool_id in dict.fromkeys(pool.id for pool in simulation.world.pools.rows):
@@ -60,6 +61,7 @@ def counters(simulation: Simulation) -> Iterator[CounterSample]:
     whole, currency = series.of_pool(None, Window.ALL, _COLUMNS), simulation.scenario.currency
     for edge, usd in zip(whole.axis.edges[1:], whole.usd, strict=True):
         yield CounterSample("cost", edge * whole.axis.every_ms, {currency: round(usd, _COST_DECIMALS)})
+    yield CounterSample("cost", simulation.now_ms, {currency: round(cost_so_far(simulation), _COST_DECIMALS)})
 
 
 def _changes(name: str, axis: Axis, curves: Mapping[str, Sequence[float]]) -> Iterator[CounterSample]:

@@ -24,7 +24,7 @@ SMALL = """\
 scenario: small
 seed: 3
 pools:
-  - {id: shared, vmSize: standard_d2s_v3, targetDedicatedNodes: 2}
+  - {id: shared, vmSize: standard_d2s_v3, targetDedicatedNodes: 2, simulate: {ready: PT1M}}
 jobs:
   - id: risk
     poolInfo: {poolId: shared}

@@ -56,7 +56,7 @@ def test_figures_are_those_of_a_study(name):
     sim = played(name)
     found, studied = figures_of_run(sim), measures.summary(sim)
     shared = [measure for measure in MEASURES if measure in studied]
-    assert len(shared) == 11
+    assert len(shared) == 12
     assert {measure: found.measures[measure] for measure in shared} == {each: studied[each] for each in shared}
     ends = {job_id: end["endSeconds"] for job_id, end in measures.job_ends(sim).items()}
     assert dict(found.job_ends) == ends

@@ -236,7 +236,7 @@ def test_nodes_that_rebooted_are_no_sample_of_how_long_nodes_take_to_start(tmp_p
     written(state, tmp_path, "rest")
     found = imported(read_history([tmp_path]))
     own = found.document["pools"][0]["simulate"]["onNode"]
-    assert own[1] == {"allocation": "PT40S", "starting": "PT2M55.443S", "ready": "PT20S"}
+    assert own[1] == {"allocation": "PT40S", "starting": "PT2M55.443S", "ready": "PT5S"}
     starting = {"lognormal": ["PT21.544S", 0.1052]}  # of the other three: 20 s, 20 s and 25 s
     assert found.document["simulate"] == {"nodes": {"allocation": "PT40S", "starting": starting, "ready": "PT1M"}}
     assert found.assumptions[-1].startswith("Assumed: 1 node rebooted")

@@ -25,6 +25,7 @@ from engine.views.rest.nodes import tree
 from engine.views.results import run_totals
 from tests.builders import play_one_by_one
 from tests.event_table import check_table
+from tests.properties.figures import check_ahead, check_changed, check_end, check_study
 from tests.properties.runs import Case, cases, play, submit
 from tests.recount import check_series
 
@@ -258,3 +259,18 @@ def _series_agree_with_a_count_of_the_log(case: Case) -> None:
     simulation.branch()
     simulation.run_until(simulation.end_ms)
     check_series(simulation, series)
+
+
+@promise(commands=10, moments=1, trials=1)
+def _cost_and_end_are_the_same_wherever_they_stand(case: Case) -> None:
+    changed, _ = _played(case)
+    untouched = Simulation(changed.scenario)
+    for simulation in (changed, untouched):
+        simulation.run_until(simulation.end_ms)
+        simulation.finish()
+    figures = check_end(untouched)
+    check_study(untouched, figures)
+    check_changed(figures, check_end(changed))
+    changed.seek(_moments(changed, case)[0] % (changed.now_ms + 1))
+    changed.branch()
+    check_ahead(changed, [given.command for given in case.trials[0].commands])

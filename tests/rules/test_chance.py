@@ -72,7 +72,8 @@ def test_node_18_nodes_fail_at_the_rate_for_each_hour_in_which_they_count(rate):
     failures = len(times(sim, "NodeStateChanged", to="unusable"))
     hours = hours_in(sim, "unusable")
     assert is_mean(failures, rate * hours)
-    assert isclose(hours, 50 * 24 / (1 + rate / 3), rel_tol=0.02)  # each failure costs twenty minutes
+    lost_hours = 1560 * exp(0.43**2 / 2) / HOUR_S  # by each failure, on average (TIME-14)
+    assert isclose(hours, 50 * 24 / (1 + rate * lost_hours), rel_tol=0.03)
 
 
 @pytest.mark.parametrize(("rate", "notice"), [(0.2, "PT30S"), (2, "PT30S"), (1, "PT5M"), (1, 0)])
@@ -155,7 +156,7 @@ def test_node_18_a_failure_is_logged_and_the_node_recovers_like_one_broken_witho
     assert fault["body"] == {"poolId": "p", "nodeId": node(sim).id, "state": "unusable"}
     failed = times(sim, "NodeStateChanged", to="unusable")
     assert failed == times(sim, "FaultInjected")
-    assert times(sim, "NodeStateChanged", from_="unusable")[0] == failed[0] + 20 * 60
+    assert 600 < times(sim, "NodeStateChanged", from_="unusable")[0] - failed[0] < 3600
     assert node_states(sim)[node_states(sim).index("unusable") + 1] == "starting"
 
 

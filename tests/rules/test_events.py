@@ -18,7 +18,6 @@ from tests.builders import (
     do,
     events,
     evict,
-    from_yaml,
     refusal,
     run,
     run_to,
@@ -307,51 +306,6 @@ def test_evt_1_the_same_scenario_and_seed_give_the_same_bytes(seed):
 
 
 # -- timings ---------------------------------------------------------------------------------------------------------
-
-
-PLAIN = "scenario: x\npools: [{id: p, vmSize: standard_d2s_v3, targetDedicatedNodes: 30%s}]\n"
-IMAGE = "{publisher: MicrosoftWindowsServer, offer: WindowsServer, sku: 2022-datacenter}"
-WINDOWS = f", virtualMachineConfiguration: {{imageReference: {IMAGE}, nodeAgentSKUId: batch.node.windows amd64}}"
-
-
-def steps(sim):
-    """Return how long each node was in each of its first states, in seconds."""
-    moments = {}
-    for event in events(sim, "NodeStateChanged"):
-        moments.setdefault(event["nodeId"], []).append(event["t"])
-    return [
-        (first, second - first, third - second) for first, second, third in (times_[:3] for times_ in moments.values())
-    ]
-
-
-@pytest.mark.parametrize(("os", "boot"), [("", (40, 80)), (WINDOWS, (110, 190))], ids=["linux", "windows"])
-def test_time_2_to_4_nodes_come_in_their_time_each_by_chance(os, boot):
-    sim = from_yaml(PLAIN % os)
-    run_to_end(sim)
-    found = steps(sim)
-    assert len(found) == 30
-    for column, (least, most) in enumerate([(30, 60), (15, 45), boot]):
-        values = [step[column] for step in found]
-        assert least <= min(values)
-        assert max(values) <= most
-        assert len(set(values)) > 20
-
-
-def test_time_5_to_8_operations_take_their_time():
-    sim = from_yaml(PLAIN % "")
-    run_to(sim, minutes=5)
-    operations = {"rebootNode": ("rebooting", 40, 80), "reimageNode": ("reimaging", 140, 220)}
-    operations["deallocateNode"] = ("deallocating", 60, 60)
-    for index, name in enumerate(operations):
-        do(sim, name, poolId="p", node=index)
-    do(sim, "removeNodes", poolId="p", nodeList=[5, 6, 7])
-    run_to_end(sim)
-    for state, least, most in [*operations.values(), ("leavingpool", 20, 40)]:
-        begun = {event["nodeId"]: event["t"] for event in events(sim, "NodeStateChanged", to=state)}
-        ended = {event["nodeId"]: event["t"] for event in events(sim, "NodeStateChanged", from_=state)}
-        assert begun
-        for node_id, moment in begun.items():
-            assert least <= round(ended[node_id] - moment, 3) <= most, state
 
 
 def test_time_1_a_resize_lasts_a_quarter_of_an_hour_at_most(start):

@@ -32,7 +32,7 @@ from tests.builders import (
 
 SUBNET = "/subscriptions/1/resourceGroups/corp/providers/Microsoft.Network/virtualNetworks/corp/subnets/batch"
 UP_S = ALLOCATION_S + STARTING_S  # when the first nodes are in ``starting``
-NOTICED_S, RECOVERED_S = 600, 1200
+NOTICED_S = 600
 
 
 def in_subnet(nodes=1, pool_id="p", **more):
@@ -180,8 +180,9 @@ def test_net_4_and_node_14_the_attempt_to_recover_it_fails_too_and_is_the_last(s
     run_to_end(sim)
     assert node_states(sim) == ["creating", "starting", "unusable", "starting", "unusable"]
     first, second = times(sim, "NodeStateChanged", to="unusable")
-    assert times(sim, "NodeStateChanged", to="starting")[1] == first + RECOVERED_S
-    assert second == first + RECOVERED_S + NOTICED_S
+    tried = times(sim, "NodeStateChanged", to="starting")[1]
+    assert 600 < tried - first < 3600
+    assert second == tried + NOTICED_S
 
 
 def test_net_4_a_reboot_by_hand_changes_nothing_and_is_tried_to_recover_again(start):
@@ -190,7 +191,7 @@ def test_net_4_a_reboot_by_hand_changes_nothing_and_is_tried_to_recover_again(st
     do(sim, "rebootNode", poolId="p", node=0)
     run(sim, seconds=REBOOT_S + NOTICED_S)
     assert node_state(sim) == "unusable"
-    run(sim, seconds=RECOVERED_S)
+    run_to(sim, seconds=node(sim).recover_ms / 1000)
     assert node_state(sim) == "starting"
 
 

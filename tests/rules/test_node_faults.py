@@ -70,13 +70,13 @@ def test_node_12_a_known_cause_is_told(start):
     assert error.message
 
 
-def test_node_14_recovers_after_twenty_minutes_as_if_rebooted(start):
+def test_node_14_recovers_by_itself_as_if_rebooted(start):
     sim = start(pool=a_pool(startTask=a_line(5)))
     run_to(sim, minutes=5)
     fail(sim)
     run_to_end(sim)
     assert node_states(sim)[-4:] == ["unusable", "starting", "waitingforstarttask", "idle"]
-    assert times(sim, "NodeStateChanged", to="starting")[-1] == 300.001 + 1200
+    assert 600 < times(sim, "NodeStateChanged", to="starting")[-1] - 300 < 3600
     assert node(sim).errors == ()
 
 
@@ -173,10 +173,12 @@ def test_node_9_unusable_after_five_minutes_without_contact(start):
     assert task_extra(sim).system_retries == 1
 
 
-@pytest.mark.parametrize(("lasts", "recovered_s"), [("PT8M", 480), (None, 1200)])
-def test_node_14_recovery_counts_from_the_fault(start, lasts, recovered_s):
+@pytest.mark.parametrize("lasts", ["PT8M", None])
+def test_node_14_recovery_counts_from_the_fault(start, lasts):
     sim = idle(start)
     fail(sim, lasts, state="unknown")
+    recovered_s = 480 if lasts else (node(sim).recover_ms - sim.now_ms) / 1000
+    assert 450 < recovered_s < 3600
     run_to_end(sim)
     assert node_states(sim)[3:] == ["unknown", "unusable", "starting", "idle"]
     assert times(sim, "NodeStateChanged", to="starting")[-1] == READY_S + 0.001 + recovered_s

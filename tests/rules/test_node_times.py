@@ -193,7 +193,8 @@ def test_time_7_nodes_leave_one_by_one_but_those_of_a_deleted_pool_together():
     moves = _moves(pools, timeline=timeline)
     removed, deleted = (_lasted([m for m in moves if m["poolId"] == pool], "leavingpool") for pool in ("p0", "p1"))
     assert _at(removed, 0.5) == pytest.approx(40, rel=0.25)
-    assert (len(set(removed)), len(set(deleted))) == (60, 1)
+    assert len(set(removed)) > 50
+    assert len(set(deleted)) == 1
 
 
 def test_time_7_deletions_of_pools_take_longer_than_removals():

@@ -9,6 +9,7 @@ import pytest
 from engine.base.lifecycles import NODE
 from engine.base.terms import NodeState
 from tests.builders import (
+    AGAIN_S,
     ALLOCATION_S,
     BOOT_S,
     READY_S,
@@ -203,4 +204,4 @@ def test_node_9_a_reboot_takes_what_simulate_says(start):
     sim = idle(start, simulate={"nodes": {"reboot": "PT5M", "ready": BOOT_S}})
     do(sim, "rebootNode", **ON_NODE)
     run_to_end(sim)
-    assert times(sim, "NodeStateChanged", to="idle")[-1] == READY_S + 0.001 + 300 + BOOT_S // 3
+    assert times(sim, "NodeStateChanged", to="idle")[-1] == READY_S + 0.001 + 300 + AGAIN_S

@@ -6,9 +6,9 @@ import pytest
 
 from engine.views.rest.account import pool_body
 from tests.builders import (
-    BOOT_S,
     READY_S,
     REIMAGE_S,
+    REIMAGED_S,
     a_job,
     a_line,
     a_pool,
@@ -32,7 +32,7 @@ from tests.builders import (
 from tests.views.explaining import why_node_says, why_pool_says
 
 NEWER = "WA-GUEST-OS-5.20_201806-01"
-UPGRADED_S = REIMAGE_S + BOOT_S
+UPGRADED_S = REIMAGED_S
 
 
 def classic_pool(nodes=1, pool_id="p", **more):

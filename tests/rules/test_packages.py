@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import (
-    BOOT_S,
+    AGAIN_S,
     READY_S,
-    REBOOT_S,
-    REIMAGE_S,
+    REBOOTED_S,
+    REIMAGED_S,
     a_job,
     a_line,
     a_pool,
@@ -100,11 +100,11 @@ def test_app_2_after_a_reboot_what_is_there_is_used_again_after_a_reimage_it_is_
     do(sim, "rebootNode", **ON_NODE)
     rebooted = sim.now_ms / 1000
     run_to_end(sim)
-    assert times(sim, "NodeStateChanged", to="idle")[-1] == rebooted + REBOOT_S + BOOT_S // 3
+    assert times(sim, "NodeStateChanged", to="idle")[-1] == rebooted + REBOOTED_S
     do(sim, "reimageNode", **ON_NODE)
     reimaged = sim.now_ms / 1000
     run_to_end(sim)
-    assert times(sim, "NodeStateChanged", to="idle")[-1] == reimaged + REIMAGE_S + BOOT_S + SECONDS
+    assert times(sim, "NodeStateChanged", to="idle")[-1] == reimaged + REIMAGED_S + SECONDS
 
 
 def test_app_2_a_reboot_in_the_middle_begins_anew(start):
@@ -114,7 +114,7 @@ def test_app_2_a_reboot_in_the_middle_begins_anew(start):
     do(sim, "failNode", **ON_NODE, state="unusable", **{"for": "PT1M"})
     failed = sim.now_ms / 1000
     run_to_end(sim)
-    assert idle_at(sim) == failed + 60 + BOOT_S // 3 + SECONDS
+    assert idle_at(sim) == failed + 60 + AGAIN_S + SECONDS
 
 
 def test_start_3_packages_come_before_the_start_task(start):

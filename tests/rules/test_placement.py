@@ -112,9 +112,8 @@ def test_sched_9_of_equals_a_prepared_node_comes_first(start):
 
 
 def test_sched_9_then_dedicated_before_spot_then_the_list(start):
-    mixed = {"choice": [5, 6, 7, 8, 9]}
-    pool = a_pool(nodes=3, targetLowPriorityNodes=3)
-    sim = start(a_job(tasks=0), pool=pool, simulate={"nodes": {"allocation": mixed}}, seed=5)
+    mixed = {str(number): {"allocation": seconds} for number, seconds in enumerate([5, 8, 9, 6, 7, 9])}
+    sim = start(a_job(tasks=0), pool=a_pool(nodes=3, targetLowPriorityNodes=3, simulate={"onNode": mixed}))
     run_to(sim, minutes=2)
     dedicated = [index for index in range(6) if node(sim, index).dedicated]
     assert dedicated != [0, 1, 2]

@@ -6,7 +6,7 @@ import pytest
 
 from engine.base.values import HOUR_MS
 from engine.rules.decisions.capacity import Grant, active_jobs_and_schedules, cores_in_use, granted
-from engine.run.conditions import pool_cost_usd
+from engine.run.conditions import cost_of_nodes
 from tests.builders import (
     ALLOCATION_S,
     READY_S,
@@ -297,18 +297,18 @@ def test_acc_10_a_node_is_billed_from_creating_until_it_is_gone(start):
     run_to(sim, seconds=ALLOCATION_S + 3600)
     do(sim, "removeNodes", poolId="p", nodeList=[0])
     run_to_end(sim)
-    billed = sim.world.nodes.billed_ms(node_rows(sim)[0], sim.now_ms)
+    pool = sim.world.pools.find("p")
+    billed, _ = pool.billed_ms_at(sim.now_ms)
     assert billed == HOUR_MS + 1 + 20_000
-    cost = pool_cost_usd(sim.world, sim.world.pools.find("p"), sim.now_ms + HOUR_MS)
+    cost = cost_of_nodes([pool], sim.now_ms + HOUR_MS)
     assert cost == pytest.approx(0.096 * billed / HOUR_MS)
 
 
 def test_acc_10_broken_nodes_cost_as_much_as_good_ones(start):
     sim = start(pool=a_pool(nodes=2, startTask=a_line(5, 1, simulate={"onNode": {"1": {"exitCode": 0}}})))
     run_to(sim, minutes=70)
-    rows = node_rows(sim)
     assert [node_state(sim, 0), node_state(sim, 1)] == ["starttaskfailed", "idle"]
-    assert sim.world.nodes.billed_ms(rows[0], sim.now_ms) == sim.world.nodes.billed_ms(rows[1], sim.now_ms)
+    assert sim.world.pools.find("p").billed_ms_at(sim.now_ms) == (2 * (sim.now_ms - 10_000), 0)
 
 
 def test_acc_10_a_preempted_node_costs_nothing(start):
@@ -319,7 +319,7 @@ def test_acc_10_a_preempted_node_costs_nothing(start):
     run_to(sim, seconds=ALLOCATION_S + 600)
     evict(sim)
     run(sim, minutes=60)
-    assert sim.world.nodes.billed_ms(node_rows(sim)[0], sim.now_ms) == pytest.approx(600_000, abs=40_000)
+    assert sum(sim.world.pools.find("p").billed_ms_at(sim.now_ms)) == pytest.approx(600_000, abs=40_000)
 
 
 def test_acc_2_a_pool_serves_only_the_jobs_that_name_it(start):
@@ -356,7 +356,7 @@ def test_vm_2_real_sizes_are_allocated_whatever_the_table_says_of_their_prices(s
     sim = start(pool=a_pool(nodes=1, vmSize=size, targetLowPriorityNodes=1))
     run_to_end(sim)
     assert (kinds(sim), errors(sim)) == (nodes, codes)
-    assert pool_cost_usd(sim.world, sim.world.pools.find("p"), HOUR_MS) > 0
+    assert cost_of_nodes(sim.world.pools.rows, HOUR_MS) > 0
 
 
 @pytest.mark.parametrize(
@@ -370,8 +370,9 @@ def test_vm_2_real_sizes_are_allocated_whatever_the_table_says_of_their_prices(s
 def test_vm_2_nodes_that_are_not_dedicated_cost_the_spot_price_or_that_of_low_priority(given, usd, start):
     sim = start(pool=a_pool(nodes=0, targetLowPriorityNodes=1), **given)
     run_to(sim, minutes=70)
-    billed = sum(sim.world.nodes.billed_ms(row, sim.now_ms) for row in node_rows(sim))
-    assert pool_cost_usd(sim.world, sim.world.pools.find("p"), sim.now_ms) == pytest.approx(usd * billed / HOUR_MS)
+    pool = sim.world.pools.find("p")
+    billed = sum(pool.billed_ms_at(sim.now_ms))
+    assert cost_of_nodes([pool], sim.now_ms) == pytest.approx(usd * billed / HOUR_MS)
 
 
 @pytest.mark.parametrize(

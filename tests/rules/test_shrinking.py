@@ -257,7 +257,7 @@ def test_rsz_8_a_node_that_is_already_leaving_is_not_counted_again(start):
     sim = ready(start)
     do(sim, "removeNodes", poolId="p", nodeList=[0])
     do(sim, "stopPoolResize", poolId="p")
-    run(sim, seconds=3)
+    run(sim, seconds=7)
     assert (allocation(sim), node_state(sim)) == ("steady", "leavingpool")
     do(sim, "removeNodes", poolId="p", nodeList=[0, 1])
     assert targets(sim) == (0, 0)

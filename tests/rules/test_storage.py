@@ -8,9 +8,8 @@ from engine.base.paths import RESERVED_DISK_BYTES
 from engine.rules.processes import node_disk
 from engine.views.rest.nodes import files_of
 from tests.builders import (
-    BOOT_S,
     READY_S,
-    REBOOT_S,
+    REBOOTED_S,
     a_job,
     a_line,
     a_pool,
@@ -215,7 +214,7 @@ def test_node_15_after_the_data_is_deleted_and_a_reboot_the_node_is_of_use_again
     do(sim, "rebootNode", **ON_NODE)
     run_to_end(sim)
     assert node_states(sim)[-1] == "idle"
-    assert times(sim, "NodeStateChanged", to="idle")[-1] == pytest.approx(rebooted + REBOOT_S + BOOT_S // 3, abs=0.01)
+    assert times(sim, "NodeStateChanged", to="idle")[-1] == pytest.approx(rebooted + REBOOTED_S, abs=0.01)
 
 
 def test_node_15_what_a_command_writes_can_fill_the_disk_too(start):

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from engine import Simulation
 from engine.base.errors import ScenarioError
 from engine.base.terms import OsFamily
+from engine.base.values import HOUR_MS
 from engine.scenario.load import load
 from engine.specs import commands
 from engine.specs.catalogue import vm_size
 from engine.specs.prices import PriceFile, price_list, read_prices
+from tests.tui.acting import trial_of
 from tui.cli.commands import main
 from tui.saving.session_files import Recorder
 from tui.saving.targets import NewLines
+from tui.viewmodels.actions.trial import trial_lines
+from tui.viewmodels.properties import cost_words
+from tui.viewmodels.report import sections
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import plain
 
 TEXT = """\
 scenario: priced
@@ -212,10 +220,33 @@ def test_a_study_and_its_workers_use_the_prices(tmp_path, capsys):
     assert main([*study, "--prices", str(tmp_path / "mine.csv")]) == 0
     variant = json.loads(capsys.readouterr().out)["variants"][0]
     assert variant["costUsd"]["mean"] == pytest.approx(2 * 0.25, rel=0.01)
-    assert main([*study, "--prices", str(tmp_path / "eur.json")]) == 2
+    assert main([*study, "--prices", str(tmp_path / "eur.json")]) == 0
+    variant = json.loads(capsys.readouterr().out)["variants"][0]
+    assert variant["costUsd"] == dict.fromkeys(("mean", "p5", "median", "p95"))
+    assert variant["cost"]["currency"] == "EUR"
+    assert variant["cost"]["median"] == pytest.approx(2 * 0.25, rel=0.01)
+    in_eur = [*study[:-2], "--prices", str(tmp_path / "eur.json")]
+    assert main([*in_eur, "--output", "csv"]) == 0
+    head, line = capsys.readouterr().out.splitlines()
+    assert (head.rpartition(",")[2], line.rpartition(",")[2]) == ("costEUR", str(variant["cost"]["median"]))
+    assert main(in_eur) == 0
+    assert "EUR 0.5000" in capsys.readouterr().out
 
 
-def test_compare_leaves_costs_in_other_currencies_out(tmp_path, capsys):
+def test_the_dashboard_shows_costs_in_their_currency():
+    simulation = Simulation(load("s.yaml", text=TEXT, prices=PriceFile("eur.json", EUR)))
+    simulation.run_until(HOUR_MS)
+    session = Session(simulation)
+    session.update()
+    assert cost_words(session) == f"all pools EUR {session.cost():.2f} so far"
+    assert f"The nodes cost EUR {session.cost():.2f}." in sections(session)[0].sentences[-1]
+    resized = commands.ResizePool.model_validate({"poolId": session.pool_id, "targetDedicatedNodes": 3})
+    lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial_of(session, [resized]), 100)]
+    assert "cost an hour EUR 0.65 (+EUR 0.40) otherwise EUR 0.25" in lines
+    assert not any("$" in each for each in lines)
+
+
+def test_compare_has_costs_in_the_same_currency(tmp_path, capsys):
     for name, text in (("s.yaml", TEXT), ("eur.json", EUR)):
         (tmp_path / name).write_text(text)
     with_prices = ["--prices", str(tmp_path / "eur.json"), "--output", "json"]
@@ -224,7 +255,12 @@ def test_compare_leaves_costs_in_other_currencies_out(tmp_path, capsys):
     assert main(["compare", str(tmp_path / "result.json"), str(tmp_path / "s.yaml"), *with_prices]) == 0
     rows = {row["what"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
     assert (rows["costUsd"]["a"], rows["costUsd"]["b"]) == (None, None)
+    assert rows["cost.amount"]["a"] == rows["cost.amount"]["b"] == pytest.approx(2 * 0.25, rel=0.01)
     assert rows["nodeHours"]["difference"] == 0
+    assert main(["compare", str(tmp_path / "result.json"), str(tmp_path / "s.yaml"), *with_prices[:2]]) == 0
+    assert re.search(r"cost +EUR 0\.\d+ +EUR 0\.\d+", capsys.readouterr().out)
+    assert main(["compare", str(tmp_path / "result.json"), str(tmp_path / "s.yaml")]) == 0
+    assert "Costs are in EUR and in USD: they are not compared." in capsys.readouterr().out
 
 
 def test_the_list_travels_with_a_scenario():

@@ -31,7 +31,7 @@ timeline:
   - {at: PT4M, rebootNode: {poolId: render, node: 0}}
   - {at: PT5M, resizePool: {poolId: render, targetDedicatedNodes: 3}}
 expect:
-  - {jobId: shot-1, state: completed, within: PT25M}
+  - {jobId: shot-1, state: completed, within: PT22M}
   - {jobId: shot-1, tasks: {failed: 0}}
 """
 

@@ -154,7 +154,7 @@ def test_nodes_that_would_leave_later_anyway_are_named_too(session_at):
     (pool,) = pool_ids(session.simulation)
     resize = action(session, "resizePool", ItemRef("pool", pool))
     trial = trial_of(session, commands_of(resize, answers={**resize.defaults, "targetDedicatedNodes": "4"}))
-    assert trial.leaving == ("n4", "n5", "n6", "n7", "n8")
+    assert trial.leaving == ("n0", "n1", "n4", "n5", "n8")
 
 
 def test_a_preview_says_when_a_quota_keeps_a_pool_small(session_at):

@@ -83,7 +83,7 @@ def test_the_page_tells_formula_schedule_evaluation_samples_and_history(session_
 def test_the_history_draws_targets_beside_nodes_and_marks_what_failed(session_at):
     lines = texts(autoscale_lines(session_at(GROWN_S, NEVER), "elastic", 76))
     rows = {each.split()[0]: each[9:] for each in lines if each.startswith(("target ", "nodes "))}
-    assert rows == {"target": "!!!······███", "nodes": "··········██"}
+    assert rows == {"target": "!!!······███", "nodes": "···········█"}
 
 
 @pytest.mark.parametrize("cells", [20, 40, 76, 116])

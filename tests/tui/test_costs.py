@@ -3,9 +3,12 @@
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.base.lifecycles import UNBILLED
+from engine.base.terms import NodeState
 from engine.base.values import HOUR_MS, MINUTE_MS
-from engine.run.conditions import cost_usd
+from engine.run.conditions import cost_of_nodes
 from engine.specs.commands import DisableJob, DisableNodeScheduling, ReimageNode, ResizePool
+from tests.builders import a_pool, simulation
 from tests.tui.acting import trial_of
 from tui.viewmodels import format as fmt
 from tui.viewmodels.actions.trial import trial_lines
@@ -13,13 +16,14 @@ from tui.viewmodels.lists.instances import PreparationModel
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.pool_pages import PoolDetailModel
-from tui.viewmodels.properties import cost_by_the_end, cost_words
+from tui.viewmodels.properties import cost_words
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, plain
 from tui.viewmodels.watch.charts import charts_of
 from tui.viewmodels.watch.curves import CurvesModel
 from tui.viewmodels.watch.job_strip import JobStripModel
 
+LEAVING = NodeState.LEAVING_POOL
 AUTO_POOLS, NIGHT = "one-pool-per-scheduled-job", "spot-night-run"
 
 
@@ -62,16 +66,17 @@ def column(model, name):
 
 
 def test_an_amount_has_one_form():
-    assert [fmt.dollars(usd) for usd in (0, 0.0644, 0.02, 0.3, 1234.5, -0.0644)] == [
+    assert [fmt.money(usd) for usd in (0, 0.0644, 0.02, 0.3, 1234.5, -0.0644)] == [
         "$0.00", "$0.064", "$0.020", "$0.30", "$1,234.50", "-$0.064",
     ]  # fmt: skip
-    assert [fmt.more_dollars(usd) for usd in (0.3, -0.136)] == ["+$0.30", "-$0.14"]
+    assert [fmt.compared_money(1, 1 + usd, "USD")[2] for usd in (0.3, -0.136, 0)] == ["+$0.30", "-$0.14", ""]
+    assert [fmt.money(amount, "EUR") for amount in (0.0644, -1234.5)] == ["EUR 0.064", "-EUR 1,234.50"]
 
 
 def test_the_cost_of_the_run_has_that_of_deleted_pools(at_the_end):
-    usd = cost_usd(at_the_end.simulation.world, at_the_end.now_ms)
+    usd = cost_of_nodes(at_the_end.simulation.world.pools.rows, at_the_end.now_ms)
     assert usd == pytest.approx(0.2066, abs=1e-4)
-    assert at_the_end.cost_usd() == pytest.approx(usd)
+    assert at_the_end.cost() == pytest.approx(usd)
     assert cost_words(at_the_end) == "all pools $0.21"
     assert "all pools $0.21" in JobStripModel(at_the_end).subtitle(100)
 
@@ -143,39 +148,44 @@ def test_preparation_on_a_node_that_left_after_the_job_has_its_result(at_the_end
 
 def test_the_cost_by_the_end_is_that_of_the_run_at_its_end():
     session = played_ahead(session_of(NIGHT, HOUR_MS + 20 * MINUTE_MS))
-    later = cost_by_the_end(session)
+    later = session.cost_by_the_end()
     whole = run_of(NIGHT)
-    assert later == pytest.approx(cost_usd(whole.world, whole.now_ms))
-    assert cost_words(session) == f"{fmt.dollars(session.cost_usd())} so far, {fmt.dollars(later)} by the end"
+    assert later == cost_of_nodes(whole.world.pools.rows, whole.now_ms)
+    assert cost_words(session) == f"{fmt.money(session.cost())} so far, {fmt.money(later)} by the end"
     *_, cost = charts_of(session, session.pool_id, session.job_id, session.window, 40)
-    assert (fmt.dollars(later), "by the end") in [reading[:2] for reading in cost.readings]
+    assert (fmt.money(later), "by the end") in [reading[:2] for reading in cost.readings]
 
 
 def test_the_cost_by_the_end_is_not_told_before_it_is_known_nor_at_the_end(at_the_end):
-    assert cost_by_the_end(session_of(NIGHT, HOUR_MS)) is None
-    assert cost_by_the_end(at_the_end) is None
+    assert session_of(NIGHT, HOUR_MS).cost_by_the_end() is None
+    assert at_the_end.cost_by_the_end() is None
 
 
 def test_every_preview_has_the_cost_until_the_end_and_that_of_an_hour():
-    """Spot nodes are preempted, so that half of them costs no less than what is there; later they come back."""
+    """Spot nodes are preempted, so that half of them costs no less than what is there; but the run takes longer."""
     session = session_of(NIGHT, HOUR_MS + 20 * MINUTE_MS)
     halved = ResizePool.model_validate(
         {"poolId": session.pool_id, "targetDedicatedNodes": 1, "targetLowPriorityNodes": 4}
     )
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial_of(session, [halved]), 100)]
     assert "cost an hour $0.24 no difference" in lines
-    assert "cost in all $0.65 (-$0.029) otherwise $0.68" in lines
+    assert "cost in all $0.65 (+$0.017) otherwise $0.63" in lines
+    assert "end of the run 21:27:47 otherwise 21:18:44" in lines
     paused = DisableNodeScheduling.model_validate({"poolId": session.pool_id, "node": 0})
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial_of(session, [paused]), 100)]
     assert sum(each.startswith(("cost an hour", "cost in all", "cost by then")) for each in lines) == 2
 
 
-def test_a_run_that_comes_to_rest_earlier_is_no_cheaper_for_that():
-    session = session_of("preparation-fails-on-one-node", 3 * MINUTE_MS)
+def test_a_preview_charges_each_run_up_to_its_own_end_and_shows_both():
+    session = played_ahead(session_of("preparation-fails-on-one-node", 3 * MINUTE_MS))
     disabled = DisableJob.model_validate({"jobId": "align", "disableTasks": "requeue"})
     trial = trial_of(session, [disabled])
-    without, with_it = trial.cost_usd
-    assert without == with_it == pytest.approx(cost_usd(run_of("preparation-fails-on-one-node").world, trial.until_ms))
+    assert (trial.without.until_ms, trial.without.cost) == (session.end_ms, session.cost_by_the_end())
+    lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial, 100)]
+    ends = session.clock(trial.given.until_ms), session.clock(session.end_ms)
+    assert "end of the run {} otherwise {}".format(*ends) in lines
+    (cost,) = (each for each in lines if each.startswith("cost in all"))
+    assert cost.endswith(f"otherwise {fmt.money(session.cost_by_the_end())}")
 
 
 def test_the_cost_of_the_run_stands_on_the_strip_before_what_has_less_room(at_the_end):
@@ -206,8 +216,8 @@ def test_the_legend_of_costs_keeps_its_names_where_not_all_readings_have_room():
 
 
 def test_amounts_that_differ_by_less_than_a_cent_show_it():
-    assert fmt.dollars_apart(0.8843, 0.8762) == ("$0.8843", "$0.8762")
-    assert fmt.dollars_apart(12.5, 3.25) == ("$12.50", "$3.25")
+    assert fmt.compared_money(0.8843, 0.8762, "USD")[:2] == ("$0.8843", "$0.8762")
+    assert fmt.compared_money(12.5, 3.25, "USD") == ("$12.50", "$3.25", "-$9.25")
 
 
 def test_a_preview_names_the_expectations_that_would_break():
@@ -218,3 +228,30 @@ def test_a_preview_names_the_expectations_that_would_break():
     session = session_of("preparation-fails-on-one-node", 3 * MINUTE_MS)
     untouched = trial_of(session, [])
     assert not any("breaks" in plain(each) for each in trial_lines(session, untouched, 200))
+
+
+def test_a_preview_may_bring_nodes_that_leave_again():
+    later = {"at": "PT1H", "resizePool": {"poolId": "p", "targetDedicatedNodes": 0}}
+    sim = simulation(pool=a_pool(nodes=1), timeline=[later])
+    sim.run_until(10 * MINUTE_MS)
+    session = Session(sim)
+    session.update()
+    more = ResizePool.model_validate({"poolId": "p", "targetDedicatedNodes": 3})
+    trial = trial_of(session, [more])
+    assert trial.is_end
+    assert trial.leaving == ()
+    assert trial.given.cost == pytest.approx(3 * trial.without.cost, rel=0.2)
+
+
+def test_the_cost_of_an_hour_is_that_of_the_nodes_that_stay_in_chart_and_preview():
+    session = session_of(NIGHT, HOUR_MS + 20 * MINUTE_MS)
+    world = session.simulation.world
+    for when_ms in range(0, 2 * HOUR_MS, 7 * MINUTE_MS):
+        session.simulation.seek(when_ms)
+        session.update()
+        wanted = 0.0
+        for pool in world.pools.present():
+            staying = [node for node in pool.nodes if world.nodes.state_of(node) not in (None, *UNBILLED, LEAVING)]
+            kinds = [world.nodes[node].dedicated for node in staying if node not in pool.victims]
+            wanted += sum(pool.size.price_usd(pool.os, dedicated=kind) for kind in [*kinds, *pool.pending.values()])
+        assert session.cost_an_hour() == pytest.approx(wanted)

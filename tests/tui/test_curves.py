@@ -136,7 +136,7 @@ def test_numbers_are_short():
     assert [compact(value) for value in (0, 12, 0.25, 1234, 35_000, 1_200_000)] == [
         "0", "12", "0.25", "1,234", "35k", "1.2M",
     ]  # fmt: skip
-    assert [fmt.dollars(value) for value in (0, 0.016, 0.5, 12, 1234.5)] == [
+    assert [fmt.money(value) for value in (0, 0.016, 0.5, 12, 1234.5)] == [
         "$0.00", "$0.016", "$0.50", "$12.00", "$1,234.50",
     ]  # fmt: skip
 

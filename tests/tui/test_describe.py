@@ -19,9 +19,9 @@ def test_forty_nodes(session_at):
         "140 of 152 usable task slots are in use.",
         "Job shot-0412 is active, with priority 100.",
         "Preparation: failed on 3 nodes, would run again before a task on 1 node and prepared on 36 nodes.",
-        "1,800 tasks: 104 succeeded, 140 running and 1,556 waiting. The oldest wait is 00:08:50.",
+        "1,800 tasks: 94 succeeded, 140 running and 1,566 waiting. The oldest wait is 00:08:50.",
         "Release: owed on 37 nodes and not started on 3 nodes.",
-        "Estimated: tasks done 09:01:02, job completed 09:01:07.",
+        "Estimated: tasks done 09:01:53, job completed 09:01:58.",
         "2 things need attention.",
         "1: Preparation task failed on 2 nodes: exit code 1 n7, n31. No task of the job runs there (PREP-9). "
         "Reimage to prepare anew.",
@@ -29,7 +29,7 @@ def test_forty_nodes(session_at):
         "Reimage to prepare anew.",
     ]
     assert said[10] == "Newest events first:"
-    assert said[11] == "08:08:48 task frame-0244 active to running on n10."
+    assert said[11] == "08:08:49 task frame-0234 active to running on n29."
     assert len(said) == 16
 
 

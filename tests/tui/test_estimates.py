@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine.state.tasks import RUNNING
-from engine.views.diagnosis.estimates import attempts_seen
+from engine.views.diagnosis.estimates import attempts_seen, planned_task_end_ms
 from engine.views.log.reader import matching
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, from_yaml, run_to, simulation, some_tasks
 from tests.tui.screen_text import after, text_of
@@ -378,3 +378,16 @@ def test_a_job_that_its_job_manager_task_ends_is_not_said_to_stay_active(kills):
     sim = simulation(a_job(tasks=[], jobManagerTask=manager))
     run_to(sim, minutes=3)
     assert Session(sim).forecast().stays_active is not kills
+
+
+def test_a_job_that_the_timeline_ends_is_estimated_and_drawn_no_farther():
+    sim = simulation(
+        a_job(tasks=some_tasks(4, seconds=600)),
+        timeline=[{"at": "PT30M", "terminateJob": {"jobId": "j"}}],
+    )
+    run_to(sim, minutes=25)
+    session = Session(sim)
+    forecast = session.forecast()
+    assert (forecast.tasks_ms, forecast.job_ms, forecast.stays_active) == (None, 1_800_000, False)
+    (running,) = session.tasks("j").running()
+    assert planned_task_end_ms(sim, running) == 1_800_000

@@ -52,7 +52,7 @@ def test_a_pool_and_a_job_made_by_hand_in_an_empty_account_run_and_replay(dashbo
         size=(80, 24),
     )
     assert contains(seen[0], "Create a pool", "standard_d2s_v3", "cost an hour")
-    assert contains(seen[1], "tasks succeeded", "preparation runs")
+    assert contains(seen[1], "end of the run", "tasks succeeded")
     job = app.session.job("job-1")
     assert (job.state.wire, job.phases.tasks.total) == ("completed", 13)
     assert job.record.spec.job_preparation_task.command_line == "fetch"

@@ -92,7 +92,7 @@ def test_a_card_tells_what_will_become_of_a_node(option, words):
 def test_a_phase_that_just_fits_is_not_cut(session_at):
     model = NodeMapModel(session_at(1200, "nodes-for-a-deadline"))
     model.update()
-    assert "prep ▸ 17:55, 10:26 left" in card(model, 3, 28, 3)[2]
+    assert "prep ▸ 17:07, 11:14 left" in card(model, 3, 28, 3)[2]
     assert "…" not in "".join(card(model, 3, 28, 3))
 
 

@@ -221,7 +221,7 @@ def test_a_comparison_has_small_differences_of_cost_and_the_expectations_that_on
     session.update()
     lines = told(session, bookmarks.here(), bookmarks.others()[0], cells=160)
     cost = [line for line in lines if line.startswith("cost $")][-1]
-    assert "+$0.0032 +6.7 %" in cost
+    assert "+$0.0036 +7.5 %" in cost
     broken = [line for line in lines if line.startswith("Only B breaks")]
     assert [line for line in dialog if line.startswith("breaks")] == [
         *(line.removeprefix("Only B ").removesuffix(".") for line in broken[:3]),

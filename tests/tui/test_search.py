@@ -63,10 +63,10 @@ def test_a_search_without_result_changes_nothing(dashboard_at, is_over):
     app = dashboard_at(run_to_the_end(name).now_ms / 1000 if is_over else LATER_S, name)
     session = app.session
     session.update()
-    before = session.now_ms, len(session.simulation.log), session.cost_usd()
+    before = session.now_ms, len(session.simulation.log), session.cost()
     moment, said = after(app, "t", *"failure", "enter")
     assert said == ["No later failures."]
-    assert (moment * 1000, len(session.simulation.log), session.cost_usd()) == before
+    assert (moment * 1000, len(session.simulation.log), session.cost()) == before
     assert not session.is_past
 
 

@@ -107,7 +107,7 @@ def test_rows_are_sorted_by_their_numbers_and_the_cursor_goes_along_the_costs(ni
     assert [found.variants[number - 1].end_s for number in seen[1][0]] == [
         found.variants[number - 1].end_s for number in reversed(by_end)
     ]
-    costs = {one.variant: (one.cost_usd, one.variant) for one in found.variants}
+    costs = {one.variant: (one.median_cost, one.variant) for one in found.variants}
     assert costs[seen[2][1]] <= costs[seen[1][0][-1]]
 
 

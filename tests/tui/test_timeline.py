@@ -103,17 +103,19 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     model.next_rows()
     model.update(CELLS)
     assert row(model, 0) == "risk      " + "a" * 10 + "pprep x1#tasks  24 of 40" + "#" * 33 + "-" * 29 + " " * 4
-    assert plain(model.cursor_line(0, CELLS)) == "risk  08:05:30  active since 08:00:00"
+    assert plain(model.cursor_line(0, CELLS)) == (
+        "risk  08:05:30  tasks  24 of 40, since 08:01:31; active since 08:00:00"
+    )
     model.next_rows()
     model.update(CELLS)
     assert model.title().startswith("preparation tasks risk - 6 - by failures")
     assert row(model, 0).rstrip() == f"{'n1':<{LABEL_CELLS}}" + " " * 10 + "p41 spppX41 sPPPX"
-    assert row(model, 1).rstrip() == f"{'n3':<{LABEL_CELLS}}" + " " * 10 + "p41 sppp+" + " " * 43 + "p20 s" + "_" * 4
+    assert row(model, 1).rstrip() == f"{'n3':<{LABEL_CELLS}}" + " " * 10 + "p41 sppp+" + " " * 42 + "p25 sp" + "_" * 3
     assert (
         plain(model.cursor_line(0, CELLS))
         == "n1  08:05:30  failed  attempt 2, started 08:01:31, ended 08:02:12 after 00:00:41"
     )
-    assert plain(model.cursor_line(1, CELLS)) == "n3  08:05:30  preparing  attempt 2, started 08:05:10"
+    assert plain(model.cursor_line(1, CELLS)) == "n3  08:05:30  preparing  attempt 2, started 08:05:05"
     model.next_rows()
     model.update(CELLS)
     assert model.empty()[0] == "There is no release task yet."
@@ -396,3 +398,22 @@ def test_what_was_chosen_is_remembered(session_at):
     other.update(CELLS)
     assert other.remembered() == chosen
     assert not other.only_failed
+
+
+def test_the_row_of_a_job_tells_one_story(session_at):
+    """Its bar, the words below it and its note name the same phase, with the counts of the strip of jobs."""
+    session = session_at(900, "shared-pool-two-jobs")
+    model = model_of(session)
+    model.next_rows()
+    model.next_rows()
+    model.update(CELLS)
+    for when_s in (60, 100, 115, 160, 250, 800):
+        for key in model.keys:
+            told = plain(model.rows.description_at(key, when_s * 1000))
+            bars = [bar for track in model.rows.tracks(key, model.columns) for bar in track]
+            here = [bar for bar in bars if bar.begin_ms <= when_s * 1000 < (bar.end_ms or session.now_ms + 1)]
+            assert told.startswith(here[0].name) if here else " since " in told or told == "not added yet"
+            assert all(note in told for bar in here for note in bar.notes)
+    credit = next(key for key in model.keys if model.rows.label(key) == "credit")
+    assert "no task left" in {glyph.name for glyph in model.rows.ground(credit, model.columns)}
+    assert (model.rows.note(credit), session.job("credit").state.wire) == ("active", "active")

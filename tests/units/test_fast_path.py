@@ -8,6 +8,8 @@ from functools import partial
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.state.instances import InstanceTable
+from engine.state.nodes import NodeTable
 from engine.world import World
 from tests.bench.workloads import Workload
 from tests.builders import play_one_by_one
@@ -123,8 +125,9 @@ def played(
 
 def check_copies(world: World) -> None:
     """Check that a copy, for which only changed pages are copied, has what the columns have."""
-    for table in (world.nodes, world.instances):
-        fresh = type(table)(world.log, world.log.when.typecode.lower())
+    time_code = world.log.when.typecode.lower()
+    empty = NodeTable(world.log, lambda *_: None, time_code), InstanceTable(world.log, time_code)
+    for table, fresh in zip((world.nodes, world.instances), empty, strict=True):
         fresh.restore(table.copy())
         assert fresh.columns == [column[: table.length] for column in table.columns]
 

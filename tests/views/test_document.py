@@ -104,6 +104,7 @@ def test_the_summary_has_exactly_the_members_of_the_contract(finished):
         "downloadedBytes",
         "uploadedBytes",
         "cost",
+        "endSeconds",
     ]
     assert found["tasks"] == {"total": 5, "succeeded": 4, "failed": 1, "active": 0}
     assert found["preparationTasks"] == {"count": 2, "failed": 0}

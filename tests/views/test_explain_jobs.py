@@ -3,7 +3,7 @@
 import pytest
 
 from engine import Simulation, load_scenario
-from tests.builders import a_job, a_line, a_pool, do, node, run, run_to, run_to_end, simulation
+from tests.builders import a_job, a_line, a_pool, do, node, run, run_to, run_to_end, simulation, some_tasks
 from tests.views.explaining import why_job_says, why_node_says
 
 
@@ -31,6 +31,33 @@ def test_job_7_all_tasks_are_completed_and_the_job_goes_on():
         "Only a user or its time limit ends it. [JOB-7]",
         "Next: the job's time limit is reached at 08:10:00 [JOB-9]",
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "rule"), [("terminateJob", "ends", "JOB-15"), ("deleteJob", "deletes", "JOB-16")]
+)
+def test_what_the_timeline_ends_needs_no_user(command, said, rule):
+    tasks = some_tasks(4, seconds=600)
+    sim = simulation(a_job(tasks=tasks), timeline=[{"at": "PT30M", command: {"jobId": "J"}}])
+    run_to(sim, minutes=25)
+    told = why_job_says(sim)
+    assert f"The timeline {said} it at 08:30:00. [{rule}]" in told
+    assert f"Next: the timeline {said} job j at 08:30:00 [{rule}]" in told
+    assert f"Next: the timeline {said} job j at 08:30:00 [{rule}]" in why_node_says(sim)
+    waits = {"when": {"jobId": "j", "tasks": {"completed": 3}}, command: {"jobId": "j"}}
+    sim = simulation(a_job(tasks=tasks), timeline=[waits])
+    run_to(sim, minutes=25)
+    assert f"The timeline {said} it when its condition holds. [{rule}]" in why_job_says(sim)
+
+
+def test_js_8_the_timeline_ends_a_job_with_its_schedule():
+    specification = {"poolInfo": {"poolId": "p"}, "jobManagerTask": {"id": "manager", "killJobOnCompletion": False}}
+    specification["jobManagerTask"] |= a_line(5)
+    schedule = {"id": "daily", "schedule": {"recurrenceInterval": "P1D"}, "jobSpecification": specification}
+    ends = {"at": "PT1H", "terminateJobSchedule": {"jobScheduleId": "daily"}}
+    sim = simulation(jobSchedules=[schedule], timeline=[ends])
+    run_to(sim, minutes=10)
+    assert "The timeline ends it at 09:00:00. [JS-8]" in why_job_says(sim, "daily:job-1")
 
 
 def test_job_9_a_time_limit_is_named_only_if_there_is_one():

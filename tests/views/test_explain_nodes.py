@@ -13,6 +13,7 @@ from tests.builders import (
     node,
     node_row,
     node_rows,
+    node_state,
     run,
     run_to,
     simulation,
@@ -76,7 +77,7 @@ def test_node_18_a_node_that_has_failed_by_chance():
     index = first(sim, "failNode")
     assert why_node_says(sim, index)[3] == "✗ cause       failed by chance (failureRate) [NODE-18]"
     assert "Batch recovers it by itself. [NODE-14]" in why_node_says(sim, index)
-    run(sim, minutes=20)
+    wait_for(sim, lambda: node_state(sim, index=index) != "unusable")
     assert not any("by chance" in line for line in why_node_says(sim, index))
     do(sim, "failNode", poolId="p", node=index)
     assert not any("by chance" in line for line in why_node_says(sim, index))
@@ -188,11 +189,11 @@ def test_prep_16_again_after_a_reboot():
     run_to(sim, seconds=145)
     assert why_preparation_says(sim, 1) == [
         "Why is preparation of job j running again on n1?",
-        "✗ preparation           running since 08:02:20, run 2 [PREP-5]",
+        "✗ preparation           running since 08:02:15, run 2 [PREP-5]",
         "✓ next task of the job  waits for the preparation [PREP-6]",
         "The node rebooted after a success, and the job requires another run. [PREP-16]",
         "1 task of the job waits for it here. [PREP-6]",
-        "Next: preparation ends on n1 at 08:02:31 [PREP-5]",
+        "Next: preparation ends on n1 at 08:02:26 [PREP-5]",
     ]
 
 

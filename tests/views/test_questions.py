@@ -144,12 +144,12 @@ def test_why_did_preparation_run_again_here():
     sim = simulation(a_job(tasks=3, prep=a_line(10)))
     run_to(sim, seconds=70)
     do(sim, "rebootNode", poolId="p", node=0)
-    run(sim, seconds=75)
+    run(sim, seconds=70)
     lines = of_node(sim)["Why is preparation of job j running again on n0?"]
     assert "The node rebooted after a success, and the job requires another run. [PREP-16]" in lines
-    assert lines[-1].startswith("Next: preparation ends on n0 at 08:02:3")
+    assert lines[-1].startswith("Next: preparation ends on n0 at 08:02:2")
     do(sim, "reimageNode", poolId="p", node=0)
-    run(sim, seconds=155)
+    run(sim, seconds=130)
     lines = of_node(sim)["Why is preparation of job j running again on n0?"]
     assert "The node has a new disk. [PREP-18]" in lines
 
@@ -247,7 +247,7 @@ def test_why_are_the_approximate_counts_different_from_the_exact_ones():
     ("kind", "key", "said"),
     [
         ("task", 1, ("it starts on n2", 110_002, "SCHED-7")),
-        ("node", 1, ("it is idle", 130_001, "NODE-9")),
+        ("node", 1, ("it is idle", 125_001, "NODE-9")),
         ("job", "j", ("it is terminating", 171_002, "JOB-15")),
         ("pool", "p", ("it is steady", 70_002, "RSZ-2")),
     ],

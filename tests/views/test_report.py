@@ -26,7 +26,7 @@ def test_a_job_and_its_pool():
     assert (job.preparations, job.releases) == (InstanceTotals(1, failed=0), InstanceTotals(1, failed=1))
     assert (pool.pool_id, pool.vm_size, pool.state, pool.nodes) == ("p", "standard_d2s_v3", "active, steady", 1)
     assert pool.node_hours == pytest.approx((found.end_ms / 1000 - ALLOCATION_S) / 3600)
-    assert pool.cost_usd == found.cost_usd == pytest.approx(pool.node_hours * 0.096)
+    assert pool.cost == found.cost == pytest.approx(pool.node_hours * 0.096)
     assert found.events == sim.log.count
     assert found.as_expected
 
@@ -65,6 +65,14 @@ def test_jobs_that_have_not_ended_say_what_they_wait_for():
     assert said[at + 4].split("  ")[0] == "stuck"
 
 
+def test_a_job_in_a_pool_whose_resize_has_failed_names_the_error():
+    sim = finished(a_job(), pool=a_pool(nodes=2), account={"quotas": {"dedicatedCores": 0}}, until="PT1H")
+    error = "resize error: none of 2 nodes: AccountCoreQuotaReached"
+    assert [each.waits_for for each in open_jobs(sim)] == [
+        f"task t1: a node with 1 free slot: 0 of 0 eligible; {error}"
+    ]
+
+
 def test_a_job_that_ended_at_once_says_why():
     sim = Simulation(load_scenario("one-pool-per-scheduled-job"))
     run_to_end(sim)
@@ -82,7 +90,7 @@ def test_what_was_deleted_keeps_its_row():
     [job], [pool] = summary(sim).jobs, summary(sim).pools
     assert (job.state, job.tasks) == ("deleted", TaskTotals(total=2, succeeded=2, failed=0, active=0))
     assert (pool.state, pool.nodes) == ("deleted", 0)
-    assert pool.cost_usd > 0
+    assert pool.cost > 0
     assert task_totals(sim).completed == 2
 
 

@@ -11,9 +11,10 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.base.terms import InstanceState, JobState
 from engine.base.values import HOUR_MS, MINUTE_MS
-from engine.run.conditions import cost_usd, pool_cost_usd
+from engine.run.conditions import cost_of_nodes
 from engine.views.log import series as module
 from engine.views.log.changes import Buckets, ChangeCounter
+from engine.views.log.levels import RareLevels
 from engine.views.log.series import RunSeries, Window
 from tests.builders import READY_S, a_job, a_pool, do, run_to, simulation, some_tasks
 from tests.recount import Recount, check_series
@@ -47,7 +48,7 @@ def test_the_recount_of_the_log_is_what_the_tables_say(name):
         world, there = sim.world, Recount(sim, sim.now_ms)
         assert {node: world.nodes.state_of(node) for node in there.nodes} == there.nodes
         assert {task: world.tasks.state_of(task) for task in there.tasks} == there.tasks
-        assert math.isclose(sum(there.usd.values()), cost_usd(world, sim.now_ms), abs_tol=1e-9)
+        assert math.isclose(sum(there.usd.values()), cost_of_nodes(world.pools.rows, sim.now_ms), abs_tol=1e-9)
         rows = range(world.instances.length)
         views = [world.instances.prep(row) for row in rows]
         assert len(there.preparing) == sum(view is not None and view.state is InstanceState.RUNNING for view in views)
@@ -94,7 +95,7 @@ def test_a_day_in_few_numbers():
     assert day.axis.begin_ms == 0
     assert sim.now_ms - day.axis.end_ms <= sim.now_ms // 512
     assert 0.99 * HOUR_MS <= hour.axis.end_ms - hour.axis.begin_ms <= 1.1 * HOUR_MS
-    assert math.isclose(day.usd[-1], pool_cost_usd(sim.world, pool, day.axis.end_ms), rel_tol=0.01)
+    assert math.isclose(day.usd[-1], cost_of_nodes([pool], day.axis.end_ms), rel_tol=0.01)
     assert day.usd == sorted(day.usd)
 
 
@@ -172,7 +173,7 @@ def test_acc_10_a_job_that_fills_its_nodes_costs_what_they_cost_meanwhile():
     pool = sim.world.pools.find("p")
     price = pool.size.price_usd(pool.os, dedicated=True)
     assert math.isclose(costs["j"], 2 * price * 300 / 3600, rel_tol=0.01)
-    assert costs["j"] < cost_usd(sim.world, sim.now_ms)
+    assert costs["j"] < cost_of_nodes(sim.world.pools.rows, sim.now_ms)
 
 
 def test_acc_10_a_task_with_more_slots_costs_more():
@@ -252,14 +253,15 @@ def test_a_job_that_has_ended_has_no_waiting_tasks():
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_the_cost_of_a_pool_is_read_from_the_log_as_the_nodes_table_says(name):
+def test_the_billed_time_of_a_pool_is_read_from_the_log_as_the_pool_says(name):
     sim = Simulation(load_scenario(name))
-    series = RunSeries(sim)
+    levels = RareLevels(sim)
     last_ms = finished(name).log.last_ms
     for part in (1, 2, 5, 7, 3, 6):  # the last two go back
         (sim.run_until if last_ms * part // 7 > sim.now_ms else sim.seek)(last_ms * part // 7)
-        for pool in sim.world.pools.present():
-            assert series.usd_now(pool.id) == pool_cost_usd(sim.world, pool, sim.now_ms)
+        levels.update(len(sim.log) * 20)
+        for pool in sim.world.pools.rows:
+            assert levels.billed_ms(pool.row, sim.now_ms) == pool.billed_ms_at(sim.now_ms)
 
 
 def test_a_series_is_computed_again_only_when_a_column_is_complete():

@@ -12,9 +12,7 @@ from engine.views.log.tally import (
     LogColumns,
     Measure,
     all_job_ids,
-    node_prices_usd,
     node_use,
-    recorded_columns,
     tally,
 )
 from engine.views.results import summary
@@ -117,12 +115,12 @@ def test_parts_of_a_log_add_up():
 def test_the_use_of_nodes_is_that_of_the_report_at_every_moment(name, share):
     whole = finished(name)
     until_ms = round(whole.now_ms * share)
-    use = node_use(whole, recorded_columns(whole), until_ms, node_prices_usd(whole))
+    use = node_use(whole)
     then = Simulation(load_scenario(name))
     then.run_until(until_ms)
     report = summary(then)
-    assert use.usd == pytest.approx(report.cost_usd)
-    assert use.hours == pytest.approx(sum(pool.node_hours for pool in report.pools))
+    assert use.cost(until_ms) == pytest.approx(report.cost)
+    assert use.hours(until_ms) == pytest.approx(sum(pool.node_hours for pool in report.pools))
 
 
 def test_a_log_names_the_jobs_of_the_run_that_wrote_it():

@@ -58,10 +58,10 @@ def test_task_totals_count_what_was_deleted():
 def test_acc_10_node_hours_run_from_the_first_moment_to_the_last():
     sim = simulation(pool=a_pool(nodes=2))
     run_to(sim, minutes=70)
-    assert results.node_hours(sim.world, sim.now_ms) == pytest.approx(2 * (70 * 60 - 10) / 3600)
+    assert results.node_hours(sim.world.pools.rows, sim.now_ms) == pytest.approx(2 * (70 * 60 - 10) / 3600)
     do(sim, "deletePool", poolId="p")
     run_to_end(sim)
-    assert results.node_hours(sim.world, sim.now_ms + 24 * HOUR_MS) < 2.4
+    assert results.node_hours(sim.world.pools.rows, sim.now_ms + 24 * HOUR_MS) < 2.4
 
 
 def test_slot_utilization_is_busy_slot_time_over_that_of_ready_nodes():

@@ -172,8 +172,6 @@ def study(scenario: str, **given: Unpack[StudyOptions]) -> int:
         raise click.UsageError("--workers and --dask exclude each other.")
     _check_plot(given["plot"])
     loaded = load(scenario, quiet=True, prices=given["prices"])
-    if loaded.currency != "USD":
-        raise click.UsageError(f"a study compares costs in US dollars, and prices are in {loaded.currency}.")
     planned = _planned(loaded, given["vary"], given["seeds"])
     if not given["quiet"]:
         print_warnings(loaded.warnings)

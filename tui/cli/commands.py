@@ -286,10 +286,6 @@ def open_dashboard(
             if any(value not in (None, False, ()) for name, value in given.items() if name not in _OF_A_RUN):
                 raise click.UsageError("options about clients need --serve.")
             loaded = given["variant"].of(load(scenario, quiet=True, prices=given["prices"]))
-            if loaded.currency != "USD":
-                raise click.UsageError(
-                    f"the dashboard shows US dollars, and prices are in {loaded.currency}; use `run`."
-                )
             pace = None if speed is None else parse_speed(speed)
             at_ms = 0 if at is None else parse_moment(at, loaded, "--at")
             from engine import Simulation

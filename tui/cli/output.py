@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _COLUMN_GAP = 2
 _PIECES_TOGETHER = 1000  # encoding pieces one by one takes longer than making them
-_MOST_ROWS = 20  # of jobs that have not ended, and of concerns
+_MOST_OPEN_JOBS, _MOST_CONCERNS = 10, 20
 _STYLES = {"error": "bold red", "warning": "yellow", "info": ""}
 _LEAST_CELLS = 8  # of a column whose words are shortened
 
@@ -71,11 +71,15 @@ def summary_text(
             ("pool", "size", "state", ">nodes", ">hours", f">{summary.currency}", "resize errors"),
             map(_pool, summary.pools),
         ),
-        ("Jobs that have not ended", ("job", "waits for", "what can change that"), _some(map(_open_job, open_jobs))),
+        (
+            "Jobs that have not ended",
+            ("job", "waits for", "what can change that"),
+            _some(map(_open_job, open_jobs), _MOST_OPEN_JOBS),
+        ),
         ("Refused commands", ("at", "command", "of", "code", "announced"), map(_refusal, summary.refused)),
         ("Expectations", ("met", "expected", "seen"), map(_expectation, summary.expectations)),
     ]
-    tables.append(("Needs attention", ("severity", "since", "what"), _some(map(_item, attention))))
+    tables.append(("Needs attention", ("severity", "since", "what"), _some(map(_item, attention), _MOST_CONCERNS)))
     calm = None if attention else plain_text(CALM)
     parts = (_run(summary), *(table(title, columns, rows, target) for title, columns, rows in tables), calm)
     return parts_text(filter(None, parts), target)
@@ -114,7 +118,7 @@ def _run(summary: Summary) -> Text:
     return plain_text(
         f"{shortened(summary.scenario)}, seed {shortened(str(summary.seed))}\n"
         f"{format_utc(start, 0)} to {format_utc(start, end_ms)} ({format_clock(end_ms)}): {summary.why_over}\n"
-        f"{summary.events:,} events, {_usd(summary.cost_usd)} {summary.currency}{transferred}"
+        f"{summary.events:,} events, {_amount(summary.cost)} {summary.currency}{transferred}"
     )
 
 
@@ -189,11 +193,11 @@ def _job(row: JobResult) -> Row:
     )
 
 
-def _some(rows: Iterable[Row]) -> Iterator[Row]:
+def _some(rows: Iterable[Row], most: int) -> Iterator[Row]:
     """Yield the first rows; more would bury what they say."""
-    shown = list(islice(rows, _MOST_ROWS + 1))
-    yield from shown[:_MOST_ROWS]
-    if len(shown) > _MOST_ROWS:
+    shown = list(islice(rows, most + 1))
+    yield from shown[:most]
+    if len(shown) > most:
         yield "...", *[""] * (len(shown[0]) - 1)
 
 
@@ -225,7 +229,7 @@ def _job_schedule(row: JobScheduleResult, start: datetime) -> Row:
 
 def _pool(row: PoolResult) -> Row:
     errors = Text("\n".join(row.resize_errors), "red")
-    plain = (row.pool_id, row.vm_size, row.state, f"{row.nodes:,}", f"{row.node_hours:,.2f}", _usd(row.cost_usd))
+    plain = (row.pool_id, row.vm_size, row.state, f"{row.nodes:,}", f"{row.node_hours:,.2f}", _amount(row.cost))
     return (*plain, errors)
 
 
@@ -244,6 +248,6 @@ def _instances(nodes: InstanceTotals) -> Text:
     return text.append(f"\n{nodes.failed:,} failed", "red") if nodes.failed else text
 
 
-def _usd(cost: float) -> str:
+def _amount(cost: float) -> str:
     """Return an amount with two decimals, below a dollar with four."""
     return f"{cost:,.2f}" if cost >= 1 else f"{cost:.4f}"

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
 from engine.base.values import shortened, visible
+from engine.specs.prices import USD
 from engine.studies.wording import end_text, percent, time_step_s
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ def drawn(summary: StudySummary, kind: str) -> bytes:
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     axes = figure.add_subplot()
     points = [
-        (one.cost_usd, one.end_s, one) for one in summary.variants if one.cost_usd is not None and one.end_s is not None
+        (one.median_cost, one.end_s, one)
+        for one in summary.variants
+        if one.median_cost is not None and one.end_s is not None
     ]
     for _, _, one in points:
         _draw(axes, one, summary)
@@ -37,7 +40,8 @@ def drawn(summary: StudySummary, kind: str) -> bytes:
     axes.plot([cost for cost, _ in line], [end for _, end in line], color=_LINE, linewidth=1, zorder=1)
     name = visible(shortened(summary.scenario, _TITLE))
     axes.set_title(f"{name}, {len(summary.seeds):,} seeds", parse_math=False)  # $ in a name begins no formula
-    axes.set_xlabel("cost in US dollars")
+    currencies = {one.currency for one in summary.variants}
+    axes.set_xlabel(f"cost in {'US dollars' if currencies == {USD} else ', '.join(currencies)}")
     axes.set_ylabel("end of the last task")
     low, high = axes.get_ylim()
     axes.yaxis.set_major_locator(MultipleLocator(time_step_s(high - low, _MOST_TICKS)))
@@ -53,7 +57,7 @@ def drawn(summary: StudySummary, kind: str) -> bytes:
 
 def _draw(axes: Any, one: VariantSummary, summary: StudySummary) -> None:  # noqa: ANN401 - matplotlib has no types here
     """Draw the median of a variant, with bars from the 5th to the 95th percentile."""
-    cost, end = one.measures["costUsd"], one.measures["makespanSeconds"]
+    cost, end = one.cost, one.measures["makespanSeconds"]
     is_recommended = one.variant == summary.recommended
     axes.errorbar(
         [cost.median],

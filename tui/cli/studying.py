@@ -83,7 +83,8 @@ def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
             echo(f"Error: {error}, after {_how_far(study, played)}; {_kept(options)}.", err=True)
             return FAILED
         outcomes = [played[run] for run in study.runs()]
-        summary = summarize(study, scenario.name, outcomes, confidence=options["confidence"])
+        confidence, currency = options["confidence"], scenario.currency
+        summary = summarize(study, scenario.name, outcomes, confidence=confidence, currency=currency)
         if plot is not None:
             from tui.cli.study_plot import drawn
 
@@ -136,7 +137,7 @@ def _print(
     if options["output"] == "json":
         echo_json(as_json(summary))
     elif options["output"] == "csv":
-        echo(csv_text(study, results), nl=False)
+        echo(csv_text(study, results, scenario.currency), nl=False)
     elif not options["quiet"]:
         echo_styled(study_text(summary, scenario.study.shown, console(to_stderr=False)))
     failed = [] if options["quiet"] else [result for result in results if result["error"] is not None]

@@ -16,7 +16,9 @@ from rich.text import Text
 from engine.base.values import shortened, visible
 from engine.scenario.model import MEASURES
 from engine.scenario.record import flow_text, values_text
-from engine.studies.measures import largest
+from engine.specs.prices import USD
+from engine.studies.measures import AMOUNT, largest
+from engine.studies.summary import amount_of
 from engine.studies.wording import (
     agreement,
     change_text,
@@ -94,7 +96,7 @@ def _met(one: VariantSummary) -> Text:
 
 
 def _spread_text(one: VariantSummary, column: str | JobEnd) -> str:
-    spread, text = spread_of(one, column), text_of(column)
+    spread, text = spread_of(one, column), text_of(column, one.currency)
     return f"{text(spread.median)}\n{text(spread.p5)}–{text(spread.p95)}" if spread.median is not None else ""
 
 
@@ -117,16 +119,22 @@ def list_lines(study: Study) -> Iterator[str]:
         yield f"{variant:<{width}}  {values_text(study.values(variant))}".rstrip()
 
 
-def csv_text(study: Study, results: Iterable[Result]) -> str:
-    """Return a line for each run, by variant and seed; what a run does not have is empty."""
+def csv_text(study: Study, results: Iterable[Result], currency: str = USD) -> str:
+    """Return a line for each run, by variant and seed; what a run does not have is empty.
+
+    The cost in another ``currency`` than US dollars has a column of its own, the last one.
+    """
     stream = io.StringIO()
     paths = [factor.path for factor in study.factors]
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["variant", "seed", *paths, *MEASURES])
+    costs = [] if currency == USD else [f"cost{currency}"]
+    writer.writerow(["variant", "seed", *paths, *MEASURES, *costs])
     for result in sorted(results, key=lambda one: (one["variant"], one["seed"])):
         measured = result["summary"] or {}
         values = [_cell(result["values"][path]) for path in paths]
-        writer.writerow([result["variant"], result["seed"], *values, *(measured.get(name) for name in MEASURES)])
+        values += [measured.get(name) for name in MEASURES]
+        values += [amount_of(measured, currency) for _ in costs] if measured else []
+        writer.writerow([result["variant"], result["seed"], *values])
     return stream.getvalue()
 
 
@@ -143,6 +151,8 @@ _LONGEST_NAME = 60
 def comparison_text(a: Side, b: Side, rows: Sequence[Row], target: Console) -> str:
     """Return the table and all sentences, as ``target`` would show them."""
     heads = plain_text("\n".join(_heads(a, b)))
+    if any(row.what == AMOUNT for row in rows):
+        rows = [row for row in rows if row.what != "costUsd"]  # which neither side has
     marked = {row.what for row in notable(rows)}
     shown = list(_shown(rows))
     columns = ["", "", ">A", ">B", ">B - A", ">percent"]
@@ -188,6 +198,8 @@ def _sentences(a: Side, b: Side, rows: Sequence[Row], *, left_out: int, has_mark
         yield said
     if all(row.difference is None for row in rows):
         yield "The sides have no figure in common."
+    if a.figures.currency != b.figures.currency:
+        yield f"Costs are in {a.figures.currency} and in {b.figures.currency}: they are not compared."
     if left_out:
         yield f"{left_out:,} more jobs differ less: --output json has all."
     for letter, side in (("A", a), ("B", b)):

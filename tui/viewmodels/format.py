@@ -13,7 +13,8 @@ from engine.base.values import (
     HOUR_MS,
     MINUTE_MS,
     SECOND_MS,
-    format_dollars,
+    currency_sign,
+    format_money,
     format_time,
     lazy_regex,
     parse_duration,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from engine.specs.command import Command
     from engine.views.resources.events import EventRow
 
-dollars = format_dollars  # ``$12.50``, ``$0.064``
+money = format_money  # ``$12.50``, ``$0.064``, ``EUR 12.50``
 _time = lru_cache(maxsize=4096)(format_time)  # a frame shows the times of the one before
 _CLASSIC_NODE = lazy_regex(r"(tvm)-\d+_(\d+)-.*")
 _NODE = lazy_regex(r"(tvmps_)([0-9a-f]{6})[0-9a-f]*(_[a-z]+)?")
@@ -107,15 +108,21 @@ def size(count: int) -> str:
     return f"{value:.1f} {unit}" if unit != "B" and value < 99.95 else f"{value:.0f} {unit}"
 
 
-def dollars_apart(one: float, other: float) -> tuple[str, str]:
-    """Return two amounts in US dollars, with as many digits as their difference needs to be seen."""
-    decimals = len(format_dollars(abs(one - other)).partition(".")[2])
-    return f"${one:,.{decimals}f}", f"${other:,.{decimals}f}"
+_LEAST_COST = 1e-5  # of a difference
 
 
-def more_dollars(value: float) -> str:
-    """Return a difference in US dollars: ``+$12.50``, ``-$0.064``."""
-    return f"{'+' if value >= 0 else ''}{format_dollars(value)}"
+def compared_money(one: float, other: float, currency: str) -> tuple[str, str, str]:
+    """Return two amounts, with as many digits as their difference needs to be seen, and the difference.
+
+    That is ``+$12.50`` or ``-$0.064``, from the first to the second; it is empty if they are the same.
+    """
+    texts = money(one, currency), money(other, currency)
+    if abs(other - one) < _LEAST_COST:
+        return *texts, ""
+    if texts[0] == texts[1]:  # the difference is in later digits
+        decimals, sign = len(money(abs(one - other)).partition(".")[2]), currency_sign(currency)
+        texts = f"{sign}{one:,.{decimals}f}", f"{sign}{other:,.{decimals}f}"
+    return *texts, f"{'+' if other >= one else ''}{money(other - one, currency)}"
 
 
 def optional(value: object) -> str:

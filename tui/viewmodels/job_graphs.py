@@ -304,15 +304,15 @@ def _costs(session: Session, job_id: str, cells: int) -> list[Line]:
     rows: list[_Row] = []
     for each in shown:
         role = Role.KEY if each == job_id else Role.OFF
-        rows.append((link(squeeze(each, room), ItemRef("job", each)), costs[each], fmt.dollars(costs[each]), role))
+        rows.append((link(squeeze(each, room), ItemRef("job", each)), costs[each], session.money(costs[each]), role))
     others = [each for each in in_order if each not in shown]
     if others:
         usd = sum(costs[each] for each in others)
-        rows.append((Span(f"{len(others):,} more jobs", Role.DIM), usd, fmt.dollars(usd), Role.OFF))
-    in_all = session.series.usd()
+        rows.append((Span(f"{len(others):,} more jobs", Role.DIM), usd, session.money(usd), Role.OFF))
+    in_all = session.cost()
     rest = max(0.0, in_all - sum(costs.values()))
-    rows.append((Span("no task on the slot", Role.DIM), rest, fmt.dollars(rest), Role.QUIET))
-    note = f"{fmt.dollars(in_all)} in all, by slots in use"
+    rows.append((Span("no task on the slot", Role.DIM), rest, session.money(rest), Role.QUIET))
+    note = f"{session.money(in_all)} in all, by slots in use"
     return _bars("Cost by job", note, rows if in_all else [], "No cost yet.", session.glyphs, cells)
 
 

@@ -17,7 +17,6 @@ from engine.views.log.tally import (
     LogColumns,
     Measure,
     all_job_ids,
-    node_prices_usd,
     node_use,
     recorded_columns,
     tally,
@@ -29,7 +28,7 @@ from tui.viewmodels.format import summed_up
 from tui.viewmodels.text import Line, Role, Span, fit, line, squeeze, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from engine import Simulation
     from engine.specs.command import Command
@@ -51,7 +50,7 @@ class Recording(NamedTuple):
     simulation: Simulation  # has the shapes of the log, which are never dropped
     columns: LogColumns
     jobs: tuple[str, ...]  # their ids by row number
-    prices: Sequence[float]  # of an hour of each node, in US dollars
+    nodes: NodeUse
     by_hand: tuple[tuple[int, Command], ...]
     refused: Mapping[int, str]  # the codes of those that were refused, by the identity of the command
     broken: tuple[ExpectationRow, ...]  # expectations, as far as the run is recorded
@@ -116,10 +115,10 @@ class Bookmarks:
         by_hand = tuple(given_by_hand(session.simulation))
 
         def recorded(run: Simulation, end_ms: int, *, is_whole: bool) -> Recording:
-            columns, jobs, prices = recorded_columns(run), all_job_ids(run), node_prices_usd(run)
+            columns, jobs, nodes = recorded_columns(run), all_job_ids(run), node_use(run)
             broken = tuple(broken_rows(run))
             refused = refused_codes(session.simulation) | refused_codes(run)
-            return Recording(name, when_ms, end_ms, is_whole, run, columns, jobs, prices, by_hand, refused, broken)
+            return Recording(name, when_ms, end_ms, is_whole, run, columns, jobs, nodes, by_hand, refused, broken)
 
         future = session.ahead.future
         if future is not None:
@@ -132,7 +131,6 @@ _MOST_LABEL = 40
 _WHOLE_FROM = 90  # cells; narrower screens are low, too
 LONG_LOG = 150_000  # entries, which take a tenth of a second
 _LEAST_DIFFERENCE = 0.005  # half of what two decimals show
-_LEAST_COST = 1e-5  # of two costs, in US dollars
 _MOST_BROKEN = 5  # expectations that are told
 
 
@@ -245,22 +243,22 @@ def _parting(one: Recording, other: Recording) -> tuple[int, str, str] | None:
 
 def _table(session: Session, a: Recording, a_ms: int, b: Recording, b_ms: int) -> list[_Row]:
     """Return the counts that are not zero in both, the ends of jobs, node hours and cost, each up to its moment."""
-    (left, left_use), (right, right_use) = _facts(a, a_ms), _facts(b, b_ms)
+    left, right = _tally(a, a_ms), _tally(b, b_ms)
     counts = ((measure, left.counts[measure], right.counts[measure]) for measure in Measure)
     rows = [_number_row(measure.value, before, after) for measure, before, after in counts if before or after]
     for job in {**left.completed_ms, **right.completed_ms}:
         rows.append(_span_row(session, end_label(job), left.completed_ms.get(job), right.completed_ms.get(job)))
     if not _has_long_log(a, b):
         rows += _time_rows(_times(a, a_ms), _times(b, b_ms))
-    rows.append(_number_row(LABELS["nodeHours"], left_use.hours, right_use.hours, decimals=2))
-    if left_use.usd or right_use.usd:
-        rows.append(_money_row(LABELS["costUsd"], left_use.usd, right_use.usd))
+    rows.append(_number_row(LABELS["nodeHours"], a.nodes.hours(a_ms), b.nodes.hours(b_ms), decimals=2))
+    costs = a.nodes.cost(a_ms), b.nodes.cost(b_ms)
+    if any(costs):
+        rows.append(_money_row(session, LABELS["costUsd"], *costs))
     return rows
 
 
-def _facts(run: Recording, until_ms: int) -> tuple[Tally, NodeUse]:
-    counts = tally(run.simulation, run.columns, 0, run.stop(until_ms), run.jobs)
-    return counts, node_use(run.simulation, run.columns, until_ms, run.prices)
+def _tally(run: Recording, until_ms: int) -> Tally:
+    return tally(run.simulation, run.columns, 0, run.stop(until_ms), run.jobs)
 
 
 def _has_long_log(*runs: Recording) -> bool:
@@ -298,14 +296,9 @@ def _number_row(label: str, a: float, b: float, *, decimals: int = 0) -> _Row:
     return _Row(label, *texts, f"{difference:+,.{decimals}f}", percent_text(percent))
 
 
-def _money_row(label: str, a: float, b: float) -> _Row:
-    difference, percent = change(a, b)
-    if difference is None or abs(difference) < _LEAST_COST:
-        return _Row(label, fmt.dollars(a), fmt.dollars(b))
-    texts = fmt.dollars(a), fmt.dollars(b)
-    if texts[0] == texts[1]:  # the difference is in later digits
-        texts = fmt.dollars_apart(a, b)
-    return _Row(label, *texts, fmt.more_dollars(difference), percent_text(percent))
+def _money_row(session: Session, label: str, a: float, b: float) -> _Row:
+    one, other, difference = fmt.compared_money(a, b, session.simulation.scenario.currency)
+    return _Row(label, one, other, difference, percent_text(change(a, b).percent) if difference else "")
 
 
 def _span_row(session: Session, label: str, a_ms: int | None, b_ms: int | None) -> _Row:

@@ -55,30 +55,22 @@ def next_words(node: NodeRow) -> str:
     return f"{_WILL[operation.name]} {'once it has booted' if operation.name == 'upgrade' else f'when {until}'}"
 
 
-def cost_by_the_end(session: Session, pool_id: str | None = None) -> float | None:
-    """Return the cost of a pool, or of all pools, by the simulated end; None at the end, and while it is not known."""
-    if session.is_over:
-        return None
-    ahead = session.costs_ahead
-    return ahead.of_run() if pool_id is None else ahead.of_pool(pool_id)
-
-
 def cost_words(session: Session) -> str:
     """Return the cost of the run, ``$0.54 so far, $0.83 by the end``; empty while nothing costs and nothing will."""
-    so_far, later = session.cost_usd(), cost_by_the_end(session)
+    so_far, later = session.cost(), session.cost_by_the_end()
     if not so_far and not later:
         return ""
     has_several = has_had_several_pools(session.simulation)
-    words = f"{'all pools ' if has_several else ''}{fmt.dollars(so_far)}"
+    words = f"{'all pools ' if has_several else ''}{session.money(so_far)}"
     if session.is_over:
         return words if has_several else f"{words} in all"
-    return f"{words} so far" + (f", {fmt.dollars(later)} by the end" if later is not None else "")
+    return f"{words} so far" + (f", {session.money(later)} by the end" if later is not None else "")
 
 
 def pool_cost_words(session: Session, pool_id: str) -> str:
     """Return the cost of a pool beside that of the others, ``this pool $0.02``; empty if it was the only one."""
-    usd = session.cost_usd(pool_id)
-    return f"this pool {fmt.dollars(usd)}" if usd and has_had_several_pools(session.simulation) else ""
+    usd = session.cost(pool_id)
+    return f"this pool {session.money(usd)}" if usd and has_had_several_pools(session.simulation) else ""
 
 
 _Row = tuple[str, Span]
@@ -141,7 +133,7 @@ _MOST_KINDS = 2  # of lost or broken nodes that are named
 
 def pool_cost(session: Session, pool: PoolRow) -> str:
     """Return the cost of the pool's nodes so far."""
-    return fmt.dollars(session.cost_usd(pool.pool_id))
+    return session.money(session.cost(pool.pool_id))
 
 
 def utilisation(pool: PoolRow) -> str:
@@ -191,7 +183,7 @@ def pool_general(session: Session, pool: PoolRow) -> Block:
         state = [row("State", pool.state.wire), row("Allocation state", pool.allocation.wire)]
         state.append(row("Since", session.clock(pool.record.allocation_since_ms)))
         now = [row("Utilisation", used, Role.DERIVED)]
-    later = cost_by_the_end(session, pool.pool_id)
+    later = session.cost_by_the_end(pool.pool_id)
     return block(
         "General",
         row("ID", pool.pool_id),
@@ -203,7 +195,7 @@ def pool_general(session: Session, pool: PoolRow) -> Block:
         row("Created", session.clock(pool.record.created_ms)),
         *now,
         row("Cost so far", pool_cost(session, pool), Role.DERIVED),
-        *([row("Cost by the end", fmt.dollars(later), Role.DERIVED)] if later is not None else []),
+        *([row("Cost by the end", session.money(later), Role.DERIVED)] if later is not None else []),
     )
 
 

@@ -154,7 +154,7 @@ def _run(session: Session, found: Summary) -> Section:
         f" to {fmt.date_and_clock(found.start, found.end_ms)}, {fmt.span(found.end_ms)} in all. {end}",
         f"{tasks.succeeded:,} of {fmt.counted(tasks.total, 'task')} succeeded, {tasks.failed:,} failed,"
         f" {tasks.active:,} are not completed.",
-        f"The nodes cost {fmt.dollars(found.cost_usd)}. {fmt.counted(found.events, 'event')} were logged.",
+        f"The nodes cost {fmt.money(found.cost, found.currency)}. {fmt.counted(found.events, 'event')} were logged.",
     ]
     return Section("Run", [scenario.description.strip(), *sentences] if scenario.description else sentences)
 
@@ -168,7 +168,7 @@ def _pools(found: Summary) -> Section:
             pool.state,
             f"{pool.nodes:,}",
             f"{pool.node_hours:,.2f}",
-            fmt.dollars(pool.cost_usd),
+            fmt.money(pool.cost, found.currency),
             ", ".join(pool.resize_errors),
         )
         for pool in found.pools

@@ -11,7 +11,7 @@ from engine.run.ahead import Ahead, next_event_ms
 from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.estimates import Forecast, Forecaster
 from engine.views.diagnosis.expectations import foreseen
-from engine.views.diagnosis.foretold import CostsAhead, EndsAhead, Foretold
+from engine.views.diagnosis.foretold import EndsAhead, Foretold
 from engine.views.log.reader import FirstStarts, Kept
 from engine.views.log.series import RunSeries, Window
 from engine.views.resources.account import account_page, last_job_like, schedule_row, stored_blobs
@@ -19,8 +19,8 @@ from engine.views.resources.events import EventPage
 from engine.views.resources.instances import pages_of
 from engine.views.resources.jobs import (
     JobsProgress,
-    cost_of_pool,
-    cost_of_run,
+    cost_an_hour,
+    cost_so_far,
     count_deleted_jobs,
     has_preparation,
     job_ids,
@@ -72,7 +72,6 @@ class Session:
         self.simulation = simulation
         self.ahead = Ahead(simulation)
         self._ends_ahead = EndsAhead(simulation, self.ahead)
-        self.costs_ahead = CostsAhead(simulation, self.ahead)
         self.glyphs = GlyphSet(ascii_only=ascii_only)
         self.time_format = "clock"  # or "elapsed", "relative"; "utc" in files, with date and milliseconds
         self.events = EventPage(simulation)
@@ -162,7 +161,7 @@ class Session:
         if known_ms is not None:
             return known_ms
         if simulation.finished:
-            return self.previous_ms if simulation.scenario.until_ms is None else simulation.end_ms
+            return simulation.last_ms
         return self.previous_ms if self._last_event == (simulation.jumps, len(simulation.log)) else None
 
     @property
@@ -303,12 +302,22 @@ class Session:
         """Return a pool's row, also of a deleted one, which has no state; None if there never was one."""
         return self._look_up(pool_row, pool_id)
 
-    def cost_usd(self, pool_id: str | None = None) -> float:
-        """Return the cost of the nodes of a pool, or of all pools, so far, in US dollars."""
-        read = self.series.usd_now(pool_id)
-        if read is not None:
-            return read
-        return self._look_up(cost_of_run) if pool_id is None else self._look_up(cost_of_pool, pool_id)
+    def cost(self, pool_id: str | None = None) -> float:
+        """Return the cost of the nodes of a pool, or of all pools, so far."""
+        return self._look_up(cost_so_far, pool_id)
+
+    def cost_an_hour(self) -> float:
+        """Return the price of an hour with the VMs that the pools have or have requested."""
+        return self._look_up(cost_an_hour)
+
+    def money(self, amount: float) -> str:
+        """Return an amount in the currency of the prices."""
+        return fmt.money(amount, self.simulation.scenario.currency)
+
+    def cost_by_the_end(self, pool_id: str | None = None) -> float | None:
+        """Return the cost of a pool, or of all pools, by the simulated end; None at the end, and before it is known."""
+        future = self.ahead.future
+        return None if future is None or self.is_over else self._look_up(cost_so_far, pool_id, future)
 
     def blobs(self) -> list[StoredBlob]:
         """Return the blobs in storage, sorted by container and name."""

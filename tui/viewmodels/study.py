@@ -227,7 +227,7 @@ class StudyModel:
         self.study = study
         self.background = background
         self.names = ValueNames(study)
-        self.tally = Tally(study, scenario.name, confidence=CONFIDENCE)
+        self.tally = Tally(study, scenario.name, confidence=CONFIDENCE, currency=scenario.currency)
         self.cursor: int | None = None  # the variant under the cursor when the table was left
         self.arrangement: dict[str, object] = {}  # of the table
         self._next_s = 0.0

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from engine.scenario.model import JobEnd
 from engine.scenario.record import flow_text
+from engine.specs.prices import USD
+from engine.studies.summary import amount_of
 from engine.studies.wording import (
     cost_text,
     end_text,
@@ -167,7 +169,7 @@ class VariantsModel(ResultsModel["VariantSummary"]):
 
     def _median(self, measure: str | JobEnd, one: VariantSummary) -> Span:
         median = _middle(measure, one)
-        return Span("") if median is None else Span(text_of(measure)(median), self._role(one))
+        return Span("") if median is None else Span(text_of(measure, one.currency)(median), self._role(one))
 
     def _runs(self, one: VariantSummary) -> Span:
         if one.errors:
@@ -188,7 +190,7 @@ class VariantsModel(ResultsModel["VariantSummary"]):
         rows = [row("All expectations", kept)] if one.each else []
         rows += [row(f"Expectation {at}", f"{share:.0%} of the runs") for at, share in enumerate(one.each, start=1)]
         for measure in (*self._measures, *(name for name in one.measures if name not in self._measures)):
-            spread, text = spread_of(one, measure), text_of(measure)
+            spread, text = spread_of(one, measure), text_of(measure, one.currency)
             if spread.median is not None:
                 said = f"{text(spread.median)}, {text(spread.p5)} to {text(spread.p95)}"
                 rows.append(row(_head(measure), said))
@@ -216,7 +218,7 @@ def _kept(one: VariantSummary) -> str:
 
 def _spread(measure: str | JobEnd, one: VariantSummary) -> Span:
     """Return the 5th to the 95th percentile of a measure."""
-    spread, text = spread_of(one, measure), text_of(measure)
+    spread, text = spread_of(one, measure), text_of(measure, one.currency)
     return Span("") if spread.median is None else Span(f"{text(spread.p5)}–{text(spread.p95)}", Role.DIM)
 
 
@@ -240,14 +242,21 @@ class RunsModel(ResultsModel["Result"]):
 
     def __init__(self, session: Session, study: StudyModel, variant: int) -> None:
         """Show the runs of a variant, as they are now."""
+        currency = study.scenario.currency
         columns: tuple[ResultColumn[Result], ...] = (
             ResultColumn(Column("", 1, cell=self._mark)),
             ResultColumn(
                 Column("Seed", 6, "the seed", lambda one: f"{one['seed']}", is_right=True, is_whole=True),
                 lambda one: one["seed"],
             ),
-            _measured("End", 9, "when the last task ended", "makespanSeconds", end_text),
-            _measured("USD", 8, "what the nodes cost", "costUsd", cost_text),
+            _measured("End", 9, "when the last task ended", lambda one: one["makespanSeconds"], end_text),
+            _measured(
+                currency,
+                8,
+                "what the nodes cost",
+                lambda one: amount_of(one, currency),
+                partial(cost_text, currency=currency),
+            ),
             ResultColumn(
                 Column("Broken", 18, "the expectations that were broken, by number", _broken),
                 lambda one: one["expectations"].count(False),
@@ -283,11 +292,13 @@ def _has_failed(one: Result) -> bool:
     return one["error"] is not None or not all(one["expectations"])
 
 
-def _measured(head: str, cells: int, said: str, name: str, text: Callable[[float | None], str]) -> ResultColumn[Result]:
-    """Return the column of a measure of each run."""
+def _measured(
+    head: str, cells: int, said: str, of: Callable[[Any], float | None], text: Callable[[float | None], str]
+) -> ResultColumn[Result]:
+    """Return the column of a measure, read from the summary of each run."""
 
     def value(one: Result) -> float | None:
-        return (one["summary"] or {}).get(name)
+        return None if one["summary"] is None else of(one["summary"])
 
     return ResultColumn(Column(head, cells, said, lambda one: text(value(one)), is_right=True, is_whole=True), value)
 
@@ -319,6 +330,7 @@ class Dot(NamedTuple):
     end: Spread
     glyph: Glyph
     is_pareto: bool
+    currency: str = USD
 
 
 class _Scale(NamedTuple):
@@ -355,9 +367,9 @@ class ScatterCanvas:
 def dots_of(study: StudyModel) -> list[Dot]:
     """Return the variants that have an end and a cost."""
     return [
-        Dot(one.variant, one.measures["costUsd"], one.measures["makespanSeconds"], study.glyph(one), one.pareto)
+        Dot(one.variant, one.cost, one.measures["makespanSeconds"], study.glyph(one), one.pareto, one.currency)
         for one in study.summary.variants
-        if one.cost_usd is not None and one.end_s is not None
+        if one.median_cost is not None and one.end_s is not None
     ]
 
 
@@ -383,7 +395,7 @@ def scatter_lines(dots: Sequence[Dot], cursor: int | None, cells: int, rows: int
     y = _Scale(low_s, high_s, room)
     x = _Scale(*_range(costs, 0.0), cells - margin - 1)
     canvas = ScatterCanvas(cells, rows)
-    _draw_axes(canvas, x, y, margin, step_s, signs)
+    _draw_axes(canvas, x, y, margin, step_s, signs, dots[0].currency)
     place = {
         dot.number: (margin + 1 + x.cell(_of(dot.cost.median)), room - 1 - y.cell(_of(dot.end.median))) for dot in dots
     }
@@ -405,7 +417,9 @@ def scatter_lines(dots: Sequence[Dot], cursor: int | None, cells: int, rows: int
     return canvas.lines()
 
 
-def _draw_axes(canvas: ScatterCanvas, x: _Scale, y: _Scale, margin: int, step_s: float, signs: dict[str, str]) -> None:
+def _draw_axes(
+    canvas: ScatterCanvas, x: _Scale, y: _Scale, margin: int, step_s: float, signs: dict[str, str], currency: str
+) -> None:
     for at_row in range(y.cells):
         canvas.put(margin, at_row, signs["upright"], Role.DIM)
     canvas.put(margin, y.cells, signs["corner"] + signs["level"] * x.cells, Role.DIM)
@@ -419,11 +433,11 @@ def _draw_axes(canvas: ScatterCanvas, x: _Scale, y: _Scale, margin: int, step_s:
             canvas.put(margin, row, signs["tick"], Role.DIM)
             lowest_free = row - 1
         mark_s += step_s
-    step_usd = _cost_step(x.high - x.low, max(2, x.cells // _CELLS_FOR_MARK))
+    step = _cost_step(x.high - x.low, max(2, x.cells // _CELLS_FOR_MARK))
     free = 0
-    for at in range(int(-(-x.low // step_usd)), int(x.high // step_usd) + 1):
-        column = margin + 1 + x.cell(at * step_usd)
-        label = cost_text(round(at * step_usd, 9))
+    for at in range(int(-(-x.low // step)), int(x.high // step) + 1):
+        column = margin + 1 + x.cell(at * step)
+        label = cost_text(round(at * step, 9), currency)
         first = min(column - len(label) // 2, canvas.cells - len(label))
         if first > free:
             canvas.put(first, y.cells + 1, label, Role.DIM)
@@ -462,10 +476,10 @@ def _range(values: Sequence[float], least: float) -> tuple[float, float]:
     return max(0.0, low - rest), high + rest
 
 
-def _cost_step(range_usd: float, most: int) -> float:
-    """Return the US dollars between two marks, about ``most`` at most: 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** floor(log10(range_usd / most))
-    return next(step * power for step in (1, 2, 5, 10) if range_usd / (step * power) <= most)
+def _cost_step(extent: float, most: int) -> float:
+    """Return the cost between two marks, about ``most`` at most: 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** floor(log10(extent / most))
+    return next(step * power for step in (1, 2, 5, 10) if extent / (step * power) <= most)
 
 
 def _of(value: float | None) -> float:

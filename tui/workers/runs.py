@@ -81,7 +81,12 @@ class _Identity(_Part):
     version: Text
 
 
-_MEASURED: dict[str, Any] = dict.fromkeys(MEASURES, (_Measure, ...))
+class _Cost(_Part):
+    amount: _Measure
+    currency: Text
+
+
+_MEASURED: dict[str, Any] = dict.fromkeys(MEASURES, (_Measure, ...)) | {"cost": (_Cost | None, None)}
 _Summary = create_model("_Summary", __base__=_Part, **_MEASURED)
 
 

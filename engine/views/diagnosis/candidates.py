@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
 from engine.base.terms import InstanceState, NodeState, SchedulingState, TaskState
 from engine.rules.decisions import capacity
-from engine.run.agenda import Agenda, ends_in_order, known_end_ms, task_end_ms
+from engine.run.agenda import Agenda, ends_in_order, job_limit, known_end_ms, task_end_ms
 from engine.state.nodes import GONE
 from engine.state.tables import NEVER_MS
 from engine.views.diagnosis.model import (
@@ -182,11 +182,11 @@ def _is_evicted_by(world: World, node: int, when_ms: int) -> bool:
 
 
 def _limits(world: World, nodes: set[int]) -> Iterator[tuple[int, int]]:
-    """Yield the end of the wall-clock time of each job with tasks on these nodes, and its first node (JOB-9)."""
+    """Yield the limit of each job with tasks on these nodes that has one, and its first node (JOB-9, JOB-15)."""
     limits = [
-        (job.row, job.created_ms + job.max_wall_clock_ms)
+        (job.row, limit.when_ms)
         for job in world.jobs.present()
-        if job.busy and job.max_wall_clock_ms is not None
+        if job.busy and (limit := job_limit(world, job)) is not None
     ]
     tasks, running = world.tasks, world.nodes.running
     jobs_on = {

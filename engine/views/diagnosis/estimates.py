@@ -17,7 +17,7 @@ from engine.base.terms import InstanceState, JobState, OnAllTasksComplete, TaskS
 from engine.base.values import equals, every_row_in_state, may_exceed, percentile, places, values
 from engine.rules.decisions.verdicts import ends_with_manager
 from engine.rules.processes.execution import release_duration
-from engine.run.agenda import known_end_ms, task_end_ms
+from engine.run.agenda import job_limit, known_end_ms, task_end_ms
 from engine.specs import draws
 from engine.state.task_records import PLAIN
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
@@ -225,10 +225,10 @@ class Forecaster:
         tasks_ms = self._tasks_ms(job)
         ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
         job_ms = None if tasks_ms is None or not ends_itself else tasks_ms + self._release_ms(job)
-        if job.max_wall_clock_ms is not None and (job_ms is not None or not ends_itself):
-            limit_ms = job.created_ms + job.max_wall_clock_ms
-            job_ms = limit_ms if job_ms is None else min(job_ms, limit_ms)
-            tasks_ms = tasks_ms if tasks_ms is None or tasks_ms <= limit_ms else None  # it ends with tasks undone
+        limit = job_limit(self._simulation.world, job)
+        if limit is not None and (job_ms is not None or not ends_itself):
+            job_ms = limit.when_ms if job_ms is None else min(job_ms, limit.when_ms)
+            tasks_ms = tasks_ms if tasks_ms is None or tasks_ms <= limit.when_ms else None  # it ends with tasks undone
         preparation_ms = self._known(_latest_ms(self._preparation, (HookStatus.RUNNING, HookStatus.RETRYING)))
         more_preparations = self._more_preparations(job)
         return Forecast(
@@ -237,7 +237,7 @@ class Forecaster:
             more_preparations=more_preparations,
             tasks_ms=tasks_ms,
             job_ms=job_ms,
-            stays_active=not ends_itself and job.max_wall_clock_ms is None and not ends_with_manager(job),
+            stays_active=not ends_itself and limit is None and not ends_with_manager(job),
         )
 
     # -- preparation and release ---------------------------------------------------------------------------------

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum, auto
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.values import format_dollars, format_duration, format_time, quoted
+from engine.base.values import format_duration, format_money, format_time, quoted
 from engine.run.conditions import Judgement
 from engine.specs.conditions import Bounds, SubjectKind, Verbatim, matches
 from engine.views.diagnosis.model import Condition, Items, concern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from engine import Simulation
     from engine.run.conditions import Outcome
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from engine.specs.command import Command
     from engine.specs.conditions import ConditionSubject, Wanted
     from engine.views.diagnosis.model import Finding
+
+    _Text = Callable[[str, object], str]  # a value of a property in words
 
 
 _MOST_NAMED = 3  # parts that differ
@@ -107,7 +110,7 @@ def row_of(simulation: Simulation, judged: Judgement) -> ExpectationRow:
         item_id=item_id,
         when=_when(simulation, one),
         decided_ms=decided_ms,
-        parts=tuple(_parts(one, outcome)),
+        parts=tuple(_parts(one, outcome, partial(_value, simulation.scenario.currency))),
         line=one.line,
     )
 
@@ -152,36 +155,36 @@ def _item(subject: ConditionSubject) -> tuple[str, str]:
     return next(((kind, item_id) for kind, item_id in ids if item_id is not None), ("", ""))
 
 
-def _parts(one: Expectation, outcome: Outcome) -> Iterator[ExpectationPart]:
+def _parts(one: Expectation, outcome: Outcome, text: _Text) -> Iterator[ExpectationPart]:
     seen = outcome.seen
     late = one.within_ms is not None and not outcome.met and matches(one.condition.wanted, seen)
     for name, wanted in one.condition.wanted.items():
         value = seen.get(name) if isinstance(seen, Mapping) else None
-        for part in _flat(name, wanted, value):
+        for part in _flat(name, wanted, value, text):
             yield part._replace(is_met=False, is_late=True, seen=f"{part.seen}, too late") if late else part
 
 
-def _flat(name: str, wanted: Wanted, seen: object) -> Iterator[ExpectationPart]:
+def _flat(name: str, wanted: Wanted, seen: object, text: _Text) -> Iterator[ExpectationPart]:
     if isinstance(wanted, Mapping):
         for key, inner in wanted.items():
-            yield from _flat(f"{name} {key}", inner, seen.get(key) if isinstance(seen, Mapping) else None)
+            yield from _flat(f"{name} {key}", inner, seen.get(key) if isinstance(seen, Mapping) else None, text)
     else:
-        yield ExpectationPart(name, _wanted(name, wanted), _value(name, seen), matches(wanted, seen))
+        yield ExpectationPart(name, _wanted(name, wanted, text), text(name, seen), matches(wanted, seen))
 
 
-def _wanted(name: str, wanted: Wanted) -> str:
+def _wanted(name: str, wanted: Wanted, text: _Text) -> str:
     if isinstance(wanted, Bounds):
         low, high = wanted.at_least, wanted.at_most
         if low is not None and high is not None:
-            return f"{_value(name, low)} to {_value(name, high)}"
-        return f"at least {_value(name, low)}" if low is not None else f"at most {_value(name, high)}"
+            return f"{text(name, low)} to {text(name, high)}"
+        return f"at least {text(name, low)}" if low is not None else f"at most {text(name, high)}"
     if isinstance(wanted, Verbatim):
-        return _value(name, wanted.text)
-    return _value(name, wanted)
+        return text(name, wanted.text)
+    return text(name, wanted)
 
 
-def _value(name: str, value: object) -> str:
-    """Return a value in words; ``makespan`` is in seconds, ``cost`` in US dollars."""
+def _value(currency: str, name: str, value: object) -> str:
+    """Return a value in words; ``makespan`` is in seconds, ``cost`` in ``currency``."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -191,11 +194,11 @@ def _value(name: str, value: object) -> str:
     if isinstance(value, str):
         return quoted(value) if name.startswith("file") else value
     if isinstance(value, tuple | list):
-        return ", ".join(_value(name, item) for item in value) or "none"
+        return ", ".join(_value(currency, name, item) for item in value) or "none"
     if name == "makespan":
         return format_duration(round(value * 1000))
     if name == "cost":
-        return format_dollars(value)
+        return format_money(value, currency)
     return f"{value:,}"
 
 

@@ -1,4 +1,4 @@
-"""The future of a run, read once it has been played ahead: ends of jobs, costs, and concerns to come.
+"""The future of a run, read once it has been played ahead: ends of jobs, and concerns to come.
 
 Concerns to come are failures, failed resizes, missed occurrences, and jobs that never end. The end of the future is
 read once; the moment that is shown only decides which concerns are still to come.
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.terms import InstanceState, JobState, TaskState
 from engine.base.values import values
 from engine.run.agenda import PlannedInputs, subjects_of_job
-from engine.run.conditions import cost_usd, pool_cost_usd
 from engine.views.diagnosis.estimates import Forecast
 from engine.views.diagnosis.failures import TaskFailures, ended_badly, hook_failures
 from engine.views.diagnosis.model import Clause, Condition, Finding, Items, concern, ids_of, name_of, some, whose
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from engine.run.agenda import PlannedInput
     from engine.run.ahead import Ahead
     from engine.state.jobs import Job
-    from engine.world import World
 
 
 class JobEnds(NamedTuple):
@@ -76,33 +74,6 @@ class EndsAhead:
             return None
         inputs = self._inputs.get(self._ahead.generation, lambda: PlannedInputs(future))
         return self._ends.get(self._ahead.generation, row, lambda: _ends(future, inputs, future.world.jobs[row]))
-
-
-class CostsAhead:
-    """The cost of the run and of its pools at the end, in US dollars, read from the future once for each pool."""
-
-    def __init__(self, present: Simulation, ahead: Ahead) -> None:
-        """Read from the run played ahead of ``present``, in which pools have the same rows."""
-        self._present = present
-        self._ahead = ahead
-        self._costs: KeptByKey[float] = KeptByKey()
-
-    def of_run(self) -> float | None:
-        """Return the cost of all pools; None while it is not known."""
-        return self._of(None, cost_usd)
-
-    def of_pool(self, pool_id: str) -> float | None:
-        """Return the cost of a pool that is there now, or was; None while it is not known."""
-        pool = self._present.world.pools.latest(pool_id)
-        if pool is None:
-            return None
-        return self._of(pool.row, lambda world, end_ms: pool_cost_usd(world, world.pools[pool.row], end_ms))
-
-    def _of(self, row: int | None, cost: Callable[[World, int], float]) -> float | None:
-        future = self._ahead.future
-        if future is None:
-            return None
-        return self._costs.get(self._ahead.generation, row, lambda: cost(future.world, future.now_ms))
 
 
 def _ends(future: Simulation, inputs: PlannedInputs, job: Job) -> JobEnds:

@@ -14,7 +14,7 @@ from engine.rules import job_schedules
 from engine.rules.decisions import capacity
 from engine.rules.decisions.verdicts import ends_with_manager
 from engine.rules.job_schedules import active_job
-from engine.run.agenda import Agenda
+from engine.run.agenda import Agenda, job_limit, planned_ends
 from engine.state.instances import PrepFlag
 from engine.state.jobs import NO_SCHEDULE
 from engine.state.nodes import GONE
@@ -34,6 +34,7 @@ from engine.views.diagnosis.model import (
     check,
     due,
     earliest,
+    limit_words,
     listed,
     moment,
     name_of,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine.rules.job_schedules import Timing
+    from engine.run.agenda import Cut
     from engine.state.jobs import Job, JobSchedule
     from engine.views.diagnosis.model import Explanation, Finding
     from engine.world import World
@@ -75,7 +77,7 @@ def why_job(world: World, job: Job, outlook: Outlook | None = None) -> Explanati
 
 
 def _active_job(world: World, job: Job, outlook: Outlook) -> Explanation:
-    agenda = outlook.agenda
+    agenda, limit = outlook.agenda, job_limit(world, job)
     begun = job.busy or job.counts[COMPLETED]
     ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
     left = job.total - job.counts[COMPLETED]
@@ -93,7 +95,7 @@ def _active_job(world: World, job: Job, outlook: Outlook) -> Explanation:
             next_evaluation(world.pools[job.pool]) if fit is not None else None,
             _first_preparation(world, job),
             *(due("the scheduler sees new tasks", when_ms, "TIME-9") for when_ms in seen),
-            due("the job's time limit is reached", agenda.job_timeouts.get(job.row), "JOB-9"),
+            None if limit is None else Next(_limit_words(job, limit), limit.when_ms, limit.rule),
         )
     )
     findings = (
@@ -102,7 +104,7 @@ def _active_job(world: World, job: Job, outlook: Outlook) -> Explanation:
         *_obstacles(world, job),
         priority_check(world, job, fit),
         *(() if fit is None else fit.reasons),
-        None if ends_itself else _what_ends(job),
+        None if ends_itself else _what_ends(world, job),
         None
         if job.schedule == NO_SCHEDULE
         else note(f"Job schedule {world.job_schedules[job.schedule].id} creates no other job until it ends.", "JS-3"),
@@ -112,10 +114,18 @@ def _active_job(world: World, job: Job, outlook: Outlook) -> Explanation:
     return answer(world, f"Why has job {job.id} not {'ended' if begun else 'started'}?", findings, following, nothing)
 
 
-def _what_ends(job: Job) -> Finding:
+def _limit_words(job: Job, limit: Cut) -> str:
+    return "the job's time limit is reached" if limit.rule == "JOB-9" else limit_words(job, limit)
+
+
+def _what_ends(world: World, job: Job) -> Finding:
     """Say what ends a job that does not end with its tasks."""
     if ends_with_manager(job):
         return note("Its job manager task ends it when it completes.", "JM-4")
+    if planned := planned_ends(world, job):
+        when_ms, rule = planned[0]
+        when = f"at {moment(world, when_ms)}" if world.is_known(when_ms) else "when its condition holds"
+        return note(f"The timeline {'deletes' if rule == 'JOB-16' else 'ends'} it {when}.", rule)
     limit = " or its time limit" if job.max_wall_clock_ms is not None else ""
     return note(f"Only a user{limit} ends it.", "JOB-7")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engine.base.terms import FailureInfo, NodeState
-    from engine.run.agenda import PlannedInput
+    from engine.run.agenda import Cut, PlannedInput
     from engine.specs.common import CommandLine
     from engine.state.jobs import Job
     from engine.world import World
@@ -321,9 +321,15 @@ def until_cut(world: World, job: Job, node: int, planned: Next) -> Next:
     cut = cut_short(world, job, node)
     if cut is None or cut.when_ms > planned.when_ms:
         return planned
-    is_spot = cut.rule == "SPOT-3"
-    stops = f"{name_of(world, node)} is preempted" if is_spot else f"the time limit of job {job.id} is over"
+    stops = f"{name_of(world, node)} is preempted" if cut.rule == "SPOT-3" else limit_words(job, cut)
     return Next(stops, cut.when_ms, cut.rule)
+
+
+def limit_words(job: Job, limit: Cut) -> str:
+    """Return what ends a job at its limit."""
+    if limit.rule == "JOB-9":
+        return f"the time limit of job {job.id} is over"
+    return f"the timeline {'deletes' if limit.rule == 'JOB-16' else 'ends'} job {job.id}"
 
 
 def earliest(events: Iterable[Next | None]) -> Next | None:

@@ -120,13 +120,13 @@ class OpenJob(NamedTuple):
 
 def open_jobs(simulation: Simulation) -> Iterator[OpenJob]:
     """Yield the jobs that have not ended, with what keeps the task of each that has waited longest, or else the job."""
-    world = simulation.world
-    clock = partial(format_time, world.scenario.start)
+    world, now_ms = simulation.world, simulation.now_ms
+    clock, outlook = partial(format_time, world.scenario.start), Outlook(world)
     for job in world.jobs.present():
         if job.state is JobState.COMPLETED:
             continue
         waiting = oldest_waiting(world, job) if job.state is JobState.ACTIVE else None
-        found = why_job(world, job) if waiting is None else why_task(world, waiting, simulation.now_ms)
+        found = why_job(world, job, outlook) if waiting is None else why_task(world, waiting, now_ms, outlook)
         found = _with_plans(simulation, "job", job.id, found)
         unmet = [f"{one.label}: {one.text}" for one in found.checks if one.ok is False]
         reasons = [f"{one.size:,} {one.said(clock)}" for one in found.findings if one.size]
@@ -374,8 +374,9 @@ def expected(simulation: Simulation, kind: str, key: int | str) -> Next | None:
                 basis = PlannedInputs(simulation).between(subjects, now_ms, found.when_ms)
                 return found._replace(basis=basis)
             at = len(log)
-        until = f"in the next {MOST_ENTRIES:,} events" if has_more else "until the end of the run"
-        return Next(f"no change {until}", log.last_ms)
+        if has_more:
+            return Next(f"no change in the next {MOST_ENTRIES:,} events", log.last_ms)
+        return Next("no change until the end of the run", max(now_ms, simulation.last_ms))
 
 
 def _first(simulation: Simulation, kind: str, row: int, start: int) -> Next | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, PoolState, TaskResult, TaskState
-from engine.rules.decisions import verdicts
+from engine.rules.decisions import capacity, verdicts
 from engine.rules.decisions.verdicts import is_blocked
 from engine.rules.processes.setup import setup_of
 from engine.run.agenda import acts_due
@@ -152,7 +152,7 @@ class _Waiting:
         deciding = next((one for one in checks if one is not None and not one.ok), None)
         following = self._next(deciding, fit)
         nothing = "" if following is not None else self._nothing(deciding)
-        findings = (*checks, *(() if fit is None else fit.reasons), *self._notes(deciding))
+        findings = (*checks, self._resize(), *(() if fit is None else fit.reasons), *self._notes(deciding))
         return answer(world, f"Why is {task_name(world, self.task)} waiting?", findings, following, nothing)
 
     def _nothing(self, deciding: Finding | None) -> str:
@@ -198,6 +198,15 @@ class _Waiting:
         elif pool is not None and needed > pool.slots:
             value = f"needs {needed} slots, a node has {pool.slots}: it never runs"
             yield check(Condition.SIZE, False, value, "SCHED-10")
+
+    def _resize(self) -> Finding | None:
+        """Check that the pool is not empty because its resize has failed."""
+        pool = self.pool
+        target = 0 if pool is None else pool.target_dedicated + pool.target_spot
+        if pool is None or not target or not pool.resize_errors or any(capacity.member_counts(self.world, pool)):
+            return None
+        codes = ", ".join(dict.fromkeys(error.code for error in pool.resize_errors))
+        return check(Condition.RESIZE_FAILED, False, f"none of {some(target, 'node')}: {codes}", "RSZ-12")
 
     def _dependencies(self) -> Finding:
         wanted = self.world.tasks.spec(self.task).depends_on if self.job.spec.uses_task_dependencies else None

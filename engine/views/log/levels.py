@@ -210,6 +210,7 @@ class LaneTotals:
 
 
 _COST = 16  # entries of other kinds are skipped in the time that one takes
+_UNBILLED = (None, *UNBILLED)
 _TARGETS = ("targetDedicatedNodes", "targetLowPriorityNodes")
 
 
@@ -292,6 +293,10 @@ class RareLevels:
         unread = self._found[self._taken] if self._taken < len(self._found) else self._read
         return min(now_ms, log.when[unread] - 1) if unread < len(log) else now_ms
 
+    def billed_ms(self, pool: int, when_ms: int) -> tuple[int, int]:
+        """Return for how long dedicated and Spot VMs of a pool had been billed, as ``Pool.billed_ms_at``."""
+        return self.dedicated[pool].area(when_ms), self.spot[pool].area(when_ms)
+
     def _take(self, entries: Sequence[int]) -> None:
         log = self._simulation.log
         for at in entries:
@@ -338,17 +343,10 @@ _NO_EFFECT = _Effect()
 def _effect_of(shape: Shape) -> _Effect:
     fields = dict(shape.fields)
     if shape.event == "NodeStateChanged":
-        return _Effect(billed=billing(shape), interrupts=fields["to"] not in READY)
+        billed = (fields["to"] not in _UNBILLED) - (fields["from"] not in _UNBILLED)
+        return _Effect(billed=billed, interrupts=fields["to"] not in READY)
     if shape.event == "JobPreparationTaskStateChanged":
         return _Effect(prepares=fields["to"] is InstanceState.RUNNING)
     if shape.event == "PoolResizeStart" and shape.subject is LogSubject.POOL:
         return _Effect(target=sum(value for name in _TARGETS if isinstance(value := fields[name], int)))
     return _NO_EFFECT
-
-
-def billing(shape: Shape) -> int:
-    """Return 1 if a node is billed from such an entry on, -1 if it is not any more, else 0."""
-    if shape.event != "NodeStateChanged":
-        return 0
-    fields = dict(shape.fields)
-    return (fields["to"] not in (None, *UNBILLED)) - (fields["from"] not in (None, *UNBILLED))

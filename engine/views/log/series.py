@@ -13,7 +13,7 @@ from operator import mul, sub, truediv
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS
-from engine.run.conditions import billed_usd
+from engine.run.conditions import price_of
 from engine.state.tasks import RUNNING
 from engine.views.log.changes import ALL, Buckets, ChangeCounter, Measure
 from engine.views.log.levels import RareLevels
@@ -98,14 +98,6 @@ def peaks(axis: Axis, level: Level) -> list[int]:
     ]
 
 
-def rates(axis: Axis, values: Sequence[float]) -> list[float]:
-    """Return the growth of a number in each column, per ms; the number is given at the edges."""
-    return [
-        (after - before) / ((end - start) * axis.every_ms)
-        for (before, after), (start, end) in zip(pairwise(values), pairwise(axis.edges), strict=True)
-    ]
-
-
 _FIRST_BUCKET_MS = 125  # doubled whenever there are too many buckets
 MOST_BUCKETS = 1024
 _HOUR_BUCKETS = 900  # of the last hour
@@ -131,7 +123,6 @@ class PoolSeries(NamedTuple):
     down: Sequence[float]
     target: Sequence[float]  # at the end of each column
     usd: Sequence[float]  # so far, at the end of each column
-    usd_an_hour: Sequence[float]
 
 
 class JobSeries(NamedTuple):
@@ -324,24 +315,6 @@ class RunSeries:
         """Return the number of tasks of all jobs that run now."""
         return sum(job.counts[RUNNING] for job in self._simulation.world.jobs.rows)
 
-    def usd(self) -> float:
-        """Return the cost of the nodes of all pools so far, in US dollars."""
-        self._update()
-        return sum(self._usd(pool, self._until_ms) for pool in self._simulation.world.pools.rows)
-
-    def usd_now(self, pool_id: str | None) -> float | None:
-        """Return the cost of the nodes of a pool, or of all, so far in US dollars; None while it is not read.
-
-        Only what decides on the cost is read, so that it is known sooner than the rest, whatever has happened.
-        """
-        pools, now_ms = self._simulation.world.pools, self._simulation.now_ms
-        self._levels.update(self._most)
-        if self._levels.known_until_ms(now_ms) < now_ms:
-            return None
-        found = None if pool_id is None else pools.latest(pool_id)
-        chosen = pools.rows if pool_id is None else [] if found is None else [found]
-        return sum(self._usd(pool, now_ms) for pool in chosen)
-
     def costs_by_job(self) -> dict[str, float]:
         """Return the cost of the task slots that each job has used, in US dollars, by job id (ACC-10).
 
@@ -355,7 +328,7 @@ class RunSeries:
         world = self._simulation.world
         pool = None if pool_id is None else world.pools.latest(pool_id)
         if pool_id is not None and pool is None:
-            return PoolSeries(Axis(0, ()), (), (), (), (), (), (), ())
+            return PoolSeries(Axis(0, ()), (), (), (), (), (), ())
         chosen = world.pools.rows if pool is None else [pool]
         row = ALL if pool is None else pool.row
         moments = [edge * axis.every_ms for edge in axis.edges]
@@ -375,7 +348,6 @@ class RunSeries:
             down,
             [sum(each) for each in zip(*targets, strict=True)],
             usd[1:],
-            [rate * HOUR_MS for rate in rates(axis, usd)],
         )
 
     def _job(self, job_id: str | None, window: Window, columns: int) -> JobSeries:
@@ -408,15 +380,11 @@ class RunSeries:
         return 0 if is_gone else self._levels.target[pool.row].at(when_ms)
 
     def _usd(self, pool: Pool, when_ms: int) -> float:
-        levels, row = self._levels, pool.row
-        return billed_usd(pool, levels.dedicated[row].area(when_ms), levels.spot[row].area(when_ms))
+        return price_of(pool, *self._levels.billed_ms(pool.row, when_ms))
 
     def _usd_at(self, pool: Pool, moments_ms: Sequence[int]) -> list[float]:
         dedicated, spot = (level[pool.row].areas(moments_ms) for level in (self._levels.dedicated, self._levels.spot))
-        return [billed_usd(pool, *each) for each in zip(dedicated, spot, strict=True)]
-
-    def _billed_ms(self, pool: Pool, when_ms: int) -> int:
-        return self._levels.dedicated[pool.row].area(when_ms) + self._levels.spot[pool.row].area(when_ms)
+        return [price_of(pool, *each) for each in zip(dedicated, spot, strict=True)]
 
     def _costs_by_job(self) -> dict[str, float]:
         world, buckets = self._simulation.world, self._all
@@ -431,7 +399,8 @@ class RunSeries:
             slots = {job: count for job, count in slots.items() if count}
             for job, count in slots.items():
                 pool = world.pools[self._counter.pool_of_job[job]]
-                billed_ms = self._billed_ms(pool, end_ms) - self._billed_ms(pool, begin_ms)
+                until_end, until_begin = (sum(self._levels.billed_ms(pool.row, ms)) for ms in (end_ms, begin_ms))
                 usd = self._usd(pool, end_ms) - self._usd(pool, begin_ms)
-                costs[job] += count / pool.slots * usd * (end_ms - begin_ms) / billed_ms if billed_ms else 0.0
+                if billed_ms := until_end - until_begin:
+                    costs[job] += count / pool.slots * usd * (end_ms - begin_ms) / billed_ms
         return {world.jobs[job].id: usd for job, usd in costs.items()}

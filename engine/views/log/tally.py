@@ -18,7 +18,8 @@ from engine.base.lifecycles import NODE_STATES, Interruption
 from engine.base.log import LogSubject, plain
 from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
 from engine.base.values import HOUR_MS
-from engine.views.log.levels import billing
+from engine.run.conditions import price_of
+from engine.views.log.levels import RareLevels
 from engine.views.log.reader import is_event, matching, where
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.base.log import EventLog, Shape
-    from engine.state.pools import ResizeError
+    from engine.state.pools import Pool, ResizeError
+
+
+_EVERYTHING = 1 << 62
 
 
 class Measure(Enum):
@@ -119,12 +123,14 @@ def tally_since(simulation: Simulation, start: int) -> Tally:
 
 
 def leaving_since(simulation: Simulation, start: int) -> dict[int, int]:
-    """Return the nodes that began to leave their pool in the entries from number ``start`` on, and when, in ms."""
+    """Return the nodes that began to leave their pool in the entries from number ``start`` on, and when, in ms.
+
+    Nodes that came only then are left out.
+    """
     log = simulation.log
-    return {
-        log.row_b[at]: log.when[at]
-        for at in matching(log, is_event("NodeStateChanged", to=NodeState.LEAVING_POOL), start)
-    }
+    new = {log.row_b[at] for at in matching(log, is_event("NodeStateChanged", **{"from": None}), start)}
+    leaving = matching(log, is_event("NodeStateChanged", to=NodeState.LEAVING_POOL), start)
+    return {node: log.when[at] for at in leaving if (node := log.row_b[at]) not in new}
 
 
 def shortfalls_since(simulation: Simulation, start: int) -> dict[tuple[str, str], str]:
@@ -150,37 +156,26 @@ def all_job_ids(simulation: Simulation) -> tuple[str, ...]:
     return tuple(job.id for job in simulation.world.jobs.rows)
 
 
-def node_prices_usd(simulation: Simulation) -> array[float]:
-    """Return the price of an hour of each node that has been in a pool so far, in US dollars (VM-2)."""
-    world = simulation.world
-    prices = array("d", bytes(8 * world.nodes.length))
-    for pool in world.pools.rows:
-        by_kind = [pool.size.price_usd(pool.os, dedicated=dedicated) or 0.0 for dedicated in (False, True)]
-        for node in pool.nodes:
-            prices[node] = by_kind[world.nodes[node].dedicated]
-    return prices
-
-
 class NodeUse(NamedTuple):
-    """The hours for which nodes are billed, and what these cost in US dollars."""
+    """The use of the nodes of a run so far. It stays what it is when the run goes on or is dropped."""
 
-    hours: float
-    usd: float
+    pools: Sequence[Pool]
+    levels: RareLevels
+
+    def hours(self, until_ms: int) -> float:
+        """Return the hours for which VMs had been billed at a moment (ACC-10)."""
+        return sum(sum(self.levels.billed_ms(pool.row, until_ms)) for pool in self.pools) / HOUR_MS
+
+    def cost(self, until_ms: int) -> float:
+        """Return what they had cost at a moment (ACC-10)."""
+        return sum(price_of(pool, *self.levels.billed_ms(pool.row, until_ms)) for pool in self.pools)
 
 
-def node_use(simulation: Simulation, columns: LogColumns, until_ms: int, prices: Sequence[float]) -> NodeUse:
-    """Return the use of nodes up to a moment; ``prices`` are those of an hour of each node (ACC-10)."""
-    shapes = list(map(billing, simulation.log.shapes))
-    node_ms = 0
-    cost = 0.0  # US dollars, times the ms of an hour
-    for at in where([each != 0 for each in shapes], columns.shape_of, 0):
-        left_ms = until_ms - columns.when[at]
-        if left_ms < 0:
-            break
-        change = shapes[columns.shape_of[at]]
-        node_ms += change * left_ms
-        cost += change * left_ms * prices[columns.row_b[at]]
-    return NodeUse(node_ms / HOUR_MS, cost / HOUR_MS)
+def node_use(simulation: Simulation) -> NodeUse:
+    """Return the use of nodes up to the moment that is shown."""
+    levels = RareLevels(simulation)
+    levels.update(_EVERYTHING)
+    return NodeUse(tuple(simulation.world.pools.rows), levels)
 
 
 def _measure(shape: Shape) -> Measure | None:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import BatchError
 from engine.base.lifecycles import READY, UNBILLED
 from engine.base.terms import AllocationState, InstanceState, JobState, NodeState, PoolState
-from engine.base.values import count_bits, places, sum_where, tally, values
+from engine.base.values import HOUR_MS, count_bits, places, sum_where, tally, values
 from engine.rules import autoscaling
 from engine.rules.decisions import capacity, metrics
 from engine.rules.jobs import MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
-from engine.run.conditions import cost_usd, pool_cost_usd
+from engine.run.conditions import cost_of_nodes, price_of
 from engine.specs.commands import EnablePoolAutoScale
 from engine.state.instances import ABSENT
 from engine.state.nodes import GONE
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _PRESENT = bytes(state != GONE for state in range(256))
 _BILLED = bytes(state != GONE and state not in UNBILLED for state in range(256))
-_STAYING = frozenset(NodeState).difference(UNBILLED, [NodeState.LEAVING_POOL])
+_UNBILLED, _LEAVING = (GONE, *UNBILLED), NodeState.LEAVING_POOL
 _READY = bytes(state in READY for state in range(256))
 
 
@@ -225,33 +225,35 @@ def _network(world: World, pool: Pool) -> NetworkRow | None:
     )
 
 
-def cost_of_run(simulation: Simulation, after_ms: int = 0) -> float:
-    """Return the cost of all nodes so far, in US dollars, or what it is after a time in which none comes or goes."""
-    return cost_usd(simulation.world, simulation.now_ms + after_ms)
+def cost_so_far(simulation: Simulation, pool_id: str | None = None, at: Simulation | None = None) -> float:
+    """Return the cost of a pool, also of a deleted one, or of all pools, up to the moment that is shown (ACC-10).
+
+    With ``at``, the same run at another moment, it is the cost up to then.
+    """
+    run = simulation if at is None else at
+    pool = None if pool_id is None else simulation.world.pools.latest(pool_id)
+    chosen = run.world.pools.rows if pool_id is None else [] if pool is None else [run.world.pools[pool.row]]
+    return cost_of_nodes(chosen, run.now_ms)
 
 
-def usd_an_hour(simulation: Simulation) -> float:
-    """Return the price of an hour with the VMs that the pools have or have requested, in US dollars (VM-2).
+def cost_an_hour(simulation: Simulation) -> float:
+    """Return the price of an hour with the VMs that the pools have or have requested (VM-2).
 
     Those that are to leave do not count, nor do preempted nodes, which have no VM.
     """
-    world, usd = simulation.world, 0.0
+    world, cost = simulation.world, 0.0
     for pool in world.pools.present():
         if pool.state is not PoolState.ACTIVE:
             continue
-        staying = (node for node in pool.nodes if world.nodes.state[node] in _STAYING and node not in pool.victims)
-        kinds = Counter(world.nodes[node].dedicated for node in staying)
+        kinds = Counter(dict(zip((False, True), pool.billed_vms, strict=True)))
+        if pool.allocation is not AllocationState.STEADY:
+            leaving = (node for node in pool.nodes if node in pool.victims or world.nodes.state[node] == _LEAVING)
+            kinds.subtract(world.nodes[node].dedicated for node in leaving if world.nodes.state[node] not in _UNBILLED)
         kinds.update(pool.pending.values())
         for dedicated, count in pool.wanted:
             kinds[dedicated] += count
-        usd += sum(count * pool.size.price_usd(pool.os, dedicated=kind) for kind, count in kinds.items())
-    return usd
-
-
-def cost_of_pool(simulation: Simulation, pool_id: str) -> float:
-    """Return the cost of a pool's nodes so far in US dollars (ACC-10), also of a deleted one; 0 without any."""
-    pool = simulation.world.pools.latest(pool_id)
-    return 0.0 if pool is None else pool_cost_usd(simulation.world, pool, simulation.now_ms)
+        cost += price_of(pool, HOUR_MS * kinds[True], HOUR_MS * kinds[False])
+    return cost
 
 
 class NodeCounts(NamedTuple):

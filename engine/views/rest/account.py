@@ -191,7 +191,7 @@ def image_body(image: Image) -> dict[str, object]:
 
 def usage_body(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
     """Return the usage of a pool from its creation on. DECISION: in one piece, where the service has half hours."""
-    core_ms = pool.size.cores * sum(world.nodes.billed_in_all_ms(pool.nodes, now_ms))
+    core_ms = pool.size.cores * sum(pool.billed_ms_at(now_ms))
     return {
         "poolId": pool.id,
         "startTime": utc(world, pool.created_ms),
@@ -237,7 +237,7 @@ def run_body(world: World, run: AutoScaleRun) -> dict[str, object]:
 
 def pool_stats(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
     """Return ``stats`` of a pool: the billed time of its dedicated cores, always up to date (STAT-1, TIME-17)."""
-    dedicated_ms, _ = world.nodes.billed_in_all_ms(pool.nodes, now_ms)
+    dedicated_ms, _ = pool.billed_ms_at(now_ms)
     core_ms = pool.size.cores * dedicated_ms
     span: dict[str, object] = {"startTime": utc(world, pool.created_ms), "lastUpdateTime": utc(world, now_ms)}
     usage = span | {"dedicatedCoreTime": format_duration(core_ms)}

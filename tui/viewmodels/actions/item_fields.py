@@ -34,7 +34,7 @@ def about_size(name: str) -> str:
     if size is None:
         return ""
     usd = size.price_usd(OsFamily.LINUX, dedicated=True)
-    price = f", {fmt.dollars(usd)} an hour with Linux" if usd else ""
+    price = f", {fmt.money(usd)} an hour with Linux" if usd else ""
     retired = f", retirement {size.retires}" if size.retires is not None else ""
     return f"{size.cores} core{'s' if size.cores != 1 else ''}, {size.memory_gib:g} GiB{price}{retired}"
 

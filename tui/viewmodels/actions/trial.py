@@ -6,10 +6,10 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.values import HOUR_MS, SECOND_MS, shortened
+from engine.base.values import SECOND_MS, shortened
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
 from engine.views.log.tally import Measure, Tally, leaving_since, shortfalls_since, tally_since
-from engine.views.resources.jobs import cost_of_run, usd_an_hour
+from engine.views.resources.jobs import cost_an_hour, cost_so_far
 from tui.viewmodels import format as fmt
 from tui.viewmodels.text import Line, Role, Span, fit, line, paragraph, squeeze
 
@@ -28,7 +28,6 @@ _MOST_S = 0.4  # wall time of one course, where single instants take long
 SLICE = 256
 _LABEL_CELLS, _LEAST_LABEL = 36, 12
 _MOST_TOLD = 3
-_LEAST_DIFFERENCE = 1e-5  # of two costs, in US dollars
 
 _Row = tuple[str, str, str]  # name, value with the commands, value without them; empty if there can be none
 
@@ -48,19 +47,17 @@ class Course(NamedTuple):
     tally: Tally
     leaving_ms: dict[int, int]  # when nodes began to leave their pool, by node
     short: dict[tuple[str, str], str]  # why resizes fell short, by pool and code
-    cost_usd: float  # of the whole run up to then
-    hourly_usd: float  # of the VMs that the pools have and await once the commands are given
-    last_hourly_usd: float  # of the nodes that are left at the end
+    cost: float  # of the whole run up to then
+    hourly_cost: float  # of the VMs that the pools have and await once the commands are given
     broken: tuple[ExpectationRow, ...]
     mistake: EngineError | None = None
 
-    def cost_usd_until(self, when_ms: int) -> float:
-        """Return the cost up to a moment at or after the end: nodes that are left cost no less once all is done."""
-        return self.cost_usd + self.last_hourly_usd * max(0, when_ms - self.until_ms) / HOUR_MS
-
 
 class TrialResult(NamedTuple):
-    """The result of a trial up to ``until_ms``, beside the result without the commands."""
+    """The result of a trial up to ``until_ms``, beside the result without the commands.
+
+    Of a run that has ended each figure is that at its own end, as everywhere.
+    """
 
     began_ms: int
     until_ms: int
@@ -72,11 +69,6 @@ class TrialResult(NamedTuple):
     leaving: tuple[str, ...]  # nodes that leave their pool, or leave it sooner, because of the commands
     short: tuple[str, ...]  # why resizes fall short because of the commands
     broken: tuple[ExpectationRow, ...] = ()  # expectations that the commands break
-
-    @property
-    def cost_usd(self) -> tuple[float, float]:
-        """The cost of the run until then: without the commands, and with them."""
-        return self.without.cost_usd_until(self.until_ms), self.given.cost_usd_until(self.until_ms)
 
     def differences(self) -> list[tuple[Measure, int, int]]:
         """Return the measures that differ: without the commands, and with them."""
@@ -100,7 +92,7 @@ class Trials:
         until_ms = -1
         for most_entries in MOST_ENTRIES:
             result = yield from self._parts(commands, most_entries)
-            if result.until_ms > until_ms:  # while the machine is busy, time may end a longer trial earlier
+            if result.is_end or result.until_ms > until_ms:  # a busy machine may end a longer trial earlier
                 yield result
             until_ms = result.until_ms
             if result.is_end or result.given.mistake is not None or len(result.refused) == len(commands):
@@ -115,8 +107,7 @@ class Trials:
         without = self._untouched[most_entries]
         most_ms = simulation.end_ms if without.is_end else without.until_ms
         given, errors = _course(simulation, commands, most_ms, most_entries)
-        is_end = without.is_end and given.is_end
-        until_ms = max(given.until_ms, without.until_ms) if is_end else given.until_ms
+        is_end, until_ms = without.is_end and given.is_end, given.until_ms
         if not is_end and until_ms < without.until_ms:
             yield
             without, _ = _course(simulation, (), until_ms)
@@ -150,7 +141,7 @@ def _course(
     """Submit the commands, go on to ``until_ms`` or for ``most_entries`` log entries, then undo everything."""
     errors: list[BatchError | None] = [None] * len(commands)
     mistake = None
-    hourly_usd = 0.0
+    hourly_cost = 0.0
     with simulation.trial():
         log, first = simulation.log, len(simulation.log)
         try:
@@ -159,7 +150,7 @@ def _course(
             stop_s = time.perf_counter() + _MOST_S
             while simulation.advance(simulation.now_ms, SLICE) and time.perf_counter() < stop_s:
                 pass  # nodes are requested at the end of this instant
-            hourly_usd = usd_an_hour(simulation)
+            hourly_cost = cost_an_hour(simulation)
             # What the commands do at once, however much it is, leaves the time after it as long.
             stop_s = time.perf_counter() + _MOST_S
             most = None if most_entries is None else len(log) + most_entries
@@ -172,16 +163,14 @@ def _course(
         except Exception as error:  # the trial is undone in any case; the sheet shows the error
             mistake = EngineError(f"{type(error).__name__}: {error}", simulation.entry_ms)
         is_end = simulation.finished and mistake is None
-        cost_usd = cost_of_run(simulation)
         course = Course(
             simulation.now_ms,
             is_end,
             tally_since(simulation, first),
             leaving_since(simulation, first),
             shortfalls_since(simulation, first),
-            cost_usd,
-            hourly_usd,
-            cost_of_run(simulation, HOUR_MS) - cost_usd,
+            cost_so_far(simulation),
+            hourly_cost,
             tuple(broken_rows(simulation)),
             mistake,
         )
@@ -220,7 +209,7 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     if not rows and not lines and not trial.leaving and not trial.broken:
         said = "accepted; no other difference" + ("" if trial.is_end else f" in {_far(trial)}")
         lines += paragraph(said, cells, Role.DIM, "  ")
-    rows = [*_money_rows(trial), *rows]  # the cost is seen without scrolling
+    rows = [*_money_rows(session, trial), *_end_row(session, trial), *rows]  # the cost is seen without scrolling
     label_cells = min(max((len(label) for label, _, _ in rows), default=0), _LABEL_CELLS, cells // 2)
     value_cells = max((len(after) for _, after, before in rows if before), default=0)
     before_cells = max((len(before) for _, after, before in rows if before != after), default=0)
@@ -242,20 +231,23 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     return lines
 
 
-def _money_rows(trial: TrialResult) -> list[_Row]:
+def _end_row(session: Session, trial: TrialResult) -> list[_Row]:
+    """Return the ends of both runs, up to which they cost, where these differ."""
+    before, after = (session.clock(one.until_ms) if one.is_end else "later" for one in (trial.without, trial.given))
+    return [("end of the run", after, before)] if before != after else []
+
+
+def _money_rows(session: Session, trial: TrialResult) -> list[_Row]:
     """Return the cost of an hour from now on and that until the end of the trial; nothing if nothing costs."""
     until = "cost in all" if trial.is_end else "cost by then"
-    hourly_usd = trial.without.hourly_usd, trial.given.hourly_usd
-    if len(trial.refused) == trial.commands or not any((*hourly_usd, *trial.cost_usd)):
+    without, given = trial.without, trial.given
+    hourly_cost, cost = (without.hourly_cost, given.hourly_cost), (without.cost, given.cost)
+    if len(trial.refused) == trial.commands or not any((*hourly_cost, *cost)):
         return []
     rows: list[_Row] = []
-    for name, (before, after) in (("cost an hour", hourly_usd), (until, trial.cost_usd)):
-        said, otherwise = fmt.dollars(after), fmt.dollars(before)
-        if abs(after - before) >= _LEAST_DIFFERENCE:
-            if said == otherwise:  # the difference is in later digits
-                said, otherwise = fmt.dollars_apart(after, before)
-            said += f" ({fmt.more_dollars(after - before)})"
-        rows.append((name, said, otherwise))
+    for name, (before, after) in (("cost an hour", hourly_cost), (until, cost)):
+        otherwise, said, more = fmt.compared_money(before, after, session.simulation.scenario.currency)
+        rows.append((name, f"{said} ({more})" if more else said, otherwise))
     return rows
 
 

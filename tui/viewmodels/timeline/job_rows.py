@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import JobState, TaskState
 from engine.views.diagnosis.estimates import planned_task_end_ms
-from engine.views.hook_status import HookStatus
 from engine.views.log.lanes import PhasesOverTime
 from engine.views.resources.jobs import job_ids
 from engine.views.resources.task_order import TaskKey
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import JOB, TASK, Glyph, task_glyph
-from tui.viewmodels.text import ItemRef, Line, Span, line
+from tui.viewmodels.text import ItemRef, Line, Role, Span, line
 from tui.viewmodels.timeline.rows import (
     FAILED,
     NEVER_MS,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from engine.views.log.lanes import Lanes
+    from engine.views.resources.jobs import NodeCounts
     from engine.views.resources.tasks import TaskPage
     from tui.viewmodels.session import Session
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _ACTIVE = JOB[JobState.ACTIVE]
 _OVER = (JOB[JobState.COMPLETED], JOB[None])
 _WAITING_JOB = TASK[TaskState.ACTIVE]._replace(name="waiting")
+_DONE = Glyph("·", ".", Role.QUIET, "no task left")
 
 
 class JobRows(TimelineRows):
@@ -50,6 +51,7 @@ class JobRows(TimelineRows):
     legend = (
         *(PREPARING, RUNNING, RELEASING, FAILED, _WAITING_JOB),
         *(glyph for state, glyph in JOB.items() if state is not None and state is not JobState.ACTIVE),
+        _DONE,
     )
     sorts = (Sort.NUMBER, Sort.TROUBLE)
 
@@ -99,26 +101,30 @@ class JobRows(TimelineRows):
         return Extent(min(each.begin_ms for each in jobs), max(each.end_ms for each in jobs), is_over)
 
     def tracks(self, key: int, columns: TimeColumns) -> Sequence[Sequence[Bar]]:  # noqa: ARG002  # there are three
-        """Return the phases of a job with their counts: preparation, up to the first task, then tasks, then release."""
-        job_id = self._ids[key]
-        phases, job = self._phases.of(job_id), self.session.job(job_id)
-        if job is None:
-            return ()
+        """Return the phases of a job."""
+        phases = self._phases_of(key)
+        return [phases] if phases else ()
+
+    def _phases_of(self, key: int) -> list[Bar]:
+        """Return the phases of a job with their counts: preparation, up to the first task, then tasks, then release.
+
+        Counts are those of the strip of jobs.
+        """
+        phases, job = self._phases.of(self._ids[key]), self.session.progress(self._ids[key])
         bars: list[Bar] = []
+        if job is None:
+            return bars
         if phases.preparation is not None:
             begin_ms, end_ms = phases.preparation
             if phases.tasks is not None:
                 end_ms = max(begin_ms + 1, phases.tasks.begin_ms)
-            progress = self.session.progress(job_id)
-            prepared = None if progress is None else progress.preparation  # as the strip of jobs has it
             # Failures are counted by the name: the end of the bar is the start of the first task, not of a failure.
-            failed = (
-                f" {self.session.glyphs.bad}{prepared.failed:,}" if prepared is not None and prepared.failed else ""
-            )
-            note = "" if prepared is None else f"{prepared.done + prepared.failed:,} of {prepared.total:,} nodes"
-            bars.append(Bar(begin_ms, end_ms, PREPARING, f"preparation{failed}", (note,), short=f"prep{failed}"))
+            failed = job.preparation.failed if job.preparation is not None else 0
+            sign = f" {self.session.glyphs.bad}{failed:,}" if failed else ""
+            note = _nodes(job.preparation)
+            bars.append(Bar(begin_ms, end_ms, PREPARING, f"preparation{sign}", (note,), short=f"prep{sign}"))
         if phases.tasks is not None:
-            tasks = job.phases.tasks
+            tasks = job.tasks
             note = f"{tasks.succeeded + tasks.failed:,} of {tasks.total:,}"
             begin_ms, end_ms = phases.tasks
             if phases.release is not None:
@@ -126,15 +132,18 @@ class JobRows(TimelineRows):
             ending = FAILED if tasks.failed and end_ms is not None else None
             bars.append(Bar(begin_ms, end_ms, RUNNING, "tasks", (note,), ending))
         if phases.release is not None:
-            counts = job.phases.release
-            failed_nodes, done = counts[HookStatus.FAILED], counts[HookStatus.SUCCEEDED] + counts[HookStatus.FAILED]
-            note = f"{done:,} of {counts.total:,} nodes"
-            bars.append(Bar(*phases.release, RELEASING, "release", (note,), FAILED if failed_nodes else None))
-        return [bars] if bars else ()
+            ending = FAILED if job.release is not None and job.release.failed else None
+            bars.append(Bar(*phases.release, RELEASING, "release", (_nodes(job.release),), ending))
+        return bars
 
     def ground(self, key: int, columns: TimeColumns) -> list[Glyph]:
-        """Return the states in which the job does nothing: before its first phase, disabled, terminating."""
-        cells = [_WAITING_JOB if each is _ACTIVE else each for each in self.cells(key, columns)]
+        """Return the states in which the job does nothing: waiting, without a task left, disabled, terminating."""
+        tasks = self._phases.of(self._ids[key]).tasks
+        done_ms = NEVER_MS if tasks is None or tasks.end_ms is None else tasks.end_ms
+        cells = [
+            each if each is not _ACTIVE else _WAITING_JOB if columns.begin_ms(at) < done_ms else _DONE
+            for at, each in enumerate(self.cells(key, columns))
+        ]
         end = next((at + 1 for at, glyph in enumerate(cells) if glyph in _OVER), len(cells))
         return cells[:end] + [NOTHING] * (len(cells) - end)
 
@@ -144,27 +153,47 @@ class JobRows(TimelineRows):
         return changes[-1] if changes else begin_ms
 
     def description_at(self, key: int, when_ms: int) -> Line:
-        """Return the job's state, and since when it lasts."""
-        begun = [each for each in self.lanes.job(self._ids[key]) if each.begin_ms <= when_ms]
-        glyph = JOB[begun[-1].state] if begun else NOTHING
-        since = f" since {self.session.clock(begun[-1].begin_ms)}" if begun else "not added yet"
-        return line(Span(glyph.name, glyph.role), Span(since))
+        """Return what the bar shows at a moment with its counts and times, and the job's state, since when it lasts."""
+        begun, clock = [each for each in self.lanes.job(self._ids[key]) if each.begin_ms <= when_ms], self.session.clock
+        if not begun:
+            return line(Span("not added yet", NOTHING.role))
+        glyph, since = JOB[begun[-1].state], f" since {clock(begun[-1].begin_ms)}"
+        phase = self._phase_at(key, when_ms)
+        if phase is None:
+            return line(Span(glyph.name, glyph.role), Span(since))
+        times = f"since {clock(phase.begin_ms)}"
+        if phase.end_ms is not None:
+            times = f"{clock(phase.begin_ms)} to {clock(phase.end_ms)}"
+        counts = "".join(f"  {note}" for note in phase.notes if note)
+        return line(Span(phase.name, phase.glyph.role), Span(f"{counts}, {times}; {glyph.name}{since}"))
+
+    def _phase_at(self, key: int, when_ms: int) -> Bar | None:
+        """Return the phase of a job at a moment; None if it does nothing then."""
+        phases = (each for each in self._phases_of(key) if each.begin_ms <= when_ms < (each.end_ms or NEVER_MS))
+        return next(phases, None)
 
     def subject(self, key: int) -> ItemRef:
         return ItemRef("job", self._ids[key])
 
     def note(self, key: int) -> str:
-        """Return the present state of the job."""
-        job = self.session.job(self._ids[key])
-        return "" if job is None else JOB[job.state].name
+        """Return the present phase of the job; its state where it has none, or is not active."""
+        job, phase = self.session.progress(self._ids[key]), self._phase_at(key, self.session.now_ms)
+        if job is None:
+            return ""
+        return phase.name if phase is not None and job.state is JobState.ACTIVE else JOB[job.state].name
 
     def estimated_ms(self, key: int) -> int | None:
-        """Return the estimated end of the job in focus; None for other jobs."""
-        return self.session.forecast().job_ms if self._ids[key] == self.session.job_id else None
+        """Return the end of the job that is simulated, or of the job in focus estimated; None if it is not known."""
+        end = self.session.job_end(self._ids[key])
+        return None if end is None or end.is_of_tasks else end.when_ms
 
     def is_over(self, key: int) -> bool:
         stretches = self.lanes.job(self._ids[key])
         return bool(stretches) and stretches[-1].state is JobState.COMPLETED
+
+
+def _nodes(counts: NodeCounts | None) -> str:
+    return "" if counts is None else f"{counts.done + counts.failed:,} of {counts.total:,} nodes"
 
 
 _ACTIVE_TASK = TASK[TaskState.ACTIVE]

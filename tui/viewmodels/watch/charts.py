@@ -16,7 +16,6 @@ from engine.views.hook_status import HookStatus
 from engine.views.log.changes import Measure, kind_of_node
 from engine.views.resources.jobs import has_had_several_pools
 from tui.viewmodels import format as fmt
-from tui.viewmodels.properties import cost_by_the_end
 from tui.viewmodels.text import Line, Role, Span
 
 if TYPE_CHECKING:
@@ -402,20 +401,20 @@ def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[
     whole = session.series.of_pool(None if has_others or not has_pool else pool_id, window, columns)
     if not has_pool and not any(whole.usd):
         return []
-    in_all, later = session.cost_usd(), cost_by_the_end(session)
-    areas = [_Area("so far", Role.KEY, whole.usd, fmt.dollars(in_all))]
+    in_all, later = session.cost(), session.cost_by_the_end()
+    areas = [_Area("so far", Role.KEY, whole.usd, session.money(in_all))]
     if has_others:
-        own, own_usd = session.series.of_pool(pool_id, window, columns).usd, session.cost_usd(pool_id)
+        own, own_usd = session.series.of_pool(pool_id, window, columns).usd, session.cost(pool_id)
         others = [max(0.0, all_ - one) for all_, one in zip(whole.usd, own, strict=True)]
         areas = [
-            _Area("this pool", Role.KEY, own, fmt.dollars(own_usd)),
-            _Area("other pools", Role.OFF, others, fmt.dollars(max(0.0, in_all - own_usd))),
+            _Area("this pool", Role.KEY, own, session.money(own_usd)),
+            _Area("other pools", Role.OFF, others, session.money(max(0.0, in_all - own_usd))),
         ]
-    told = [] if later is None else [Reading(fmt.dollars(later), "by the end")]
-    an_hour = whole.usd_an_hour[-1] if whole.usd_an_hour else 0.0
+    told = [] if later is None else [Reading(session.money(later), "by the end")]
+    an_hour = session.cost_an_hour()
     if an_hour > _LEAST_USD:
-        told.append(Reading(fmt.dollars(an_hour), "an hour"))
-    return [_chart("Cost", whole.axis, areas, *told, label=fmt.dollars)]
+        told.append(Reading(session.money(an_hour), "an hour"))
+    return [_chart("Cost", whole.axis, areas, *told, label=session.money)]
 
 
 def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list[Chart]:

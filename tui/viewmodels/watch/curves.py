@@ -72,9 +72,7 @@ class CurvesModel:
     def is_empty(self) -> bool:
         """True until there is a pool or a job."""
         session = self._session
-        return (
-            session.pool(session.pool_id) is None and session.job(session.job_id) is None and not session.series.usd()
-        )
+        return session.pool(session.pool_id) is None and session.job(session.job_id) is None and not session.cost()
 
     def best_rows(self, cells: int) -> int:
         """Return the rows in which all charts are well drawn, in a room of this width."""

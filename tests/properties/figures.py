@@ -1,0 +1,115 @@
+"""The cost and the end of a run in all places that tell them, which must be the same."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine import Simulation
+from engine.studies.measures import Figures, compared, figures_of_run
+from engine.studies.runs import Player, Run, planned, read
+from engine.studies.sides import read_state
+from engine.studies.summary import Tally
+from engine.views.diagnosis.questions import expected
+from engine.views.results import json_text, run_totals, summary
+from engine.views.trace import counters
+from tui.viewmodels.actions.trial import Trials, trial_lines
+from tui.viewmodels.format import money
+from tui.viewmodels.moments import Bookmarks
+from tui.viewmodels.properties import cost_words
+from tui.viewmodels.report import sections
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.specs.command import Command
+
+DIGITS = 6
+
+
+def check_ahead(simulation: Simulation, commands: Sequence[Command]) -> None:
+    """Play a run to its end, without commands and with them: what was foretold and previewed must come about."""
+    session = Session(simulation)
+    while session.ahead.advance(10_000):
+        pass
+    session.update()
+    foretold = session.end_ms, session.cost() if session.is_over else session.cost_by_the_end()
+    trials = [trial for trial in Trials(session).steps(commands) if trial is not None and trial.is_end]
+    here, now_ms = Bookmarks(session).here(), session.now_ms
+    for job in list(simulation.world.jobs.present()):
+        coming = expected(simulation, "job", job.id)
+        if coming is not None and "end of the run" in coming.text:
+            assert coming.when_ms == session.end_ms
+    assert foretold == (here.end_ms, here.nodes.cost(here.end_ms)) == _played(session)
+    for trial in trials:  # none where a slow machine does not get to the end
+        ends = trial.without.until_ms, trial.given.until_ms
+        assert (ends[0], trial.without.cost) == foretold
+        lines = [" ".join(plain(line).split()) for line in trial_lines(session, trial, 100)]
+        said = f"end of the run {session.clock(ends[1])} otherwise {session.clock(ends[0])}"
+        assert (said in lines) == (session.clock(ends[0]) != session.clock(ends[1]))
+        simulation.seek(now_ms)
+        simulation.branch()
+        simulation.submit_all(commands)
+        assert (ends[1], trial.given.cost) == _played(session)
+
+
+def _played(session: Session) -> tuple[int | None, float]:
+    """Play a run to its end; return that and the cost."""
+    simulation = session.simulation
+    simulation.run_until(simulation.end_ms)
+    simulation.finish()
+    session.update()
+    assert session.is_over
+    assert session.end_ms == simulation.now_ms
+    return session.end_ms, session.cost()
+
+
+def check_end(simulation: Simulation) -> Figures:
+    """Compare all places that tell the cost and the end of a finished run. Return its figures."""
+    totals, figures = run_totals(simulation), figures_of_run(simulation)
+    cost, end_s = totals["costUsd"], simulation.now_ms / 1000
+    told = summary(simulation)
+    assert (round(told.cost, DIGITS), told.end_ms / 1000, totals["endSeconds"]) == (cost, end_s, end_s)
+    assert (figures.measures["costUsd"], figures.measures["endSeconds"]) == (cost, end_s)
+    assert round(sum(pool.cost for pool in told.pools), DIGITS) == cost
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.json"
+        path.write_text("".join(json_text(simulation)))
+        state = read_state(path)
+    assert state is not None
+    assert state.figures is not None
+    assert not any(row.difference for row in compared(figures, state.figures) if row.what in ("costUsd", "endSeconds"))
+    samples = [one.values["USD"] for one in counters(simulation) if one.name == "cost"]
+    assert samples[-1] == cost
+    session = Session(simulation)
+    assert round(session.cost(), DIGITS) == cost
+    said = money(told.cost)
+    assert said in cost_words(session) or not cost
+    assert any(f"The nodes cost {said}." in sentence for sentence in sections(session)[0].sentences)
+    return figures
+
+
+def check_changed(one: Figures, other: Figures) -> None:
+    """Compare two runs: each has the figures of its own."""
+    for row in compared(one, other):
+        if row.what in one.measures:
+            assert (row.a, row.b) == (one.measures[row.what], other.measures[row.what])
+
+
+def check_study(simulation: Simulation, figures: Figures) -> None:
+    """Compare a study of one point with the run."""
+    study = planned(simulation.scenario, seeds=str(1))
+    (line,) = Player(study).play([Run(1, simulation.seed)])
+    result = read(line)
+    assert result["summary"] is not None, result["error"]
+    tally = Tally(study, simulation.scenario.name, confidence=0.5)
+    tally.add([result])
+    tally.update()
+    (variant,) = tally.summary.variants
+    assert variant.median_cost == figures.measures["costUsd"]
+    assert variant.end_s == figures.measures["makespanSeconds"]
+    assert json.loads(line)["summary"]["endSeconds"] == figures.measures["endSeconds"]
