@@ -194,7 +194,8 @@ class HangingTasks:
         self._simulation = simulation
         self._jumps = simulation.jumps
         self._kinds: dict[int, str] = {}  # by task
-        self._calm: dict[int, tuple[int, int]] = {}  # by task: until when it is, and how many had ended
+        self._calm_ms: dict[int, int] = {}  # by task: until when it does not hang
+        self._alone: dict[int, int] = {}  # by task without others of its kind: how many of its job had ended
 
     def concerns(self) -> Iterator[Finding]:
         """Yield a concern for each job with such tasks."""
@@ -203,10 +204,12 @@ class HangingTasks:
         if self._jumps != self._simulation.jumps:
             self._jumps = self._simulation.jumps
             self._kinds.clear()
-            self._calm.clear()
+            self._calm_ms.clear()
+            self._alone.clear()
         by_job: dict[int, list[tuple[int, int, int]]] = {}  # since when, the longest of its kind, the task
+        calm_ms = self._calm_ms
         for task in places(bytes(tasks.state[: tasks.length]), RUNNING):
-            if now_ms - tasks.started[task] >= _LEAST_MS:
+            if now_ms >= calm_ms.get(task, 0) and now_ms - tasks.started[task] >= _LEAST_MS:
                 longest_ms = self._longest_ms(task)
                 if longest_ms is not None:
                     since_ms = tasks.started[task] + max(_LEAST_MS, _LONGER * longest_ms)
@@ -230,8 +233,7 @@ class HangingTasks:
         world, now_ms = self._simulation.world, self._simulation.now_ms
         tasks, job = world.tasks, world.tasks.block_of(task).job
         ended = world.jobs[job].counts[COMPLETED]
-        until_ms, seen = self._calm.get(task, (0, -1))
-        if now_ms < until_ms or ended == seen:
+        if self._alone.get(task) == ended:
             return None
         first = max(0, task - _NEAREST)
         near = places(bytes(tasks.state[first : min(tasks.length, task + _NEAREST)]), COMPLETED)
@@ -242,11 +244,11 @@ class HangingTasks:
                 took_ms = tasks.ended[other] - tasks.started[other]
                 calm_ms = tasks.started[task] + max(_LEAST_MS, _LONGER * took_ms)
                 if now_ms < calm_ms:
-                    self._calm[task] = calm_ms, -1
+                    self._calm_ms[task] = calm_ms
                     return None
                 found.append(took_ms)
         if len(found) < _LEAST_PEERS:
-            self._calm[task] = 0, ended
+            self._alone[task] = ended
             return None
         return max(found)
 
@@ -374,6 +376,7 @@ class FailingNodes:
         self._simulation = simulation
         self._reader = LogReader(simulation, of_kind(_is_failure))
         self._counts: Counter[int] = Counter()  # failed attempts by node
+        self._proofs: dict[int, int] = {}  # by node: a task that has succeeded there
 
     def nodes(self) -> list[int]:
         """Return the rows of these nodes that are still there, in ascending order."""
@@ -396,11 +399,15 @@ class FailingNodes:
 
     def _has_success(self, node: int) -> bool:
         """Return whether a task whose last attempt was on the node has succeeded."""
-        tasks, at = self._simulation.world.tasks, -1
+        tasks, at, proof = self._simulation.world.tasks, -1, self._proofs.get(node)
+        is_known = proof is not None and proof < tasks.length and tasks.node[proof] == node
+        if proof is not None and is_known and tasks.result(proof) is TaskResult.SUCCESS:
+            return True
         with suppress(ValueError):  # there is no further one
             while True:
                 at = tasks.node.index(node, at + 1)
                 if tasks.result(at) is TaskResult.SUCCESS:
+                    self._proofs[node] = at
                     return True
         return False
 
