@@ -223,3 +223,10 @@ def test_an_expired_signature_is_not_answered_with_another_attempt(why):
     denied = next(one for one in found if "FileUploadAccessDenied" in one["attention"]["text"])
     assert denied["remedies"] == []
     assert denied["attention"]["remedy"] == "add it again with a signature that is valid long enough"
+
+
+def test_before_the_end_jobs_are_told_that_nothing_to_come_ends(file, why):
+    texts = [answer["question"] for answer in why(file(a_job(), until="PT2H"), "--at", "PT1H")]
+    assert texts == ["Why has job j not ended?"]
+    ends = [{"at": "PT90M", "terminateJob": {"jobId": "j"}}]
+    assert why(file(a_job(), until="PT2H", timeline=ends), "--at", "PT1H") == []
