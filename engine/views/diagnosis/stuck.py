@@ -278,6 +278,18 @@ _CAUSES = {
 }
 
 
+def lost_in_attempts_ms(simulation: Simulation, task: int) -> int:
+    """Return how long the attempts of a task ran, in ms, that were interrupted."""
+    return sum(
+        one.end_ms - one.start_ms
+        for one in TaskHistory(simulation, task).attempts()
+        if one.start_ms is not None
+        and one.end_ms is not None
+        and one.ended_as is TaskState.ACTIVE
+        and one.exit_code is None
+    )
+
+
 class Interruptions:
     """Concerns about tasks that were interrupted again and again. Each entry of the log is read once."""
 
@@ -348,14 +360,7 @@ class Interruptions:
         last, lost_ms = self._lost.get(task, (-1, 0))
         if last == self._last[task]:
             return lost_ms
-        lost_ms = sum(
-            one.end_ms - one.start_ms
-            for one in TaskHistory(self._simulation, task).attempts()
-            if one.start_ms is not None
-            and one.end_ms is not None
-            and one.ended_as is TaskState.ACTIVE
-            and one.exit_code is None
-        )
+        lost_ms = lost_in_attempts_ms(self._simulation, task)
         self._lost[task] = self._last[task], lost_ms
         return lost_ms
 
