@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
-from engine.base.terms import InstanceState, NodeState, SchedulingState, TaskState
+from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, SchedulingState, TaskState
 from engine.rules.decisions import capacity
 from engine.run.agenda import Agenda, ends_in_order, job_limit, known_end_ms, task_end_ms
 from engine.state.nodes import GONE
@@ -34,6 +34,7 @@ from engine.views.diagnosis.model import (
     until_cut,
 )
 from engine.views.hook_status import eligible_again
+from engine.views.log.reader import is_event, matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -421,3 +422,17 @@ def network_notes(world: World, pool: Pool) -> Iterator[Finding]:
     if capacity.blocked_ports(world, pool):
         yield note("Booting its nodes again does not help.", "NODE-14")
         yield helps(f"{network_remedy(world, pool).capitalize()}.", "NET-7")
+
+
+def disabled_by(world: World, job: Job) -> int | None:
+    """Return the task whose exit condition has disabled the job; None if a user has (EXIT-5)."""
+    if job.spec.on_task_failure is not OnTaskFailure.PERFORM_EXIT_OPTIONS_JOB_ACTION:
+        return None
+    log, is_disabled = world.log, is_event("JobStateChanged", to=JobState.DISABLING)
+    entries = [at for at in matching(log, is_disabled) if log.row_a[at] == job.row]
+    if not entries:
+        return None
+    is_end, last = is_event("TaskStateChanged", to=TaskState.COMPLETED), entries[-1]
+    ended = matching(log, is_end, log.index_at(log.when[last] - 1), last)
+    tasks = [log.row_a[at] for at in ended if world.tasks.block_of(log.row_a[at]).job == job.row]
+    return tasks[-1] if tasks else None

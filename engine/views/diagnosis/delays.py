@@ -30,8 +30,7 @@ from engine.run.agenda import next_words, subjects_of_job
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED
 from engine.state.tasks import GONE as DELETED
-from engine.views.diagnosis.candidates import network_remedy
-from engine.views.diagnosis.jobs import disabled_by
+from engine.views.diagnosis.candidates import disabled_by, network_remedy
 from engine.views.diagnosis.model import (
     MOST_NAMED,
     Clause,

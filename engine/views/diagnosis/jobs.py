@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.terms import InstanceState, JobScheduleState, JobState, OnAllTasksComplete, OnTaskFailure, TaskState
+from engine.base.terms import InstanceState, JobScheduleState, JobState, OnAllTasksComplete
 from engine.base.values import values
 from engine.rules import job_schedules
 from engine.rules.decisions import capacity
@@ -21,6 +21,7 @@ from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.diagnosis.candidates import (
     Outlook,
+    disabled_by,
     first_end,
     ineligible_nodes,
     priority_check,
@@ -43,7 +44,6 @@ from engine.views.diagnosis.model import (
     some,
 )
 from engine.views.diagnosis.pools import next_evaluation
-from engine.views.log.reader import is_event, matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,20 +163,6 @@ def _obstacles(world: World, job: Job) -> Iterator[Finding]:
             value = f"{ineligible:,} of {present:,}: preparation failed there for good"
             some_left = ineligible < present
             yield check(Condition.INELIGIBLE, some_left, value, "PREP-9" if some_left else "PREP-11")
-
-
-def disabled_by(world: World, job: Job) -> int | None:
-    """Return the task whose exit condition has disabled the job; None if a user has (EXIT-5)."""
-    if job.spec.on_task_failure is not OnTaskFailure.PERFORM_EXIT_OPTIONS_JOB_ACTION:
-        return None
-    log, is_disabled = world.log, is_event("JobStateChanged", to=_J.DISABLING)
-    entries = [at for at in matching(log, is_disabled) if log.row_a[at] == job.row]
-    if not entries:
-        return None
-    is_end, last = is_event("TaskStateChanged", to=TaskState.COMPLETED), entries[-1]
-    ended = matching(log, is_end, log.index_at(log.when[last] - 1), last)
-    tasks = [log.row_a[at] for at in ended if world.tasks.block_of(log.row_a[at]).job == job.row]
-    return tasks[-1] if tasks else None
 
 
 def _suspended(world: World, job: Job) -> Explanation:
