@@ -230,3 +230,10 @@ def test_before_the_end_jobs_are_told_that_nothing_to_come_ends(file, why):
     assert texts == ["Why has job j not ended?"]
     ends = [{"at": "PT90M", "terminateJob": {"jobId": "j"}}]
     assert why(file(a_job(), until="PT2H", timeline=ends), "--at", "PT1H") == []
+
+
+def test_advice_that_a_trial_has_shown_to_be_useless_is_left_out_of_the_text(file, capsys):
+    assert main(["why", file(a_job(tasks=[a_task(exit_code=1)], onAllTasksComplete="terminatejob"))]) == 0
+    assert "What helps: reactivate" not in capsys.readouterr().out
+    assert main(["why", file(a_job(tasks=[a_task(exit_code=1)]), until="PT1H")]) == 0
+    assert "What helps: reactivate" in capsys.readouterr().out

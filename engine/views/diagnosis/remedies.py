@@ -56,14 +56,17 @@ class Remedies:
         self._attention = attention
         self._without: _Course | None = None
 
-    def of(self, concern: Finding, items: Items) -> list[Remedy]:
-        """Return the remedies for a concern about some of its items; none if the run is over or the past is shown."""
+    def of(self, concern: Finding, items: Items) -> list[Remedy] | None:
+        """Return the remedies for a concern about some of its items; None if nothing could be tried.
+
+        Nothing can be tried where no time is left in the run, or while the past is shown.
+        """
         simulation = self._simulation
         if simulation.is_past or simulation.now_ms >= simulation.end_ms:
-            return []
+            return None
         candidates = list(_candidates(simulation.world, concern, items))[:_MOST_TRIED]
         if not candidates:
-            return []
+            return None
         if self._without is None:
             self._without = self._course(None)
         without = self._without

@@ -217,7 +217,7 @@ class Answer(NamedTuple):
     explanations: tuple[Explanation, ...]
     coming: Next | None  # what ends the wait if nobody intervenes, as the run played on has shown
     finding: Finding | None = None
-    remedies: tuple[Remedy, ...] = ()
+    remedies: Sequence[Remedy] | None = None  # None: nothing could be tried
 
     def as_json(self) -> dict[str, object]:
         """Return the answer as an object of JSON; times are in seconds from the start."""
@@ -238,7 +238,7 @@ class Answer(NamedTuple):
                 next((each.next_change for each in self.explanations if each.next_change is not None), None)
             ),
             "expected": _event(self.coming),
-            "remedies": [remedy._asdict() for remedy in self.remedies],
+            "remedies": [remedy._asdict() for remedy in self.remedies or ()],
         } | ({} if item is None else {"attention": item._asdict()})
 
     def lines(self) -> Iterator[str]:
@@ -246,7 +246,8 @@ class Answer(NamedTuple):
         if self.finding is not None:
             item = attention_item(self.simulation.world, self.finding, with_subject=False)
             yield f"{item.severity}: {item.text}" + (f" [{', '.join(item.rules)}]" if item.rules else "")
-            yield from filter(None, (item.effect, item.remedy and f"What helps: {item.remedy}"))
+            is_useless = self.remedies is not None and not self.remedies  # as trials have shown
+            yield from filter(None, (item.effect, item.remedy and not is_useless and f"What helps: {item.remedy}"))
         for number, each in enumerate(self.explanations):
             if number or self.finding is not None:
                 yield ""
@@ -255,7 +256,7 @@ class Answer(NamedTuple):
         if coming is not None:
             said = coming.text, clock(coming.when_ms), basis_words(coming.basis, clock)
             yield f"Expected: {', '.join(filter(None, said))} [{coming.rule}]"
-        for remedy in self.remedies:
+        for remedy in self.remedies or ():
             ((name, body),) = remedy.command.items()
             yield f"Tried: {remedy.says}"
             yield f"  {name}: {json.dumps(body)}"
@@ -267,7 +268,7 @@ def answer_about(simulation: Simulation, subject: Subject) -> Answer:
     trials = Remedies(simulation, attention)
     concerns = [one for one in _concerns(simulation, attention) if _is_about(one, subject, items)][:_MOST_CONCERNS]
     explained, coming = tuple(_explained(simulation, subject)), _coming(simulation, subject)
-    remedies = {str(remedy.command): remedy for one in concerns for remedy in trials.of(one, items)}
+    remedies = {str(remedy.command): remedy for one in concerns for remedy in trials.of(one, items) or ()}
     return Answer(simulation, items, explained, coming, remedies=tuple(remedies.values()))
 
 
@@ -310,10 +311,10 @@ def answers_to_concerns(simulation: Simulation) -> list[Answer]:
         subject = _first_of(simulation.world, concern)
         explained = () if subject is None else tuple(_explained(simulation, subject))
         coming: Next | None = None
-        remedies: tuple[Remedy, ...] = ()
+        remedies: Sequence[Remedy] | None = None
         if subject is not None and number < _MOST_TRIED:
             coming = _coming(simulation, subject)
-            remedies = tuple(trials.of(concern, _items_of(simulation.world, subject)))
+            remedies = trials.of(concern, _items_of(simulation.world, subject))
         found.append(Answer(simulation, concern.items, explained, coming, concern, remedies))
     return found
 
