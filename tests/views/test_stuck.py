@@ -133,6 +133,21 @@ def test_a_preparation_is_compared_with_those_that_have_ended():
     assert item(sim, "takes-long").subject["node"] == 1
 
 
+def test_a_start_task_of_more_than_an_hour_is_told():
+    sim = simulation(pool=a_pool(startTask=a_line(86_400) | {"waitForSuccess": True}), until="P1D")
+    run_to(sim, minutes=59)
+    assert items(sim, "takes-long") == []
+    run_to(sim, minutes=90)
+    assert item(sim, "takes-long").subject["node"] == 0
+
+
+def test_a_preparation_with_a_limit_is_left_to_it():
+    limited = a_line(86_400, constraints={"maxWallClockTime": "PT2H"})
+    sim = simulation(a_job(prep=limited), until="P1D")
+    run_to(sim, minutes=100)
+    assert items(sim, "takes-long") == []
+
+
 def test_a_task_is_compared_with_those_with_the_same_command_line_but_for_its_numbers():
     tasks = [a_task(f"t{number}", 60, command=f"render --frame {number}") for number in range(5)]
     slow = a_task("slow", 36_000, command="render --frame 99")

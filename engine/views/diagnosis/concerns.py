@@ -25,6 +25,7 @@ from engine.views.diagnosis.stuck import (
     Interruptions,
     NeverRun,
     hanging_preparations,
+    hanging_start_tasks,
 )
 from engine.views.diagnosis.waste import idle_pool_concerns, left_open, left_open_concerns, parked_nodes, unused_slots
 from engine.views.log.reader import Kept, LogReader, of_kind
@@ -63,7 +64,7 @@ class Kind(Enum):
     TASK_STOPPED = "Tasks were stopped by a user, or by the end of their job."
     TASK_RETRIED = "Tasks have failed and are retried."
     RETRIED_IN_VAIN = "A task has failed many times in the same way, and is retried again."
-    TAKES_LONG = "A task or preparation runs far longer than others of its kind did."
+    TAKES_LONG = "A task, preparation or start task runs far longer than others of its kind did, or than an hour."
     INTERRUPTED_AGAIN = "Tasks were interrupted three times or more, and start over each time."
     NODE_OUT_OF_ORDER = "Nodes are unusable, lost contact, or their start task has failed."
     NODE_OUT_OF_SERVICE = "Nodes are offline or deallocated, as a user has asked for."
@@ -116,6 +117,7 @@ _KINDS = {
     Condition.TASK_RETRIED: (Kind.TASK_RETRIED, "RETRY-3"),
     Condition.TASK_RETRIED_IN_VAIN: (Kind.RETRIED_IN_VAIN, "RETRY-3"),
     Condition.TASK_HANGS: (Kind.TAKES_LONG, "RETRY-1"),
+    Condition.START_TASK_HANGS: (Kind.TAKES_LONG, "START-4"),
     Condition.PREPARATION: (Kind.TAKES_LONG, "PREP-6"),
     Condition.INTERRUPTED_AGAIN: (Kind.INTERRUPTED_AGAIN, "RETRY-6"),
     Condition.WAS_INTERRUPTED: (Kind.INTERRUPTED_AGAIN, "RETRY-6"),
@@ -275,6 +277,7 @@ class Attention:
             *self._tasks.concerns(names_jobs=names_jobs, without=failing),
             *self._interruptions.concerns(),
             *hanging_preparations(simulation, names_jobs=names_jobs),
+            *hanging_start_tasks(simulation),
             *self._hanging.concerns(),
             *self._task_retries.concerns(names_jobs=names_jobs),
             *pool_concerns(simulation),

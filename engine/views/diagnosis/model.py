@@ -97,6 +97,7 @@ class Condition(Enum):
     NODE_FAILS_TASKS = "node fails tasks", "node", Severity.FAILURE
     SCHEDULING = "scheduling"
     START_TASK = "start task"
+    START_TASK_HANGS = "start task hangs", "node", Severity.SHORTAGE
     EVICTION = "eviction", "node", Severity.SHORTAGE
     PREEMPTED = "preempted", "node", Severity.SHORTAGE
     ALLOCATION = "allocation state", "pool", Severity.SHORTAGE

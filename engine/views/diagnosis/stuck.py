@@ -10,7 +10,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.terms import InstanceState, PoolState, TaskResult, TaskState
+from engine.base.terms import InstanceState, NodeState, PoolState, TaskResult, TaskState
 from engine.base.values import HOUR_MS, MINUTE_MS, format_clock, lazy_regex, picked, places
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, RUNNING
@@ -162,13 +162,13 @@ def hanging_preparations(simulation: Simulation, *, names_jobs: bool) -> Iterato
         limit_ms = _ALONE_MS if longest_ms is None else max(_LEAST_MS, _LONGER * longest_ms)
         late = [row for row in rows if now_ms - instances.prep_start[row] >= limit_ms]
         prep = job.spec.job_preparation_task
-        if late and prep is not None:
+        is_bounded = prep is not None and prep.constraints.max_wall_clock_time is not None
+        if late and prep is not None and not (is_bounded and longest_ms is None):
             nodes = [instances.node[row] for row in late]
             on, names = named("node", first_names(world, nodes), len(nodes))
             of = f" of {job.id}" if names_jobs else ""
             begun_ms = min(instances.prep_start[row] for row in late)
             compared = "none has ended yet" if longest_ms is None else f"the longest took {_span(longest_ms)}"
-            is_bounded = prep.constraints.max_wall_clock_time is not None
             yield concern(
                 Condition.PREPARATION,
                 f"preparation task{of} has run on {on} for {_span(now_ms - begun_ms)}",
@@ -178,6 +178,32 @@ def hanging_preparations(simulation: Simulation, *, names_jobs: bool) -> Iterato
                 Clause("tasks there wait for it", "PREP-6") if prep.wait_for_success else "",
                 remedy="" if is_bounded else "give it a maxWallClockTime; a reboot starts it again",
                 items=Items(nodes=nodes, jobs=(job.id,)),
+                names=names,
+            )
+
+
+def hanging_start_tasks(simulation: Simulation) -> Iterator[Finding]:
+    """Yield the nodes of each pool whose start task has run for more than an hour; it has no time limit (START-4)."""
+    world, now_ms = simulation.world, simulation.now_ms
+    states, since = world.nodes.state, world.nodes.since
+    if states.find(NodeState.WAITING_FOR_START_TASK) < 0:
+        return
+    for pool in world.pools.present():
+        spec = pool.spec.start_task
+        waiting = [node for node in pool.nodes if states[node] == NodeState.WAITING_FOR_START_TASK]
+        late = [node for node in waiting if now_ms - since[node] >= _ALONE_MS]
+        if late and spec is not None:
+            begun_ms, (who, names) = (
+                min(since[node] for node in late),
+                named("node", first_names(world, late), len(late)),
+            )
+            yield concern(
+                Condition.START_TASK_HANGS,
+                f"start task of pool {pool.id} has run on {who} for {_span(now_ms - begun_ms)}",
+                begun_ms + _ALONE_MS,
+                Clause("no tasks run there until it has ended; nothing limits it", "START-4"),
+                remedy="end it by its command: a start task has no time limit; a reboot starts it again",
+                items=Items(nodes=late, pools=(pool.id,)),
                 names=names,
             )
 
