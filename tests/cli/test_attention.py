@@ -46,6 +46,7 @@ def test_several_of_a_kind_are_lists_that_leave_nothing_out(attention):
     jobs = [a_job(f"j{number}", tasks=[a_task(exit_code=3)]) for number in range(9)]
     failed, left = attention(*jobs)
     assert failed["subject"]["jobIds"] == left["subject"]["jobIds"] == [f"j{number}" for number in range(9)]
+    assert not any(sign in left["text"] + left["effect"] for sign in ("…", " more"))
 
 
 def test_a_broken_expectation_and_a_refused_command_name_what_they_are_about(attention):

@@ -168,15 +168,17 @@ class AttentionItem(NamedTuple):
 
 
 def attention_item(world: World, found: Finding, *, with_subject: bool = True) -> AttentionItem:
-    """Return a concern as an item. The ids of its subject may be those of all tasks, and can be left out."""
+    """Return a concern as an item: with all ids, or without its subject for a table, with a few names in the text."""
     kind, rule = _KINDS[found.condition]
+    owners = found.items.jobs or found.items.schedules or found.items.pools
+    whole = {listed(owners): ", ".join(owners)} if with_subject else {}
     return AttentionItem(
         _LEVELS[found.severity],
         kind.word,
         subject_of(world, found.items) if with_subject else {},
         found.since_ms / SECOND_MS,
-        found.full_text,
-        "; ".join(each.text for each in found.effects),
+        found.text if with_subject else found.full_text,
+        "; ".join(whole.get(each.text, each.text) for each in found.effects),
         found.remedy,
         found.rules or ((rule,) if rule else ()),
     )
