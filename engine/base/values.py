@@ -360,6 +360,10 @@ class LazyRows(Sequence[int]):
     def _at(self, at: int) -> int:
         """Return the row at a place between 0 and the length."""
 
+    def _several(self, places: range) -> Sequence[int]:
+        """Return the rows at several places."""
+        return [self._at(each) for each in places]
+
     def __len__(self) -> int:
         return self._length
 
@@ -369,7 +373,7 @@ class LazyRows(Sequence[int]):
     def __getitem__(self, at: slice) -> Sequence[int]: ...
     def __getitem__(self, at: int | slice) -> int | Sequence[int]:
         if isinstance(at, slice):
-            return [self._at(each) for each in range(*at.indices(len(self)))]
+            return self._several(range(*at.indices(len(self))))
         if not -len(self) <= at < len(self):
             raise IndexError(at)
         return self._at(at % len(self))

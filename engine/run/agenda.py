@@ -178,6 +178,11 @@ class PlannedInputs:
         conditional = [PlannedInput(None, each.NAME) for each in awaited if _subject_of(each) in wanted]
         return [*self.between(subjects, simulation.now_ms), *conditional]
 
+    @property
+    def has_more(self) -> bool:
+        """True if the run has inputs after now, or some that wait for a condition."""
+        return self._simulation.journal.upcoming is not None or bool(self._simulation.awaited_entries)
+
     def _update(self) -> None:
         journal = self._simulation.journal
         known = self._simulation.jumps, journal.changes, len(journal.inputs)

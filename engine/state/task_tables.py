@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -155,6 +155,10 @@ class DependencyBook:
         ids = [task_id for task_id in wanted.task_ids if task_id.lower() not in self._satisfied_ids]
         spans = dict.fromkeys((part.start, part.end) for part in wanted.task_id_ranges)
         return ids, sum(self._ranges[span].missing for span in spans)
+
+    def unmet_ids(self) -> Iterator[str]:
+        """Yield the ids, in lower case, that tasks still wait for, those in ranges left out."""
+        return (task_id for task_id, requirement in self._ids.items() if requirement.missing > 0)
 
     def missing_in(self, low: int, high: int) -> int:
         """Return how many numbers of a range are not satisfied."""

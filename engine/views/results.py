@@ -39,7 +39,7 @@ from engine.views.rest.nodes import node_body
 from engine.views.rest.tasks import encode, prep_release_status, task_lines, whole_bodies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from engine.run.conditions import Outcome
@@ -312,17 +312,17 @@ _DIGITS = 6
 _LEVELS = 3  # of a section that are indented: its list, its objects, and the lists in them
 
 
-def document(sim: Simulation) -> dict[str, object]:
-    """Return the whole state at the moment that is shown, without what was deleted."""
-    return {name: _held(value) for name, value in _members(sim, whole_bodies).items()}
+def document(sim: Simulation, attention: Sequence[object] = ()) -> dict[str, object]:
+    """Return the whole state at the moment that is shown, without what was deleted, and what needs ``attention``."""
+    return {name: _held(value) for name, value in _members(sim, attention, whole_bodies).items()}
 
 
-def json_text(sim: Simulation) -> Iterator[str]:
+def json_text(sim: Simulation, attention: Sequence[object] = ()) -> Iterator[str]:
     """Yield the document as JSON text in pieces, a line for each task, node and preparation.
 
     A million tasks need no more memory. Python's encoder writes a line in C, and indented text twenty times as slowly.
     """
-    return _pieces(_members(sim, lambda *job: map(Json, task_lines(*job))), "", 1 + _LEVELS)
+    return _pieces(_members(sim, attention, lambda *job: map(Json, task_lines(*job))), "", 1 + _LEVELS)
 
 
 def _held(value: object, levels: int = _LEVELS) -> object:
@@ -353,7 +353,9 @@ def _pieces(value: object, margin: str, levels: int) -> Iterator[str]:
     yield f"\n{margin}{closing}" if before == "," else opening + closing
 
 
-def _members(sim: Simulation, tasks_of: Callable[[World, Job, TaskTransitions], Iterator[object]]) -> dict[str, object]:
+def _members(
+    sim: Simulation, attention: Sequence[object], tasks_of: Callable[[World, Job, TaskTransitions], Iterator[object]]
+) -> dict[str, object]:
     """Return the members of the document. Lists that may be long are iterators, so that their items come one by one."""
     world = sim.world
     transitions = TaskTransitions(world).now()
@@ -376,6 +378,7 @@ def _members(sim: Simulation, tasks_of: Callable[[World, Job, TaskTransitions], 
         "expectations": [
             {"expect": outcome.written, "met": outcome.met, "seen": outcome.seen} for outcome in sim.expectations
         ],
+        "attention": list(attention),
         "summary": run_totals(sim),
     }
 

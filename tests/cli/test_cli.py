@@ -70,7 +70,7 @@ def test_bare_command_explains_itself(capsys):
     assert "Exit status:\n    0  done" in out
 
 
-@pytest.mark.parametrize("command", ["run", "study", "check", "scenarios", "schema", "sample", "rules", "sizes"])
+@pytest.mark.parametrize("command", ["run", "study", "check", "scenarios", "schema", "sample", "rules", "sizes", "why"])
 def test_every_command_has_help(command, capsys):
     assert main([command, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"Usage: batchdeck {command}")

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import yaml
 
 from engine import Simulation, load_scenario
 from engine.base import rulebook
+from engine.views.diagnosis.concerns import Attention
 
 HERE = Path(__file__).parent
 OUTCOMES = ("as reported", "contested", "differs")
@@ -30,6 +32,7 @@ def table() -> list[Row]:
 
 
 ROWS = table()
+ATTENTION: dict[str, list[str]] = yaml.safe_load((HERE / "attention.txt").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -42,6 +45,16 @@ def test_a_report_ends_as_its_scenario_says(name):
     assert sim.expectations
     assert [(outcome.written, outcome.seen) for outcome in sim.expectations if not outcome.met] == []
     assert [refusal for refusal in sim.refusals if not refusal.announced] == []
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_what_needs_attention_at_the_end_of_a_report(name):
+    text = (HERE / f"{name}.yaml").read_text(encoding="utf-8")
+    sim = Simulation(load_scenario(f"{name}.yaml", text=text))
+    sim.run_until(sim.end_ms)
+    sim.finish()
+    found = [f"{item.severity} {item.kind}" for item in Attention(sim).items()]
+    assert found == ATTENTION.get(name, [])
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

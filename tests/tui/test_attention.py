@@ -81,7 +81,7 @@ def test_a_release_on_an_unusable_node_is_awaited_but_not_for_ever():
     run_to(sim, minutes=20)
     session = Session(sim)
     effect = next(concern.effect for concern in session.concerns() if "DiskFull" in concern.text)
-    assert effect == "no tasks run there; align waits for release there, at most until 08:25:00"
+    assert effect == "no tasks run there, but it is billed; align waits for release there, at most until 08:25:00"
     assert "1 awaited, at most until 08:25:00" in plain(job_strip.rail(session, 116, 4)[2])
     model = ReleaseModel(session)
     model.update()
@@ -106,9 +106,9 @@ def test_a_failed_start_task_is_listed():
     run_to(sim, seconds=READY_S + 20)
     model, lines = listed(sim)
     at = next(at for at, each in enumerate(lines) if "all 4 nodes: start task failed  n0, n1, n2 …" in each)
-    assert lines[at + 1 : at + 3] == ["  no tasks run there", "  a: reboot or reimage"]
+    assert lines[at + 1 : at + 3] == ["  no tasks run there, but it is billed", "  a: reboot or reimage"]
     assert lines[0].startswith("✗ 1 task of j waits: no node takes tasks")
-    number = next(number for number, concern in enumerate(model.concerns) if concern.kind == "node")
+    number = next(number for number, concern in enumerate(model.concerns) if concern.about == "node")
     assert model.subjects(number) == [ItemRef("node", node) for node in range(4)]
 
 
@@ -167,7 +167,7 @@ def test_a_pool_that_waits_in_vain_for_tasks_before_it_shrinks_has_not_failed():
     ("more", "said"),
     [
         ({"pool": a_pool(nodes=0)}, "✗ 3 tasks of j wait: pool p has no nodes"),
-        ({"timeline": [{"at": 5, "disableJob": {"jobId": "j", "disableTasks": "wait"}}]}, "! job j is disabled"),
+        ({"timeline": [{"at": 5, "disableJob": {"jobId": "j", "disableTasks": "wait"}}]}, "✗ job j is disabled"),
         ({"timeline": [{"at": 5, "deletePool": {"poolId": "p"}}]}, "✗ 3 tasks of j wait for a pool"),
     ],
 )
@@ -245,9 +245,8 @@ def test_a_job_that_stands_still_says_what_the_timeline_has_for_it():
     run_to(sim, minutes=2)
     lines = listed(sim)[1]
     assert lines[0].endswith("08:00:56")
-    assert (
-        "".join(lines[1:3]).strip() == "the timeline has deleteTask at 08:06:40 and 1 more  a: reactivate or add these"
-    )
+    waits = "late waits for 1; the timeline has deleteTask at 08:06:40 and 1 more"
+    assert "".join(lines[1:3]).strip() == f"{waits}  a: reactivate or add these"
 
 
 def test_jm_3_a_recurring_schedule_without_a_job_manager_task_needs_attention():
@@ -466,7 +465,7 @@ def flaky(*names, retries=3, **more):
 
 def about_tasks(sim):
     model, _ = listed(sim)
-    return [each for each in model.concerns if each.kind == "task"]
+    return [each for each in model.concerns if each.about == "task"]
 
 
 def test_a_task_that_has_failed_and_is_retried_is_listed_until_it_is_completed():
@@ -506,7 +505,7 @@ def test_a_retried_task_is_listed_again_where_time_goes_back():
     sim = flaky("j")
     run_to(sim, seconds=READY_S + 130)
     session = Session(sim)
-    assert [each.kind for each in session.concerns()] == []
+    assert [each.about for each in session.concerns()] == []
     sim.seek((READY_S + 40) * 1000)
     session.update()
     assert [each.text for each in session.concerns()] == ["task t failed and is retried: exit code 7"]

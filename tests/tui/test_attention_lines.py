@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.views.diagnosis.model import Finding
 from tests.builders import (
     READY_S,
     a_job,
@@ -32,7 +33,7 @@ BROKEN_S = 30
 def test_a_concern_is_worded_once_for_a_width_until_the_concerns_change(monkeypatch):
     sim = broken("unusable")
     model, worded = AttentionModel(Session(sim)), []
-    monkeypatch.setattr(model, "text_of", lambda concern: worded.append(concern) or concern.text)
+    monkeypatch.setattr(Finding, "full_text", property(lambda concern: worded.append(concern) or concern.text))
     model.update()
     model.lines(60)
     model.lines(60, 5)
@@ -152,5 +153,5 @@ def test_no_word_is_lost_at_any_width(cells):
 
 def test_every_problem_has_its_advice_where_other_panes_have_rows_to_spare(dashboard_at):
     shown = after(dashboard_at(900, "nodes-fail-and-recover"), size=(200, 60))
-    assert contains(shown, "Needs attention (4)")
+    assert contains(shown, "Needs attention (5)")
     assert sum("a: reboot" in line for line in shown) == 4

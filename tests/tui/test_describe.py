@@ -22,15 +22,17 @@ def test_forty_nodes(session_at):
         "1,800 tasks: 94 succeeded, 140 running and 1,566 waiting. The oldest wait is 00:08:50.",
         "Release: owed on 37 nodes and not started on 3 nodes.",
         "Estimated: tasks done 09:01:53, job completed 09:01:58.",
-        "2 things need attention.",
+        "3 things need attention.",
         "1: Preparation task failed on 2 nodes: exit code 1 n7, n31. No task of the job runs there (PREP-9). "
         "Reimage to prepare anew.",
         "2: Preparation task failed on n23: exit code 137. No task of the job runs there (PREP-9). "
         "Reimage to prepare anew.",
     ]
-    assert said[10] == "Newest events first:"
-    assert said[11] == "08:08:49 task frame-0234 active to running on n29."
-    assert len(said) == 16
+    assert said[10].startswith("3: Node n")
+    assert "offline. No tasks run there, but it is billed (NOP-6)." in said[10]
+    assert said[11] == "Newest events first:"
+    assert said[12] == "08:08:49 task frame-0234 active to running on n29."
+    assert len(said) == 17
 
 
 def test_before_there_is_a_job_and_after_it_has_ended(session_at):

@@ -76,8 +76,8 @@ def test_tasks_that_ended_with_their_job_are_named():
     do(sim, "terminateJob", jobId="j")
     run_to(sim, minutes=10)
     model, lines = seen_in(Session(sim))
-    assert lines[0].startswith("! 2 tasks stopped: the job was ended  one, two")
-    assert model.lines(80)[0][1][0].role is Role.OFF
+    at = next(at for at, each in enumerate(lines) if each.startswith("! 2 tasks stopped: the job was ended  one, two"))
+    assert model.lines(80)[at][1][0].role is Role.OFF
 
 
 def test_a_task_that_a_user_terminated_is_named():
@@ -232,6 +232,6 @@ def test_a_job_that_is_terminating_is_not_said_to_end_once_more():
     run_to(sim, minutes=4)
     assert "job too-long will end: MaxWallClockTimeExpiry (simulated)" in [one.text for one in session.concerns()]
     run_to(sim, minutes=5)
-    assert [one.text for one in session.concerns() if one.kind == "job" and "too-long" in one.text] == [
+    assert [one.text for one in session.concerns() if one.about == "job" and "too-long" in one.text] == [
         "job too-long ended: MaxWallClockTimeExpiry"
     ]

@@ -72,6 +72,7 @@ def test_the_document_has_exactly_the_members_of_the_contract(finished):
         "jobs",
         "jobSchedules",
         "expectations",
+        "attention",
         "summary",
     ]
     assert (found["scenario"], found["seed"], found["startTime"]) == ("test", 0, "2026-01-05T08:00:00Z")

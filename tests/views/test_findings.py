@@ -34,7 +34,7 @@ def test_each_condition_is_found_somewhere_and_has_its_own_label():
 
 def test_a_concern_has_the_severity_of_its_condition_but_what_is_coming_is_a_shortage():
     failed = concern(Condition.TASK_FAILED, "task t failed: exit code 1", 5, "", Clause("the job ended", "EXIT-2"))
-    assert (failed.kind, failed.severity, failed.is_failure) == ("task", Severity.FAILURE, True)
+    assert (failed.about, failed.severity, failed.is_failure) == ("task", Severity.FAILURE, True)
     assert (failed.effect, failed.rules) == ("the job ended (EXIT-2)", ("EXIT-2",))
     coming = failed._replace(is_coming=True)
     assert (coming.severity, coming.is_failure) == (Severity.SHORTAGE, False)

@@ -271,7 +271,7 @@ def _read(given: str, prices: PriceFile | None) -> Side | Scenario:
     from engine import load_scenario
     from engine.studies.sides import read_side
 
-    with _as_file(given) as name:
+    with as_file(given) as name:
         side = read_side(name, prices)
         return load_scenario(name, prices=prices) if side is None else side._replace(given=given)
 
@@ -281,7 +281,7 @@ _MOST_COPIED = 1 << 29  # bytes that come through a pipe
 
 
 @contextmanager
-def _as_file(given: str) -> Iterator[str]:
+def as_file(given: str) -> Iterator[str]:
     """Copy what comes through a pipe into a file: a side is looked at before it is read."""
     if not os.path.exists(given) or os.path.isfile(given) or os.path.isdir(given):
         yield given

@@ -50,6 +50,7 @@ from tui.cli.arguments import (
 )
 from tui.cli.reference import rules, sizes
 from tui.cli.serve import ClientOptions, client_options, read_options, serve
+from tui.cli.why import why
 from tui.saving.settings import THEME_NAMES
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def cli(context: click.Context) -> None:
       batchdeck scenarios                       what is bundled
       batchdeck run job-prep-release-sample     replay it and print what happened
       batchdeck check my.yaml                   every mistake of a file, with line and column
+      batchdeck why my.yaml job:risk            why a job waits, fails or has not ended
       batchdeck sample --yes                    the JobPrepRelease console sample
       batchdeck study my.yaml --seeds 20        which variant to take: many runs, measured
       batchdeck import pool.json job.json ...   what really happened, as a scenario
@@ -154,8 +156,9 @@ def cli(context: click.Context) -> None:
 def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
     """Replay SCENARIO, a file or the name of a bundled one, as fast as possible.
 
-    Prints a table of jobs, pools and expectations. With --events - stdout holds only the events, and the table goes
-    to stderr, as warnings about the scenario do; likewise --trace - and --tasks -. Files appear under their names when
+    Prints tables of jobs, pools and expectations, and what needs attention at the end, which `batchdeck why` explains.
+    With --events - stdout holds only the events, and the tables go to stderr, as warnings about the scenario do;
+    likewise --trace - and --tasks -. Files appear under their names when
     the run is over, complete: those on nodes with --files as DIR/<pool>/<node>/..., the blobs in storage as
     DIR/storage/<account>/<container>/<blob>. ui.perfetto.dev and chrome://tracing open a trace.
 
@@ -201,6 +204,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
 
         write_state(simulation, sys.stdout.buffer)
     elif not quiet:
+        from engine.views.diagnosis.concerns import Attention
         from tui.cli import output as show
         from tui.saving.console import console
 
@@ -210,7 +214,8 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
             from engine.views.diagnosis.questions import open_jobs
 
             waiting = open_jobs(simulation)
-        echo_styled(show.summary_text(summary, console(to_stderr=to_stderr), waiting), err=to_stderr)
+        items = Attention(simulation).items(with_subjects=False)
+        echo_styled(show.summary_text(summary, console(to_stderr=to_stderr), waiting, items), err=to_stderr)
     return DONE if summary.as_expected else FAILED
 
 
@@ -437,6 +442,7 @@ cli.add_command(rules)
 cli.add_command(serve)
 cli.add_command(sizes)
 cli.add_command(study)
+cli.add_command(why)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

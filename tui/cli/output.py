@@ -11,8 +11,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from engine.base.values import format_clock, format_utc, shortened, visible, visible_json
+from engine.base.values import SECOND_MS, format_clock, format_utc, shortened, visible, visible_json
 from engine.views import results
+from engine.views.diagnosis.concerns import CALM, Attention
 from tui.saving.console import visible_text
 from tui.saving.targets import while_read
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.run.conditions import Outcome
+    from engine.views.diagnosis.concerns import AttentionItem
     from engine.views.diagnosis.questions import OpenJob
     from engine.views.results import InstanceTotals, JobResult, JobScheduleResult, PoolResult, RefusedRow, Summary
 
@@ -31,23 +33,26 @@ if TYPE_CHECKING:
 
 _COLUMN_GAP = 2
 _PIECES_TOGETHER = 1000  # encoding pieces one by one takes longer than making them
-_MOST_OPEN_JOBS = 10
+_MOST_OPEN_JOBS, _MOST_CONCERNS = 10, 20
+_STYLES = {"error": "bold red", "warning": "yellow", "info": ""}
 _LEAST_CELLS = 8  # of a column whose words are shortened
 
 
 def write_state(simulation: Simulation, stream: BinaryIO) -> None:
     """Write the whole state as JSON. Raises OSError."""
-    pieces = results.json_text(simulation)
+    pieces = results.json_text(simulation, [item._asdict() for item in Attention(simulation).items()])
     texts = iter(lambda: visible_json("".join(islice(pieces, _PIECES_TOGETHER))), "")
     stream.writelines(while_read(stream, map(str.encode, texts)))
     stream.write(b"\n")
     stream.flush()
 
 
-def summary_text(summary: Summary, target: Console, open_jobs: Iterable[OpenJob] = ()) -> str:
+def summary_text(
+    summary: Summary, target: Console, open_jobs: Iterable[OpenJob] = (), attention: Sequence[AttentionItem] = ()
+) -> str:
     """Return the tables of a run that is over, as ``target`` would show them.
 
-    They are of jobs, schedules, pools, jobs that have not ended, refusals and expectations.
+    They are of jobs, schedules, pools, jobs that have not ended, refusals, expectations and what needs attention.
     """
     tables: list[tuple[str, Sequence[str], Iterable[Row]]] = [
         (
@@ -66,11 +71,17 @@ def summary_text(summary: Summary, target: Console, open_jobs: Iterable[OpenJob]
             ("pool", "size", "state", ">nodes", ">hours", f">{summary.currency}", "resize errors"),
             map(_pool, summary.pools),
         ),
-        ("Jobs that have not ended", ("job", "waits for", "what can change that"), _some(open_jobs)),
+        (
+            "Jobs that have not ended",
+            ("job", "waits for", "what can change that"),
+            _some(map(_open_job, open_jobs), _MOST_OPEN_JOBS),
+        ),
         ("Refused commands", ("at", "command", "of", "code", "announced"), map(_refusal, summary.refused)),
         ("Expectations", ("met", "expected", "seen"), map(_expectation, summary.expectations)),
     ]
-    parts = (_run(summary), *(table(title, columns, rows, target) for title, columns, rows in tables))
+    tables.append(("Needs attention", ("severity", "since", "what"), _some(map(_item, attention), _MOST_CONCERNS)))
+    calm = None if attention else plain_text(CALM)
+    parts = (_run(summary), *(table(title, columns, rows, target) for title, columns, rows in tables), calm)
     return parts_text(filter(None, parts), target)
 
 
@@ -182,12 +193,25 @@ def _job(row: JobResult) -> Row:
     )
 
 
-def _some(open_jobs: Iterable[OpenJob]) -> Iterator[Row]:
-    """Yield a row for each of the first jobs; more would bury what they say."""
-    rows = iter(open_jobs)
-    yield from ((each.job_id, Text(each.waits_for), Text(each.following)) for each in islice(rows, _MOST_OPEN_JOBS))
-    if next(rows, None) is not None:
-        yield "...", "", ""
+def _some(rows: Iterable[Row], most: int) -> Iterator[Row]:
+    """Yield the first rows; more would bury what they say."""
+    shown = list(islice(rows, most + 1))
+    yield from shown[:most]
+    if len(shown) > most:
+        yield "...", *[""] * (len(shown[0]) - 1)
+
+
+def _open_job(job: OpenJob) -> Row:
+    return job.job_id, Text(job.waits_for), Text(job.following)
+
+
+def _item(item: AttentionItem) -> Row:
+    """Return the row of a concern: what is wrong, then its effect, what helps and the rules."""
+    text = Text(item.text)
+    for begin, more in (("", item.effect), ("what helps: ", item.remedy), ("rules: ", ", ".join(item.rules))):
+        text.append(f"\n{begin}{more}" if more else "", "dim")
+    since = format_clock(round(item.since * SECOND_MS))
+    return Text(item.severity, _STYLES[item.severity]), since, text
 
 
 def _transferred(jobs: Iterable[JobResult]) -> Iterator[Row]:

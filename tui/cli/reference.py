@@ -47,7 +47,8 @@ def _complete_rule(_context: click.Context, _parameter: click.Parameter, incompl
 @click.command()
 @click.argument("names", nargs=-1, metavar="[ID...]", shell_complete=_complete_rule)
 @output_option("text", "json", about="How to show the rules.")
-def rules(names: tuple[str, ...], output: str) -> int:
+@click.option("--attention", "lists_kinds", is_flag=True, help="List what `run` tells as needing attention instead.")
+def rules(names: tuple[str, ...], output: str, lists_kinds: bool) -> int:
     """Show the rules of the service that the simulation follows.
 
     Without an ID, list the chapters; with a prefix such as PREP, the rules of that chapter; with an id such as
@@ -59,7 +60,13 @@ def rules(names: tuple[str, ...], output: str) -> int:
       batchdeck rules
       batchdeck rules PREP
       batchdeck rules PREP-16 NOP-3
+      batchdeck rules --attention            the kinds in the list of what needs attention
     """
+    if lists_kinds:
+        if names:
+            raise click.UsageError("--attention takes no ID.")
+        _echo_kinds(output)
+        return DONE
     parts = _chosen(names)
     if output == "json":
         echo(_rules_json(parts))
@@ -67,6 +74,18 @@ def rules(names: tuple[str, ...], output: str) -> int:
         text = _rules_text(parts, shutil.get_terminal_size().columns)
         echo_styled(text, color=False if os.environ.get("NO_COLOR") else None)
     return DONE
+
+
+def _echo_kinds(output: str) -> None:
+    """Print the kinds of what needs attention, with a sentence each."""
+    from engine.views.diagnosis.concerns import Kind
+
+    if output == "json":
+        echo_json([{"kind": kind.word, "text": kind.value} for kind in Kind])
+        return
+    cells = max(len(kind.word) for kind in Kind) + 2
+    for kind in Kind:
+        echo(f"{kind.word:<{cells}}{kind.value}")
 
 
 def _chosen(names: Sequence[str]) -> list[Chapter | Rule]:

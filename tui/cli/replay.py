@@ -167,14 +167,17 @@ class StudyProgress(_Bar):
 SLICE_EVENTS = 20_000  # about a tenth of a second, with the event log
 
 
-def replay(simulation: Simulation, lines: LinesTarget | None, progress: RunProgress) -> None:
-    """Play a simulation to its end, and write its events to ``lines`` as they happen."""
+def replay(
+    simulation: Simulation, lines: LinesTarget | None, progress: RunProgress, until_ms: int | None = None
+) -> None:
+    """Play a simulation to its end, or to a moment, and write its events to ``lines`` as they happen."""
+    until_ms = simulation.end_ms if until_ms is None else until_ms
     written = 0  # entries of the log
     more = True
     with runtime.gc_relaxed():
         while more:
-            more = simulation.advance(simulation.end_ms, SLICE_EVENTS)
-            if not more:
+            more = simulation.advance(until_ms, SLICE_EVENTS)
+            if not more and until_ms >= simulation.end_ms:
                 simulation.finish()
             if lines is not None:
                 lines.write_blocks(blocks_of_lines(simulation.log, simulation.names, start=written))

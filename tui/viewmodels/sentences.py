@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState
 from engine.run.agenda import basis_words
+from engine.views.diagnosis.concerns import CALM
 from engine.views.diagnosis.model import Next, earliest
 from engine.views.diagnosis.questions import expected, explain, explain_oldest_wait
 from engine.views.hook_status import Hook, HookStatus
@@ -21,7 +22,7 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import JOB, NODE, PREPARATION, RELEASE
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.text import Line, Role, Span, line, one_line, plain, wrapped
-from tui.viewmodels.watch.attention import CALM, AttentionModel, ends
+from tui.viewmodels.watch.attention import AttentionModel, ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -404,7 +405,7 @@ def _attention(session: Session) -> list[str]:
         return [CALM]
     said = [f"{fmt.counted(len(model.concerns), 'thing')} need{'s' if len(model.concerns) == 1 else ''} attention."]
     for number, concern in enumerate(model.concerns, 1):
-        parts = (" ".join(model.text_of(concern).split()), concern.effect, concern.remedy)
+        parts = (" ".join(concern.full_text.split()), concern.effect, concern.remedy)
         said.append(f"{number}: {' '.join(_sentence(part) for part in parts if part)}")
     return said
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, TypeVarTuple, cast
 
 from engine.base.values import format_utc
 from engine.run.ahead import Ahead, next_event_ms
-from engine.views.diagnosis.concerns import Attention, EndsAhead, Foretold
+from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.estimates import Forecast, Forecaster
 from engine.views.diagnosis.expectations import foreseen
+from engine.views.diagnosis.foretold import EndsAhead, Foretold
 from engine.views.log.reader import FirstStarts, Kept
 from engine.views.log.series import RunSeries, Window
 from engine.views.resources.account import account_page, last_job_like, schedule_row, stored_blobs

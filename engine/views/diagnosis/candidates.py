@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
-from engine.base.terms import InstanceState, NodeState, SchedulingState, TaskState
+from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, SchedulingState, TaskState
 from engine.rules.decisions import capacity
 from engine.run.agenda import Agenda, ends_in_order, job_limit, known_end_ms, task_end_ms
 from engine.state.nodes import GONE
@@ -23,15 +23,18 @@ from engine.views.diagnosis.model import (
     due,
     earliest,
     first_of,
+    helps,
     moment,
     name_of,
     note,
+    plural,
     reason,
     some,
     task_name,
     until_cut,
 )
 from engine.views.hook_status import eligible_again
+from engine.views.log.reader import is_event, matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -396,3 +399,40 @@ def priority_check(world: World, job: Job, fit: Fit | None) -> Finding | None:
     goes = ("go" if others else "goes") if best.in_turn else "went"
     value = f"{job.priority} of this job; job {best.id} ({best.priority}){others} {goes} first"
     return check(Condition.PRIORITY, False, value, "SCHED-2")
+
+
+def network_checks(world: World, pool: Pool) -> Iterator[Finding]:
+    """Yield the check of the ports that the pool's subnet closes to its nodes (NET-4, NET-5, NET-7)."""
+    closed = capacity.blocked_ports(world, pool)
+    if closed:
+        ports, mode = " and ".join(map(str, closed)), capacity.communication_mode(pool.spec).value
+        value = f"{mode} communication needs {plural(len(closed), 'port')} {ports}, closed in its subnet"
+        yield check(Condition.NETWORK, False, value, "NET-4")
+
+
+def network_remedy(world: World, pool: Pool) -> str:
+    """Return what connects nodes to Batch whose subnet closes ports. A reboot does not."""
+    if capacity.is_open_if_simplified(world, pool):
+        return "empty the pool, then give it simplified communication"
+    return "open the ports, or use another subnet"
+
+
+def network_notes(world: World, pool: Pool) -> Iterator[Finding]:
+    """Yield what connects the pool's nodes to Batch, if its subnet closes ports (NET-7)."""
+    if capacity.blocked_ports(world, pool):
+        yield note("Booting its nodes again does not help.", "NODE-14")
+        yield helps(f"{network_remedy(world, pool).capitalize()}.", "NET-7")
+
+
+def disabled_by(world: World, job: Job) -> int | None:
+    """Return the task whose exit condition has disabled the job; None if a user has (EXIT-5)."""
+    if job.spec.on_task_failure is not OnTaskFailure.PERFORM_EXIT_OPTIONS_JOB_ACTION:
+        return None
+    log, is_disabled = world.log, is_event("JobStateChanged", to=JobState.DISABLING)
+    entries = [at for at in matching(log, is_disabled) if log.row_a[at] == job.row]
+    if not entries:
+        return None
+    is_end, last = is_event("TaskStateChanged", to=TaskState.COMPLETED), entries[-1]
+    ended = matching(log, is_end, log.index_at(log.when[last] - 1), last)
+    tasks = [log.row_a[at] for at in ended if world.tasks.block_of(log.row_a[at]).job == job.row]
+    return tasks[-1] if tasks else None

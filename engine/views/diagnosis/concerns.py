@@ -1,62 +1,203 @@
-"""Concerns of the whole run, grouped by cause, and what is known of its end once it has been played ahead.
+"""Concerns of the whole run at the moment that is shown, grouped by cause, and the list of what needs attention.
 
-Concerns of the moment are failures, shortages and delays. The run played to its end gives the ends of jobs, its cost,
-and concerns to come: failures, failed resizes, missed occurrences, and jobs that never end. Its end is read once; the
-moment that is shown then only decides which concerns are still to come.
+The list is made of the concerns: each with its severity, a kind that stays the same between versions, its subject,
+and the rules that it rests on. The command line prints it, ``--output json`` has it, and the dashboard draws the
+concerns.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from enum import Enum
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from engine.base.lifecycles import READY
-from engine.base.terms import CertificateState, InstanceState, JobState, TaskState
-from engine.base.values import values
-from engine.run.agenda import PlannedInputs, subjects_of_job
+from engine.base.terms import CertificateState
+from engine.base.values import SECOND_MS
+from engine.run.agenda import PlannedInputs
 from engine.views.diagnosis.delays import PreparationRetries, ScheduleConcerns, TaskRetries, stalled_concerns
-from engine.views.diagnosis.estimates import Forecast
 from engine.views.diagnosis.expectations import broken_expectations
-from engine.views.diagnosis.failures import (
-    OpenJob,
-    TaskFailures,
-    ended_badly,
-    ended_concerns,
-    hook_concerns,
-    hook_failures,
-    idle_pool_concerns,
-    left_open,
-    left_open_concerns,
-)
-from engine.views.diagnosis.model import (
-    Clause,
-    Condition,
-    Finding,
-    Items,
-    Severity,
-    concern,
-    ids_of,
-    listed,
-    name_of,
-    some,
-    whose,
-)
+from engine.views.diagnosis.failures import TaskFailures, ended_concerns, hook_concerns
+from engine.views.diagnosis.model import Condition, Finding, Items, Severity, concern, listed, some
 from engine.views.diagnosis.pools import Evictions, node_concerns, pool_concerns
-from engine.views.hook_status import Hook
-from engine.views.log.reader import Kept, KeptByKey, LogReader, matching, of_kind
-from engine.views.resources.account import is_loss
-from engine.views.resources.instances import last_task_ms
-from engine.views.resources.jobs import row_of_job
+from engine.views.diagnosis.stuck import (
+    FailingNodes,
+    HangingTasks,
+    Interruptions,
+    NeverRun,
+    hanging_preparations,
+    hanging_start_tasks,
+)
+from engine.views.diagnosis.waste import idle_pool_concerns, left_open, left_open_concerns, parked_nodes, unused_slots
+from engine.views.log.reader import Kept, LogReader, of_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from engine import Simulation
     from engine.base.log import Shape
-    from engine.run.agenda import PlannedInput
-    from engine.run.ahead import Ahead
-    from engine.state.jobs import Job
+    from engine.specs.command import Command
     from engine.world import World
+
+
+CALM = "Nothing needs attention."
+
+
+class Kind(Enum):
+    """What the list of attention tells. The name is a stable word, the value says when it is told."""
+
+    JOB_NEVER_ENDS = "A job has tasks that can never run, or stays active although all its tasks have ended."
+    JOB_DISABLED = "A job is disabled although tasks of it wait."
+    JOB_WITHOUT_POOL = "Tasks wait for a pool that does not exist, or that is being deleted."
+    POOL_WITHOUT_NODES = "Tasks wait for a pool that has no nodes and gets none."
+    NO_NODE_TAKES_TASKS = "Tasks wait, and no node of their pool takes tasks."
+    TOO_FEW_NODES = "A multi-instance task needs more nodes at once than its pool has ready."
+    NODES_CUT_OFF = "Closed ports in the subnet of a pool cut its nodes off from Batch."
+    JOB_ENDED_EARLY = "A job was ended before its work was done."
+    JOB_RAN_NOTHING = "A job has ended without running a task."
+    RELEASE_NEVER_RUNS = "A job stays active, so that its release task never runs."
+    SCHEDULE_WITHOUT_JOB_MANAGER = "A recurring job schedule makes jobs without a job manager task."
+    OCCURRENCE_MISSED = "Occurrences of a job schedule made no job."
+    PREPARATION_FAILED = "Preparation tasks have failed on nodes for good."
+    PREPARATION_RETRIED = "Preparation tasks have failed and run again."
+    RELEASE_FAILED = "Release tasks have failed."
+    TASK_FAILED = "Tasks have failed for good."
+    TASK_STOPPED = "Tasks were stopped by a user, or by the end of their job."
+    TASK_RETRIED = "Tasks have failed and are retried."
+    RETRIED_IN_VAIN = "A task has failed many times in the same way, and is retried again."
+    TAKES_LONG = "A task, preparation or start task runs far longer than others of its kind did, or than an hour."
+    INTERRUPTED_AGAIN = "Tasks were interrupted three times or more, and start over each time."
+    NODE_OUT_OF_ORDER = "Nodes are unusable, lost contact, or their start task has failed."
+    NODE_OUT_OF_SERVICE = "Nodes are offline or deallocated, as a user has asked for."
+    NODE_FAILS_TASKS = "Every task fails on a node, while tasks succeed on others of its pool."
+    EVICTION_NOTICE = "Spot nodes are about to be preempted."
+    NODE_PREEMPTED = "Spot nodes are preempted."
+    SPOT_NODES_MISSING = "There is no capacity for the Spot nodes of a pool."
+    RESIZE_FAILED = "A resize has failed: the pool has fewer nodes than its targets."
+    RESIZE_STOPPED = "A resize was stopped by a user."
+    NODES_KEPT = "A pool keeps more nodes than its targets: their tasks did not end in time."
+    FORMULA_FAILED = "The autoscale formula of a pool has failed."
+    IDLE_POOL = "Nodes of a pool cost money although nothing uses them."
+    SLOTS_UNUSED = "Few of the task slots of a pool were used in the whole run."
+    COMMAND_REFUSED = "A command was refused, or accepted, otherwise than the scenario expects."
+    CERTIFICATE_IN_USE = "A certificate could not be deleted."
+    EXPECTATION_BROKEN = "An expectation of the scenario is broken."
+    EXPECTATION_FAILING = "An expectation of the scenario will be broken."
+
+    @property
+    def word(self) -> str:
+        """The name as it is written: ``job-never-ends``."""
+        return self.name.lower().replace("_", "-")
+
+
+# By condition: the kind of concerns about it, and the rule of those that cite none.
+_KINDS = {
+    Condition.JOB_STATE: (Kind.JOB_DISABLED, "JOB-12"),
+    Condition.JOB_DISABLED: (Kind.JOB_DISABLED, "JOB-12"),
+    Condition.JOB_POOL: (Kind.JOB_WITHOUT_POOL, "POOL-18"),
+    Condition.NO_NODES: (Kind.POOL_WITHOUT_NODES, "SCHED-8"),
+    Condition.NODES: (Kind.NO_NODE_TAKES_TASKS, "SCHED-8"),
+    Condition.DEPENDENCIES: (Kind.JOB_NEVER_ENDS, "JOB-8"),
+    Condition.SIZE: (Kind.JOB_NEVER_ENDS, "SCHED-10"),
+    Condition.MULTI_INSTANCE: (Kind.JOB_NEVER_ENDS, "MI-2"),
+    Condition.ROOM: (Kind.TOO_FEW_NODES, "MI-3"),
+    Condition.NETWORK: (Kind.NODES_CUT_OFF, "NET-4"),
+    Condition.JOB_ENDED_EARLY: (Kind.JOB_ENDED_EARLY, "JOB-10"),
+    Condition.JOB_RAN_NOTHING: (Kind.JOB_RAN_NOTHING, "JOB-7"),
+    Condition.JOB_NEVER_ENDS: (Kind.JOB_NEVER_ENDS, "JOB-7"),
+    Condition.RELEASE_NEVER_RUNS: (Kind.RELEASE_NEVER_RUNS, "REL-2"),
+    Condition.NO_JOB_MANAGER: (Kind.SCHEDULE_WITHOUT_JOB_MANAGER, "JM-3"),
+    Condition.OCCURRENCE_MISSED: (Kind.OCCURRENCE_MISSED, "JS-15"),
+    Condition.INELIGIBLE: (Kind.PREPARATION_FAILED, "PREP-11"),
+    Condition.PREPARATION_FAILED: (Kind.PREPARATION_FAILED, "PREP-9"),
+    Condition.PREPARATION_UNHEEDED: (Kind.PREPARATION_FAILED, "PREP-9"),
+    Condition.PREPARATION_RETRIED: (Kind.PREPARATION_RETRIED, "PREP-6"),
+    Condition.RELEASE_FAILED: (Kind.RELEASE_FAILED, "REL-7"),
+    Condition.TASK_FAILED: (Kind.TASK_FAILED, "RETRY-1"),
+    Condition.TASK_STOPPED: (Kind.TASK_STOPPED, "JOB-15"),
+    Condition.TASK_RETRIED: (Kind.TASK_RETRIED, "RETRY-3"),
+    Condition.TASK_RETRIED_IN_VAIN: (Kind.RETRIED_IN_VAIN, "RETRY-3"),
+    Condition.TASK_HANGS: (Kind.TAKES_LONG, "RETRY-1"),
+    Condition.START_TASK_HANGS: (Kind.TAKES_LONG, "START-4"),
+    Condition.PREPARATION: (Kind.TAKES_LONG, "PREP-6"),
+    Condition.INTERRUPTED_AGAIN: (Kind.INTERRUPTED_AGAIN, "RETRY-6"),
+    Condition.WAS_INTERRUPTED: (Kind.INTERRUPTED_AGAIN, "RETRY-6"),
+    Condition.NODE_FAILS_TASKS: (Kind.NODE_FAILS_TASKS, "NODE-8"),
+    Condition.NODE_STATE: (Kind.NODE_OUT_OF_ORDER, "NODE-8"),
+    Condition.EVICTION: (Kind.EVICTION_NOTICE, "SPOT-7"),
+    Condition.PREEMPTED: (Kind.NODE_PREEMPTED, "SPOT-3"),
+    Condition.SPOT_MISSING: (Kind.SPOT_NODES_MISSING, "SPOT-5"),
+    Condition.RESIZE_FAILED: (Kind.RESIZE_FAILED, "RSZ-12"),
+    Condition.RESIZE_STOPPED: (Kind.RESIZE_STOPPED, "RSZ-9"),
+    Condition.NODES_KEPT: (Kind.NODES_KEPT, "RSZ-5"),
+    Condition.FORMULA_FAILED: (Kind.FORMULA_FAILED, "AS-65"),
+    Condition.IDLE_POOL: (Kind.IDLE_POOL, "ACC-10"),
+    Condition.NODES_PARKED: (Kind.NODE_OUT_OF_SERVICE, "NODE-8"),
+    Condition.SLOTS_UNUSED: (Kind.SLOTS_UNUSED, "ACC-10"),
+    Condition.COMMAND_REFUSED: (Kind.COMMAND_REFUSED, ""),
+    Condition.CERTIFICATE_USED: (Kind.CERTIFICATE_IN_USE, "CERT-4"),
+    Condition.EXPECTATION_BROKEN: (Kind.EXPECTATION_BROKEN, ""),
+    Condition.EXPECTATION_FAILING: (Kind.EXPECTATION_FAILING, ""),
+}
+
+
+def kind_of(found: Finding) -> Kind:
+    """Return the kind of a concern."""
+    return _KINDS[found.condition][0]
+
+
+Level = Literal["error", "warning", "info"]
+_LEVELS: dict[Severity, Level] = {
+    Severity.STANDSTILL: "error",
+    Severity.FAILURE: "error",
+    Severity.SHORTAGE: "warning",
+    Severity.NOTICE: "info",
+}
+
+
+class AttentionItem(NamedTuple):
+    """A concern as an item of the list."""
+
+    severity: Level
+    kind: str
+    subject: dict[str, object]  # ids of what it is about: one of a kind as ``jobId``, several as ``jobIds``
+    since: float  # seconds from the start
+    text: str
+    effect: str
+    remedy: str
+    rules: tuple[str, ...]
+
+
+def attention_item(world: World, found: Finding, *, with_subject: bool = True) -> AttentionItem:
+    """Return a concern as an item: with all ids, or without its subject for a table, with a few names in the text."""
+    kind, rule = _KINDS[found.condition]
+    owners = found.items.jobs or found.items.schedules or found.items.pools
+    whole = {listed(owners): ", ".join(owners)} if with_subject else {}
+    return AttentionItem(
+        _LEVELS[found.severity],
+        kind.word,
+        subject_of(world, found.items) if with_subject else {},
+        found.since_ms / SECOND_MS,
+        found.text if with_subject else found.full_text,
+        "; ".join(whole.get(each.text, each.text) for each in found.effects),
+        found.remedy,
+        found.rules or ((rule,) if rule else ()),
+    )
+
+
+def subject_of(world: World, items: Items) -> dict[str, object]:
+    """Return the ids of items by the names of the REST bodies."""
+    nodes, tasks = world.nodes, world.tasks
+    names: dict[str, Sequence[object]] = {
+        "poolId": items.pools or list(dict.fromkeys(world.pool_of(node).id for node in items.nodes)),
+        "nodeId": [nodes[node].id for node in items.nodes],
+        "node": [nodes[node].position for node in items.nodes],
+        "jobId": items.jobs,
+        "taskId": tasks.task_ids(items.tasks[:]),
+        "scheduleId": items.schedules,
+        "expectation": items.expectations,
+    }
+    single = dict(items.named) | {name: ids[0] for name, ids in names.items() if len(ids) == 1}
+    return single | {f"{name}s": list(ids) for name, ids in names.items() if len(ids) > 1}
 
 
 _HOOKS = ("JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged", "JobStateChanged")
@@ -77,6 +218,10 @@ class Attention:
         self._retries = PreparationRetries(simulation)
         self._task_retries = TaskRetries(simulation)
         self._evictions = Evictions(simulation)
+        self._never = NeverRun(simulation, self._tasks)
+        self._interruptions = Interruptions(simulation)
+        self._failing = FailingNodes(simulation)
+        self._hanging = HangingTasks(simulation)
         self._schedules = ScheduleConcerns(simulation)
         self._changes = LogReader(simulation, of_kind(_changes_nodes))
         self._of_nodes: Kept[list[Finding]] = Kept()
@@ -86,6 +231,11 @@ class Attention:
     def concerns(self) -> Sequence[Finding]:
         """Return all concerns, the worst first, among equals the newest."""
         return self._concerns.get(self._sources, lambda: sorted(self._all(), key=lambda one: one.order))
+
+    def items(self, *, with_subjects: bool = True) -> list[AttentionItem]:
+        """Return all concerns as items of the list, in the same order."""
+        world = self._simulation.world
+        return [attention_item(world, one, with_subject=with_subjects) for one in self.concerns()]
 
     @property
     def _sources(self) -> object:
@@ -113,15 +263,24 @@ class Attention:
 
     def _all(self) -> list[Finding]:
         simulation, world = self._simulation, self._simulation.world
-        stalled = stalled_concerns(simulation, self._tasks, self._planned)
+        stalled = stalled_concerns(simulation, self._planned, self._never)
+        failing = self._failing.nodes()
+        idle = idle_pool_concerns(simulation, self._planned)
         names_jobs = sum(1 for _ in world.jobs.present()) > 1
         names_pools = sum(1 for _ in world.pools.present()) > 1
         return [
             *ended_concerns(simulation),
             *(left_open_concerns(world, left_open(simulation)) if simulation.finished else ()),
-            *(idle_pool_concerns(simulation) if simulation.finished else ()),
+            *idle,
+            *parked_nodes(simulation),
+            *(unused_slots(simulation, idle) if simulation.finished else ()),
             *_merged(stalled, self._nodes(names_jobs=names_jobs, names_pools=names_pools)),
-            *self._tasks.concerns(names_jobs=names_jobs),
+            *self._failing.concerns(failing),
+            *self._tasks.concerns(names_jobs=names_jobs, without=failing),
+            *self._interruptions.concerns(),
+            *hanging_preparations(simulation, names_jobs=names_jobs),
+            *hanging_start_tasks(simulation),
+            *self._hanging.concerns(),
             *self._task_retries.concerns(names_jobs=names_jobs),
             *pool_concerns(simulation),
             *self._evictions.concerns(),
@@ -150,7 +309,7 @@ def _merged(stalled: list[Finding], of_nodes: list[Finding]) -> list[Finding]:
     everywhere = {one.items.jobs: one for one in stalled if one.condition is Condition.INELIGIBLE}
     found = [one for one in stalled if one.condition is not Condition.INELIGIBLE]
     for one in of_nodes:
-        stall = everywhere.pop(one.items.jobs, None) if one.kind == "preparation" else None
+        stall = everywhere.pop(one.items.jobs, None) if one.about == "preparation" else None
         if stall is None:
             found.append(one)
         else:
@@ -175,8 +334,19 @@ def _rejected(simulation: Simulation) -> list[Finding]:
             continue
         name = refusal.command.NAME
         text = f"{name} was {seen}" if seen in ("accepted", "never given") else f"{name} was rejected: {seen}"
-        found.append(concern(Condition.COMMAND_REFUSED, text, refusal.when_ms, refusal.error.message.rstrip(".")))
+        why, items = refusal.error.message.rstrip("."), Items(named=tuple(_ids_in(refusal.command)))
+        found.append(concern(Condition.COMMAND_REFUSED, text, refusal.when_ms, why, items=items))
     return found
+
+
+_CREATED = {"createPool": "poolId", "createJob": "jobId", "createJobSchedule": "scheduleId"}
+_NAMES = {"jobScheduleId": "scheduleId"} | {each: each for each in ("poolId", "nodeId", "node", "jobId", "taskId")}
+
+
+def _ids_in(command: Command) -> Iterator[tuple[str, object]]:
+    """Yield the ids in the body of a command, by the names that subjects of the list have."""
+    names = _NAMES | {"id": _CREATED[command.NAME]} if command.NAME in _CREATED else _NAMES
+    return ((names[name], value) for name, value in command.wire().items() if name in names)
 
 
 def _certificates(world: World) -> Iterator[Finding]:
@@ -187,228 +357,3 @@ def _certificates(world: World) -> Iterator[Finding]:
             text = f"certificate {certificate.spec.thumbprint} could not be deleted"
             used, remedy = f"in use by {listed(users)}", "take it out of the pools, then delete it again"
             yield concern(Condition.CERTIFICATE_USED, text, certificate.since_ms, used, remedy=remedy)
-
-
-class JobEnds(NamedTuple):
-    """The ends of a job and of its phases, in ms since the start; None for what never ends, or is not there."""
-
-    preparation_ms: int | None = None  # the last preparation
-    tasks_ms: int | None = None  # the last task
-    deleted_ms: int | None = None  # the last deletion of a task that is not completed
-    job_ms: int | None = None
-    inputs: Sequence[PlannedInput] = ()  # commands and faults up to the end that concern the job
-
-    def seen_at(self, now_ms: int) -> Forecast:
-        """Return the ends that lie ahead at a moment."""
-        is_prepared = self.preparation_ms is not None and self.preparation_ms <= now_ms
-        are_deleted = self.tasks_ms is not None and (self.deleted_ms or 0) > max(now_ms, self.tasks_ms)
-        return Forecast(
-            prepared_ms=self.preparation_ms if is_prepared else None,
-            preparation_ms=None if is_prepared else self.preparation_ms,
-            tasks_ms=_later(self.deleted_ms if are_deleted else self.tasks_ms, now_ms),
-            tasks_are_deleted=are_deleted,
-            job_ms=_later(self.job_ms, now_ms),
-            basis=[one for one in self.inputs if one.when_ms is not None and one.when_ms > now_ms],
-            stays_active=self.job_ms is None,
-            is_simulated=True,
-        )
-
-
-class EndsAhead:
-    """The ends of jobs, read from the future of a run once for each job."""
-
-    def __init__(self, present: Simulation, ahead: Ahead) -> None:
-        """Read from the run played ahead of ``present``, in which jobs have the same rows."""
-        self._present = present
-        self._ahead = ahead
-        self._ends: KeptByKey[JobEnds] = KeptByKey()
-        self._inputs: Kept[PlannedInputs] = Kept()
-
-    def of(self, job_id: str) -> JobEnds | None:
-        """Return the ends of a job that is there now; None while they are not known."""
-        future, row = self._ahead.future, row_of_job(self._present, job_id)
-        if future is None or row is None:
-            return None
-        inputs = self._inputs.get(self._ahead.generation, lambda: PlannedInputs(future))
-        return self._ends.get(self._ahead.generation, row, lambda: _ends(future, inputs, future.world.jobs[row]))
-
-
-def _ends(future: Simulation, inputs: PlannedInputs, job: Job) -> JobEnds:
-    instances = future.world.instances
-    rows = instances.rows_of_job(job.row)
-    is_over = (state == InstanceState.COMPLETED for state in values(instances.prep_state, rows))
-    prepared = [end for end, over in zip(values(instances.prep_end, rows), is_over, strict=True) if over]
-    tasks_ms, deleted_ms = last_task_ms(future.world, job), _last_deletion_ms(future, job)
-    last_ms = max((ms for ms in (tasks_ms, deleted_ms, job.end_ms) if ms is not None), default=0)
-    concerning = inputs.between(subjects_of_job(future.world, job), 0, last_ms)
-    return JobEnds(max(prepared, default=None), tasks_ms, deleted_ms, job.end_ms, concerning)
-
-
-def _last_deletion_ms(future: Simulation, job: Job) -> int | None:
-    """Return when a task of the job was last deleted that was not completed; None if none was."""
-    log, tasks = future.log, future.world.tasks
-    entries = matching(log, _deletes_open_task) if job.deleted.get(None) else ()
-    return max((log.when[at] for at in entries if tasks.block_of(log.row_a[at]).job == job.row), default=None)
-
-
-def _deletes_open_task(shape: Shape) -> bool:
-    if shape.event != "TaskStateChanged":
-        return False
-    fields = dict(shape.fields)
-    return fields["to"] is None and fields["from"] is not TaskState.COMPLETED
-
-
-def _later(when_ms: int | None, now_ms: int) -> int | None:
-    return when_ms if when_ms is not None and when_ms > now_ms else None
-
-
-_MOST_OF_A_KIND = 3  # causes of one kind that are told, those that strike next; the others are counted
-
-
-class _Trouble(NamedTuple):
-    """A cause of trouble in a job, job schedule or pool, with the moments of its occurrences in ascending order."""
-
-    condition: Condition
-    cause: str
-    owner: str  # the id of the job, job schedule or pool
-    when_ms: Sequence[int]
-    item: str = ""  # the task or node of the last of them
-
-    @property
-    def noun(self) -> str:
-        """The kind of its owner."""
-        return self.condition.kind if self.condition.kind in ("job schedule", "pool") else "job"
-
-
-_Coming = list[tuple[_Trouble, "Sequence[int]"]]  # troubles with the same cause, and the moments that lie ahead
-
-
-class Foretold:
-    """Concerns about the future of the run, once it has been played ahead to its end."""
-
-    def __init__(self, simulation: Simulation, ahead: Ahead) -> None:
-        """Create an empty reader."""
-        self._simulation = simulation
-        self._ahead = ahead
-        self._end: Kept[tuple[list[_Trouble], list[OpenJob]]] = Kept()  # causes in the order of their first moments
-        self._coming: Kept[list[Finding]] = Kept()
-
-    def concerns(self) -> list[Finding]:
-        """Return what will fail, end badly, be missed or never end; nothing while the future is not known."""
-        future = self._ahead.future
-        if future is None:
-            return []
-        generation, simulation = self._ahead.generation, self._simulation
-        troubles, open_jobs = self._end.get(
-            generation, lambda: (sorted(_troubles(future), key=lambda trouble: trouble.when_ms[0]), left_open(future))
-        )
-        past = [self._past(trouble, simulation.now_ms) for trouble in troubles]
-        coming = self._coming.get((generation, past), lambda: self._to_come(future, troubles, past))
-        if simulation.finished:  # the jobs left open are known anyway
-            return coming
-        open_now = [one for one in open_jobs if one.since_ms <= simulation.now_ms]
-        return [*coming, *left_open_concerns(simulation.world, open_now)]
-
-    def _past(self, trouble: _Trouble, now_ms: int) -> int:
-        """Return how many occurrences of a trouble are over. The end of a job is over once it is terminating."""
-        is_end = trouble.condition is Condition.JOB_ENDED_EARLY
-        job = self._simulation.world.jobs.find(trouble.owner) if is_end else None
-        is_ending = job is not None and job.state in (JobState.TERMINATING, JobState.COMPLETED)
-        return len(trouble.when_ms) if is_ending else bisect_right(trouble.when_ms, now_ms)
-
-    def _to_come(self, future: Simulation, troubles: Sequence[_Trouble], past: Sequence[int]) -> list[Finding]:
-        """Return concerns with a future occurrence."""
-        names_jobs = sum(1 for _ in future.world.jobs.present()) > 1
-        coming: dict[Condition, dict[str, _Coming]] = {}
-        for trouble, at in zip(troubles, past, strict=True):
-            if at < len(trouble.when_ms):
-                of_cause = coming.setdefault(trouble.condition, {}).setdefault(trouble.cause, [])
-                of_cause.append((trouble, trouble.when_ms[at:]))
-        found = []
-        for by_cause in coming.values():
-            concerns = [self._concern(each, names_jobs=names_jobs) for each in by_cause.values()]
-            *before, last = sorted(concerns, key=lambda one: one.since_ms)[:_MOST_OF_A_KIND]
-            rest = len(concerns) - _MOST_OF_A_KIND
-            more = [Clause(f"and {some(rest, 'other cause')} after it")] if rest > 0 else []
-            found += [*before, last._replace(effects=(*last.effects, *more))]
-        return found
-
-    def _concern(self, each: _Coming, *, names_jobs: bool) -> Finding:
-        world, first = self._simulation.world, each[0][0]
-        owners = [trouble.owner for trouble, _ in each]
-        find = {"job schedule": world.job_schedules.find, "pool": world.pools.find}.get(first.noun, world.jobs.find)
-        items = Items.of_kind(first.noun, *(owner for owner in owners if find(owner) is not None))
-        text, begin_ms = f"{_text(each, names_jobs=names_jobs)} (simulated)", min(moments[0] for _, moments in each)
-        found = concern(first.condition, text, begin_ms, ids_of(owners), items=items)
-        return found._replace(cause=first.cause, is_coming=True)
-
-
-def _text(each: _Coming, *, names_jobs: bool) -> str:
-    """Describe what will happen."""
-    count, first = sum(len(moments) for _, moments in each), each[0][0]
-    item = first.item if count == 1 else ""
-    owner = whose([trouble.owner for trouble, _ in each], first.noun)
-    owned = f"{first.noun} {owner}" if len(each) == 1 else owner
-    of = f" of {owner}" if names_jobs or len(each) > 1 else ""
-    match first.condition:
-        case Condition.OCCURRENCE_MISSED:
-            occurrences = "an occurrence" if count == 1 else f"{count:,} occurrences"
-            return f"{owned} will miss {occurrences}: {_as_future(first.cause)}"
-        case Condition.RESIZE_FAILED:
-            return f"{'a resize' if count == 1 else some(count, 'resize')} of {owned} will fail: {first.cause}"
-        case Condition.JOB_ENDED_EARLY:
-            return f"{owned} will end: {first.cause}"
-        case Condition.TASK_FAILED:
-            return f"{f'task {item}' if item else some(count, 'task')}{of} will fail: {first.cause}"
-        case condition:
-            return f"{condition.kind} task{of} will fail on {item or some(count, 'node')}: {first.cause}"
-
-
-def _as_future(reason: str) -> str:
-    """Put the reason of a missed occurrence into the future tense."""
-    return reason.replace(" was still ", " will still be ").replace(" was ", " will be ")
-
-
-def _troubles(future: Simulation) -> Iterator[_Trouble]:
-    """Yield all troubles of a finished run."""
-    log, world = future.log, future.world
-    for cause, job, entries in TaskFailures(future).entries():
-        last = world.tasks.task_id(log.row_a[entries[-1]])
-        yield _Trouble(Condition.TASK_FAILED, cause, job.id, values(log.when, entries), last)
-    yield from _of_hooks(future)
-    for job, reason in ended_badly(future):
-        moments = [job.since_ms if job.end_ms is None else job.end_ms]
-        yield _Trouble(Condition.JOB_ENDED_EARLY, reason or "no task has run", job.id, moments)
-    for (row, reason), moments in _by_owner(future, is_loss, "reason").items():
-        yield _Trouble(Condition.OCCURRENCE_MISSED, reason, world.job_schedules[row].id, moments)
-    for (row, code), moments in _by_owner(future, _fell_short, "resultCode").items():
-        yield _Trouble(Condition.RESIZE_FAILED, code, world.pools[row].id, moments)
-
-
-def _by_owner(future: Simulation, is_wanted: Callable[[Shape], bool], cause: str) -> dict[tuple[int, str], list[int]]:
-    """Return the moments of some events by the row of their subject and by the cause that they state."""
-    log = future.log
-    found: dict[tuple[int, str], list[int]] = {}
-    for at in matching(log, is_wanted):
-        stated = str(dict(log.shapes[log.shape_of[at]].fields)[cause])
-        found.setdefault((log.row_a[at], stated), []).append(log.when[at])
-    return found
-
-
-def _fell_short(shape: Shape) -> bool:
-    """Return whether a resize ended before the pool had reached its target, but not because a user stopped it."""
-    return shape.event == "PoolResizeComplete" and dict(shape.fields)["resultCode"] not in ("Success", "ResizeStopped")
-
-
-def _of_hooks(future: Simulation) -> Iterator[_Trouble]:
-    """Yield the preparations and releases that fail for good."""
-    failures: dict[tuple[Hook, str, int], list[tuple[int, int]]] = {}
-    for hook, cause, job, row, _ in hook_failures(future):
-        instances = future.world.instances
-        ends = instances.prep_end if hook is Hook.PREPARATION else instances.release_end
-        failures.setdefault((hook, cause, job), []).append((ends[row], instances.node[row]))
-    for (hook, cause, job), found in failures.items():
-        condition = Condition.PREPARATION_FAILED if hook is Hook.PREPARATION else Condition.RELEASE_FAILED
-        found.sort()
-        moments, node = [when_ms for when_ms, _ in found], name_of(future.world, found[-1][1])
-        yield _Trouble(condition, cause, future.world.jobs[job].id, moments, node)

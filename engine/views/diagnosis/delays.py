@@ -30,7 +30,7 @@ from engine.run.agenda import next_words, subjects_of_job
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED
 from engine.state.tasks import GONE as DELETED
-from engine.views.diagnosis.candidates import too_large_tasks
+from engine.views.diagnosis.candidates import disabled_by, network_remedy
 from engine.views.diagnosis.model import (
     MOST_NAMED,
     Clause,
@@ -45,7 +45,7 @@ from engine.views.diagnosis.model import (
     some,
     whose,
 )
-from engine.views.diagnosis.pools import network_remedy, resize_remedy
+from engine.views.diagnosis.pools import resize_remedy
 from engine.views.hook_status import eligible_again
 from engine.views.log.reader import LogReader, of_kind
 from engine.views.log.tally import is_retry
@@ -59,11 +59,12 @@ if TYPE_CHECKING:
     from engine.run.agenda import PlannedInputs
     from engine.state.jobs import Job, JobSchedule
     from engine.state.pools import Pool
-    from engine.views.diagnosis.failures import TaskFailures
     from engine.views.diagnosis.model import Finding
+    from engine.views.diagnosis.stuck import NeverRun
     from engine.world import World
 
 
+_IN_VAIN = 5  # failed attempts with the same exit code
 _IS_OVER = bytes(state in (COMPLETED, DELETED) for state in range(256))
 _IS_OPEN = bytes(not is_over for is_over in _IS_OVER)
 
@@ -232,12 +233,13 @@ class TaskRetries:
             latest, shapes = max(entries), set(map(log.shape_of.__getitem__, entries))
         ended = [dict(log.shapes[number].fields) for number in shapes]
         codes = {fields["exitCode"] for fields in ended}
+        is_vain = len(codes) == 1 and max(cast("int", fields["attempt"]) for fields in ended) >= _IN_VAIN
         cause = f": exit code {codes.pop()}" if len(codes) == 1 else ""
         who, among = named("task", [table.task_id(task) for task in tasks[:MOST_NAMED]], len(tasks))
         names = tuple(job.id for job in jobs)
         of, are = f" of {whose(names)}" if names_jobs else "", "are" if among else "is"
         return concern(
-            Condition.TASK_RETRIED,
+            Condition.TASK_RETRIED_IN_VAIN if is_vain else Condition.TASK_RETRIED,
             f"{who}{of} failed and {are} retried{cause}",
             log.when[latest],
             self._attempt(tasks, ended) if len(jobs) == 1 else listed(names),
@@ -272,62 +274,72 @@ def _is_new_attempt(shape: Shape) -> bool:
     return is_start and isinstance(attempt, int) and attempt > 1
 
 
-def stalled_concerns(simulation: Simulation, failures: TaskFailures, planned: PlannedInputs) -> list[Finding]:
-    """Return the jobs none of whose tasks run although some wait, unless it is the turn of other jobs.
+def stalled_concerns(simulation: Simulation, planned: PlannedInputs, never: NeverRun) -> list[Finding]:
+    """Return the tasks that can never run, and the jobs none of whose tasks run although some wait.
 
-    The effect ends with what the timeline has planned for the job.
+    Not told are jobs that wait for the turn of others. The effect ends with what the timeline has planned for the job.
     """
     world = simulation.world
     busy: dict[int, int] = {}  # tasks on the nodes of each pool
     waiting = []
     for job in world.jobs.present():
         busy[job.pool] = busy.get(job.pool, 0) + job.busy
-        if job.counts[ACTIVE] and (not job.busy or job.ready_count):
+        if job.counts[ACTIVE]:
             waiting.append(job)
     found = []
     for job in waiting:
-        stall = _stall(world, failures, job, is_pool_busy=busy[job.pool] > 0)
-        if stall is not None:
+        permanent = list(never.of_job(job)) if job.state is JobState.ACTIVE else []
+        stalls = [stall for _, stall in permanent]
+        left = job.counts[ACTIVE] - sum(count for count, _ in permanent)
+        stall = None
+        if not job.busy or job.ready_count:
+            stall = _stall(world, job, left, is_pool_busy=busy[job.pool] > 0)
+        for one in [*stalls, *([stall] if stall is not None else [])]:
             plans = next_words(planned.to_come(subjects_of_job(world, job)), partial(moment, world))
-            items = stall.items._replace(jobs=(job.id,), pools=(job.pool_id,) if job.pool_id else ())
-            effects, since_ms = (*stall.effects, *([Clause(plans)] if plans else ())), max(stall.since_ms, job.since_ms)
-            found.append(stall._replace(since_ms=since_ms, effects=effects, items=items))
+            items = one.items._replace(jobs=(job.id,), pools=(job.pool_id,) if job.pool_id else ())
+            effects, since_ms = (*one.effects, *([Clause(plans)] if plans else ())), max(one.since_ms, job.since_ms)
+            condition = Condition.JOB_STATE if one.condition is Condition.JOB_DISABLED and plans else one.condition
+            found.append(one._replace(condition=condition, since_ms=since_ms, effects=effects, items=items))
     return found
 
 
-def _stall(world: World, failures: TaskFailures, job: Job, *, is_pool_busy: bool) -> Finding | None:
-    """Return what keeps the tasks of a job from running; None if nothing does, or if it is the turn of other jobs."""
+def _stall(world: World, job: Job, left: int, *, is_pool_busy: bool) -> Finding | None:
+    """Return what keeps the tasks of a job from running; None if nothing does, or if it is the turn of other jobs.
+
+    ``left`` tasks are not told as never running already.
+    """
     pool = world.pools[job.pool] if job.pool >= 0 else None
     steady_ms = 0 if pool is None else pool.allocation_since_ms
     count = job.counts[ACTIVE]
     tasks, wait = some(count, "task"), "wait" if count > 1 else "waits"
     waiting = f"{tasks} of {job.id} {wait}"
     if job.state is JobState.DISABLED:
-        text, effect = f"job {job.id} is disabled", f"{tasks} {wait}"
-        return concern(Condition.JOB_STATE, text, steady_ms, effect, remedy="enable it")
+        task = disabled_by(world, job)
+        by = "" if task is None else f" by the exit of task {world.tasks.task_id(task)}"
+        effects = f"{tasks} {wait}", Clause("the exit condition of the task says so", "EXIT-5") if by else ""
+        return concern(
+            Condition.JOB_DISABLED, f"job {job.id} is disabled{by}", job.since_ms, *effects, remedy="enable it"
+        )
     if job.state is not JobState.ACTIVE:
         return None
     if pool is None or pool.state is not PoolState.ACTIVE:
         effect, remedy = f"there is no pool {job.pool_id}", "create it"
+        gone = world.pools.latest(job.pool_id)
+        steady_ms = gone.since_ms if gone is not None else 0
         if pool is not None and pool.state is PoolState.DELETING:
             effect, remedy = f"pool {pool.id} is being deleted", "create it again"
         return concern(Condition.JOB_POOL, f"{waiting} for a pool", steady_ms, effect, remedy=remedy)
-    too_large = too_large_tasks(job, pool)
-    if too_large:
-        text = f"{some(too_large, 'task')} of {job.id} too large for any node"
-        effect = f"a node of pool {pool.id} has {some(pool.slots, 'task slot')}"
-        return concern(Condition.SIZE, text, steady_ms, Clause(effect, "SCHED-10"))
+    if not left:
+        return None
     is_emptied = pool.scaling is None and not pool.target_dedicated + pool.target_spot
     if job.busy or pool.pending or (pool.allocation is not AllocationState.STEADY and not is_emptied):
         return None
     if is_pool_busy and not job.ineligible:
         return None  # others have their turn
-    return _without_nodes(world, failures, job, pool, waiting, is_pool_busy=is_pool_busy)
+    return _without_nodes(world, job, pool, waiting, is_pool_busy=is_pool_busy)
 
 
-def _without_nodes(
-    world: World, failures: TaskFailures, job: Job, pool: Pool, waiting: str, *, is_pool_busy: bool
-) -> Finding | None:
+def _without_nodes(world: World, job: Job, pool: Pool, waiting: str, *, is_pool_busy: bool) -> Finding | None:
     """Return why none of the nodes of a steady pool takes the job's tasks."""
     states, steady_ms = bytes(values(world.nodes.state, pool.nodes)), pool.allocation_since_ms
     is_cut_off = bool(capacity.blocked_ports(world, pool))
@@ -344,7 +356,7 @@ def _without_nodes(
     if is_pool_busy:
         return None
     if not job.ready_count:
-        return _dependencies(world, failures, job, waiting)
+        return None  # the scheduler is about to see them, or they are retried
     if any(values(world.nodes.open, pool.nodes)):
         return _gang(world, job, pool, waiting)
     text = f"{waiting}: no node takes tasks"
@@ -368,21 +380,6 @@ def _empty(world: World, job: Job, pool: Pool, waiting: str) -> Finding | None:
         return None  # the formula has not seen the job yet
     text = f"{waiting}: pool {pool.id} has no nodes"
     return concern(Condition.NO_NODES, text, pool.allocation_since_ms, effect, remedy=remedy)
-
-
-def _dependencies(world: World, failures: TaskFailures, job: Job, waiting: str) -> Finding | None:
-    """Return the dependencies that can no longer be met, if every task that is left waits for one."""
-    book = world.dependencies.get(job.row)
-    if book is None or book.waiting_count < job.counts[ACTIVE]:
-        return None  # some are about to be seen by the scheduler, or retried
-    task = book.first_waiting()
-    wanted = world.tasks.spec(task).depends_on
-    assert wanted is not None
-    ids, _ = book.unmet(wanted)
-    first = f"{world.tasks.task_id(task)} waits for {ids[0]}" if ids else ""
-    text = f"{waiting} for others that have failed or do not exist"
-    since_ms = max(world.tasks.block_of(task).created_ms, failures.newest_ms(job))
-    return concern(Condition.DEPENDENCIES, text, since_ms, first, remedy="reactivate or add these")
 
 
 def _gang(world: World, job: Job, pool: Pool, waiting: str) -> Finding | None:

@@ -269,5 +269,5 @@ def _concern(row: ExpectationRow, condition: Condition = Condition.EXPECTATION_B
         f"expectation {row.number} {verb}: {row.subject}",
         row.decided_ms or 0,
         f"{row.when}: {row.difference}",
-        items=Items.of_kind(row.kind, row.item_id),
+        items=Items.of_kind(row.kind, row.item_id)._replace(expectations=(row.number,)),
     )

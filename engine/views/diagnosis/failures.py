@@ -1,7 +1,7 @@
-"""Concerns about work that has failed for good, by job and cause, and about jobs that are left open.
+"""Concerns about work that has failed for good, by job and cause.
 
 They are preparation and release tasks that have failed on nodes, tasks that have failed for good, and jobs that have
-ended badly or are still open at the end of the run.
+ended badly.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from array import array
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.lifecycles import UNBILLED
-from engine.base.terms import ErrorCategory, FailureInfo, JobScheduleState, JobState, TaskResult
-from engine.base.values import LazyRows
+from engine.base.terms import ErrorCategory, FailureInfo, JobState, TaskResult
+from engine.base.values import LazyRows, picked
 from engine.rules.jobs import ALL_TASKS_COMPLETED, MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
 from engine.shell.protocol import TIME_LIMIT
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
 from engine.views.diagnosis.model import (
+    DENIED,
     MOST_NAMED,
     Clause,
     Condition,
@@ -34,19 +34,16 @@ from engine.views.diagnosis.model import (
 )
 from engine.views.hook_status import OVER, Hook, HookStatus, eligible_again, prep_status, release_status
 from engine.views.log.reader import Kept, LogReader, is_event, of_kind
-from engine.views.resources.instances import last_task_ms
 from engine.views.resources.jobs import bad_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from engine import Simulation
     from engine.base.log import Shape
     from engine.state.instances import Ending
     from engine.state.jobs import Job
-    from engine.state.pools import Pool
     from engine.views.diagnosis.model import Finding
-    from engine.world import World
 
 
 class HookFailure(NamedTuple):
@@ -171,6 +168,11 @@ class FailedTasks(LazyRows):
         super().__init__(sum(length for _, length in parts))
         self._rows, self._parts = rows, parts
 
+    def _several(self, places: range) -> Sequence[int]:
+        if len(places) < len(self):
+            return super()._several(places)
+        return picked(self._rows, self.entries)
+
     def _at(self, at: int) -> int:
         for entries, length in self._parts:
             if at < length:
@@ -210,17 +212,37 @@ class TaskFailures:
         self._lasting: Kept[dict[_Cause, list[_TasksOfCause]]] = Kept()
         self._concerns: Kept[list[Finding]] = Kept()
 
-    def concerns(self, *, names_jobs: bool) -> list[Finding]:
-        """Return the failures that last: not those of deleted jobs, nor of tasks that were reactivated."""
+    def concerns(self, *, names_jobs: bool, without: Collection[int] = ()) -> list[Finding]:
+        """Return the failures that last: not those of deleted jobs, nor of tasks that were reactivated.
+
+        Those on the nodes in ``without`` are told with the nodes.
+        """
         sources = self._sources()
         return self._concerns.get(
-            (sources, names_jobs),
+            (sources, names_jobs, tuple(without)),
             lambda: [
                 self._concern(cause, groups, names_jobs=names_jobs)
                 for cause, each in self._by_cause(sources).items()
-                for groups in apart(each)
+                for groups in apart(self._elsewhere(each, without))
             ],
         )
+
+    def _elsewhere(self, groups: list[_TasksOfCause], without: Collection[int]) -> list[_TasksOfCause]:
+        """Return the tasks that did not fail on these nodes."""
+        if not without:
+            return groups
+        log = self._simulation.log
+        found = []
+        for job, tasks in groups:
+            left = array("I", [at for at in tasks.entries if log.row_b[at] not in without])
+            found += [(job, FailedTasks(log.row_a, [(left, len(left))]))] if left else []
+        return found
+
+    def rows_of(self, job: Job) -> list[int]:
+        """Return the tasks of a job that have failed, or were stopped."""
+        self._update()
+        groups = self._of_job(job, self._groups.get(job.row, {})) if job.failed else {}
+        return [task for tasks in groups.values() for task in tasks]
 
     def entries(self) -> Iterator[tuple[str, Job, Sequence[int]]]:
         """Yield cause, job and log entries of the failures that last, without tasks that a user stopped."""
@@ -266,11 +288,19 @@ class TaskFailures:
         if self._reader.update():
             self._groups.clear()
             self._read = 0
-        log, jobs = self._simulation.log, self._simulation.world.tasks.block_of
-        for at in self._reader.found[self._read :]:
-            cause, job = self._cause(log.shape_of[at]), jobs(log.row_a[at]).job
-            self._groups.setdefault(job, {}).setdefault(cause, array("I")).append(at)
-        self._read = len(self._reader.found)
+        log, block_of = self._simulation.log, self._simulation.world.tasks.block_of
+        news, self._read = self._reader.found[self._read :], len(self._reader.found)
+        of_block = range(0)  # the tasks of the last block, which come together
+        groups: dict[_Cause, array[int]] = {}
+        by_shape: dict[int, array[int]] = {}  # of the last block
+        for at, shape, task in zip(news, picked(log.shape_of, news), picked(log.row_a, news), strict=True):
+            if task not in of_block:
+                block = block_of(task)
+                of_block, by_shape = block.rows, {}
+                groups = self._groups.setdefault(block.job, {})
+            if shape not in by_shape:
+                by_shape[shape] = groups.setdefault(self._cause(shape), array("I"))
+            by_shape[shape].append(at)
 
     def _cause(self, shape: int) -> _Cause:
         if shape not in self._causes:
@@ -311,10 +341,17 @@ class TaskFailures:
             f"{who}{where} {'failed: ' if condition is Condition.TASK_FAILED else ''}{text}",
             self._simulation.log.when[tasks.newest_entry],
             ids_of(jobs),
-            remedy=f"reactivate to run {'it' if len(tasks) == 1 else 'them'} again" if is_open else "",
+            remedy=_remedy_of(text, "it" if len(tasks) == 1 else "them") if is_open else "",
             items=Items(tasks=tasks, jobs=jobs),
             names=names,
         )._replace(cause=text)
+
+
+def _remedy_of(cause: str, them: str) -> str:
+    """Return what helps tasks that failed for a reason. Their bodies cannot change, so an expired signature stays."""
+    if cause.partition(" ")[0] in DENIED:
+        return f"add {them} again with a signature that is valid long enough"
+    return f"reactivate to run {them} again"
 
 
 def _task_cause(shape: Shape) -> _Cause:
@@ -380,84 +417,3 @@ def _ended(reason: str, jobs: Sequence[Job], *, has_run_nothing: bool) -> Findin
         remedy="raise the quota" if "Quota" in reason else "",
         items=Items(jobs=ids),
     )
-
-
-# -- left open -------------------------------------------------------------------------------------------------------
-
-
-class OpenJob(NamedTuple):
-    """An active job whose tasks have all ended."""
-
-    row: int
-    since_ms: int  # the end of its last task
-
-
-def left_open(simulation: Simulation) -> list[OpenJob]:
-    """Return the jobs that a run which is over has left active although their tasks have ended (JOB-7)."""
-    world = simulation.world
-    ends = ((job, last_task_ms(world, job)) for job in world.jobs.present() if job.state is JobState.ACTIVE)
-    return [OpenJob(job.row, end_ms) for job, end_ms in ends if job.total and end_ms is not None]
-
-
-def left_open_concerns(world: World, found: Iterable[OpenJob]) -> list[Finding]:
-    """Return the concerns about jobs that nothing in the run ends any more: those with a release task, and others."""
-    kinds: dict[bool, list[OpenJob]] = {}
-    for each in found:
-        kinds.setdefault(world.jobs[each.row].has_release, []).append(each)
-    return [_left_open(world, each, has_release=has_release) for has_release, each in kinds.items()]
-
-
-def _left_open(world: World, found: Sequence[OpenJob], *, has_release: bool) -> Finding:
-    """Return the concern about jobs of one kind; it is more than advice if their release tasks never run."""
-    jobs = [world.jobs[each.row] for each in found]
-    ids = tuple(job.id for job in jobs)
-    stay, its, it = ("stays", "its", "it") if len(jobs) == 1 else ("stay", "their", "them")
-    why = f"{its} release task never runs" if has_release else f"{its} tasks have ended, nothing in this run ends {it}"
-    return concern(
-        Condition.RELEASE_NEVER_RUNS if has_release else Condition.JOB_NEVER_ENDS,
-        f"{named('job', ids, len(ids))[0]} {stay} active: {why}",
-        max(each.since_ms for each in found),
-        ids_of(ids),
-        _cost_of_open(world, jobs),
-        remedy=f"terminate {it}, or set onAllTasksComplete to terminatejob",
-        items=Items(jobs=ids, pools=tuple(dict.fromkeys(job.pool_id for job in jobs if job.pool_id))),
-    )
-
-
-def _cost_of_open(world: World, jobs: Sequence[Job]) -> str:
-    """Return what goes on costing money: an auto pool lives as long as its job, other pools until a user acts."""
-    pools = [world.pools[row] for row in dict.fromkeys(job.pool for job in jobs if job.pool >= 0)]
-    if len(pools) != 1:
-        return _cost(world, pools, f" of {some(len(pools), 'pool')}", "these shrink or are deleted")
-    until = "the job ends" if pools[0].auto_job >= 0 else "it shrinks or is deleted"
-    return _cost(world, pools, f" of pool {pools[0].id}", until)
-
-
-def _cost(world: World, pools: Iterable[Pool], of: str, until: str) -> str:
-    """Return how many nodes of some pools are billed, and until when; empty for none."""
-    billed = sum(world.nodes.state[node] not in (GONE, *UNBILLED) for pool in pools for node in pool.nodes)
-    return f"{some(billed, 'node')}{of} cost{'s' if billed == 1 else ''} money until {until}" if billed else ""
-
-
-def idle_pool_concerns(simulation: Simulation) -> list[Finding]:
-    """Return the pools that cost money once the run is over although no job uses them.
-
-    Those of jobs left open are told with their jobs. An active job schedule may use any pool again.
-    """
-    world = simulation.world
-    if any(one.state is JobScheduleState.ACTIVE for one in world.job_schedules):
-        return []
-    used = {job.pool for job in world.jobs.present()}
-    idle = [pool for pool in world.pools.present() if pool.row not in used]
-    return [
-        concern(
-            Condition.IDLE_POOL,
-            f"no job uses pool {pool.id}",
-            simulation.now_ms,
-            cost,
-            remedy="resize it to 0 nodes, or delete it" if pool.scaling is None else "delete it, or change its formula",
-            items=Items(pools=(pool.id,)),
-        )
-        for pool in idle
-        if (cost := _cost(world, [pool], "", "it shrinks or is deleted"))
-    ]

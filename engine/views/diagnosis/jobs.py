@@ -21,6 +21,7 @@ from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.diagnosis.candidates import (
     Outlook,
+    disabled_by,
     first_end,
     ineligible_nodes,
     priority_check,
@@ -168,7 +169,14 @@ def _suspended(world: World, job: Job) -> Explanation:
     assert job.state is not None
     question = f"Why is job {job.id} {job.state.wire}?"
     if job.state is _J.DISABLED:
-        return answer(world, question, (note("None of its tasks runs until it is enabled.", "JOB-12"),), None, "JOB-12")
+        task = disabled_by(world, job)
+        by = (
+            None
+            if task is None
+            else check("disabled by", False, f"the exit of task {world.tasks.task_id(task)}", "EXIT-5")
+        )
+        findings = by, note("None of its tasks runs until it is enabled.", "JOB-12")
+        return answer(world, question, findings, None, "JOB-12")
     step_ms = Agenda(world).job_steps.get(job.row)
     over = time_in_state(is_over=step_ms is None)
     if job.state is _J.ENABLING:

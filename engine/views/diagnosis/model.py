@@ -52,6 +52,7 @@ class Condition(Enum):
 
     # Whether the tasks of a job run.
     JOB_STATE = "job state", "job", Severity.NOTICE
+    JOB_DISABLED = "job disabled"
     JOB_POOL = "job pool"
     KNOWN = "known to the scheduler"
     DEPENDENCIES = "dependencies"
@@ -86,11 +87,17 @@ class Condition(Enum):
     TASK_FAILED = "task failed", "task", Severity.FAILURE
     TASK_STOPPED = "task stopped", "task", Severity.NOTICE
     TASK_RETRIED = "task retried", "task", Severity.NOTICE
+    TASK_RETRIED_IN_VAIN = "task retried in vain", "task", Severity.SHORTAGE
+    TASK_HANGS = "task hangs", "task", Severity.SHORTAGE
+    INTERRUPTED_AGAIN = "interrupted again", "task", Severity.SHORTAGE
+    WAS_INTERRUPTED = "was interrupted", "task", Severity.NOTICE
     # Whether a pool has nodes that are in order.
     NODE_STATE = "state", "node", Severity.FAILURE
     NODE_ERROR = "error"
+    NODE_FAILS_TASKS = "node fails tasks", "node", Severity.FAILURE
     SCHEDULING = "scheduling"
     START_TASK = "start task"
+    START_TASK_HANGS = "start task hangs", "node", Severity.SHORTAGE
     EVICTION = "eviction", "node", Severity.SHORTAGE
     PREEMPTED = "preempted", "node", Severity.SHORTAGE
     ALLOCATION = "allocation state", "pool", Severity.SHORTAGE
@@ -100,6 +107,8 @@ class Condition(Enum):
     SPOT_MISSING = "Spot nodes missing", "pool", Severity.SHORTAGE
     FORMULA_FAILED = "formula failed", "pool", Severity.SHORTAGE
     IDLE_POOL = "idle pool", "pool", Severity.NOTICE
+    NODES_PARKED = "nodes out of service", "node", Severity.NOTICE
+    SLOTS_UNUSED = "slots unused", "pool", Severity.NOTICE
     # Of the scenario.
     COMMAND_REFUSED = "command refused", "command", Severity.SHORTAGE
     CERTIFICATE_USED = "certificate used", "certificate", Severity.SHORTAGE
@@ -109,9 +118,9 @@ class Condition(Enum):
     FACT = "fact"
     REMEDY = "remedy"
 
-    def __init__(self, label: str, kind: ConcernKind = "job", severity: Severity = Severity.STANDSTILL) -> None:
+    def __init__(self, label: str, about: ConcernKind = "job", severity: Severity = Severity.STANDSTILL) -> None:
         """Store the values as attributes."""
-        self.label, self.kind, self.severity = label, kind, severity
+        self.label, self.about, self.severity = label, about, severity
 
 
 class Next(NamedTuple):
@@ -144,6 +153,8 @@ class Items(NamedTuple):
     jobs: tuple[str, ...] = ()
     pools: tuple[str, ...] = ()
     schedules: tuple[str, ...] = ()
+    expectations: tuple[int, ...] = ()  # their numbers
+    named: tuple[tuple[str, object], ...] = ()  # ids that a refused command names; there need not be such items
 
     @classmethod
     def of_kind(cls, kind: str, *ids: str) -> Items:
@@ -178,9 +189,9 @@ class Finding(NamedTuple):
     is_coming: bool = False  # it has not happened yet, but playing ahead has shown it; ``since_ms`` lies in the future
 
     @property
-    def kind(self) -> ConcernKind:
+    def about(self) -> ConcernKind:
         """The kind of the item that it is about."""
-        return self.condition.kind
+        return self.condition.about
 
     @property
     def severity(self) -> Severity:
@@ -206,6 +217,13 @@ class Finding(NamedTuple):
     def is_failure(self) -> bool:
         """True if something has failed for good. A job that merely waits, as for a pool, has not failed."""
         return self.severity is Severity.FAILURE or self.condition is Condition.INELIGIBLE
+
+    @property
+    def full_text(self) -> str:
+        """The text, and the names of a few nodes or tasks."""
+        size = len(self.items.tasks) or len(self.items.nodes)
+        names = ", ".join(self.names)
+        return f"{self.text}  {names}{' …' if len(self.names) < size else ''}" if names else self.text
 
     def said(self, clock: Callable[[int], str]) -> str:
         """Return the text, and of many items which one changes first, and when."""
@@ -408,7 +426,8 @@ def cause_of(failure: FailureInfo | None, exit_code: int | None) -> str:
     return f"{failure.code} ({reason})" if reason else failure.code
 
 
-_DENIED = ("BlobAccessDenied", "ResourceContainerAccessDenied", "FileUploadAccessDenied")
+# Codes of failures because of a signature that is not valid any more.
+DENIED = ("BlobAccessDenied", "ResourceContainerAccessDenied", "FileUploadAccessDenied")
 _NOT_FOUND = ("BlobNotFound", "ResourceContainerNotFound", "FileUploadContainerNotFound")
 _LONGEST = 160
 
@@ -425,7 +444,7 @@ def cause_notes(world: World, failure: FailureInfo, spec: CommandLine) -> list[F
     said, rule = details.get("Message") or ", ".join(details.values()), "RETRY-1"
     if url is not None:
         name, until_ms = shortened(without_query(url), _LONGEST), world.storage.until_ms(url)
-        if failure.code in _DENIED and until_ms is not None:
+        if failure.code in DENIED and until_ms is not None:
             said, rule = f"access to {name} expired at {moment(world, until_ms)}", "TASK-20"
         elif failure.code in _NOT_FOUND and world.storage.is_missing(url):
             said, rule = f"{name} is missing, as the scenario says", "TASK-6"

@@ -16,8 +16,17 @@ from engine.rules.processes.setup import setup_of
 from engine.run.agenda import Agenda
 from engine.state.instances import PrepFlag
 from engine.state.jobs import UNBOUND
-from engine.views.diagnosis.candidates import first_end, is_cut_off, occupancy, room_ms, state_passes_ms
+from engine.views.diagnosis.candidates import (
+    first_end,
+    is_cut_off,
+    network_checks,
+    network_notes,
+    occupancy,
+    room_ms,
+    state_passes_ms,
+)
 from engine.views.diagnosis.model import (
+    DENIED,
     Condition,
     Next,
     answer,
@@ -32,8 +41,8 @@ from engine.views.diagnosis.model import (
     some,
     until_cut,
 )
-from engine.views.diagnosis.pools import network_checks, network_notes, next_evaluation
-from engine.views.hook_status import OVER, eligible_again
+from engine.views.diagnosis.pools import next_evaluation
+from engine.views.hook_status import OVER, eligible_again, released_where
 from engine.views.log.reader import is_event, matching
 from engine.views.resources.instances import given_up_ms
 from engine.views.resources.nodes import BY_CHANCE
@@ -115,6 +124,8 @@ def _node_checks(world: World, node: int, state: NodeState) -> Iterator[Finding]
         running = f"running since {moment(world, task.start_ms)}"
         value = running if task.running else f"failed{code}{cause}"
         yield check(Condition.START_TASK, False, f"{value}, retry count {task.retry_count:,}", "START-4")
+        spec = pool.spec.start_task
+        yield from cause_notes(world, task.failure, spec) if task.failure is not None and spec is not None else ()
     if state in READY:
         free = world.nodes.free[node]
         value = f"{free} of {pool.slots} free; {occupancy(world, node)}"
@@ -175,6 +186,7 @@ def _owed(world: World, node: int) -> Iterator[Finding]:
 def _state_remedies(world: World, node: int, state: NodeState, jobs: int) -> Iterator[Finding]:
     """Yield what brings a node back into use; of one in use, how many jobs of its pool are not shown."""
     record, meaning = world.nodes[node], NODE_STATES[state]
+    start_failure = record.start_task.failure if record.start_task is not None else None
     if state in READY:
         if not jobs:
             yield note("No job uses the pool.", "NODE-9")
@@ -182,6 +194,8 @@ def _state_remedies(world: World, node: int, state: NodeState, jobs: int) -> Ite
             yield note(f"{some(jobs - _MOST_JOBS, 'more job')} in the pool.", "SCHED-4")
     elif is_cut_off(world, node):
         yield from network_notes(world, world.pool_of(node))
+    elif state is _N.START_TASK_FAILED and start_failure is not None and start_failure.code in DENIED:
+        yield helps("Give the pool a start task with a valid signature, then reboot the node.", "TASK-20")
     elif meaning.remedy is not None:
         yield helps(*meaning.remedy)
     elif state is _N.UNUSABLE and record.recover_ms is not None:
@@ -295,6 +309,48 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
     return answer(world, _question(job, where, view, flags), findings, ending, nothing)
 
 
+def why_release(world: World, job: Job, node: int) -> Explanation:
+    """Explain the run of the job's release task on the node, or why there was none."""
+    where, release = name_of(world, node), job.spec.job_release_task
+    row = world.instances.row(job.row, node)
+    view = world.instances.release(row) if row >= 0 else None
+    if release is None:
+        none = note("The job has no job release task.", "REL-1")
+        return answer(world, f"Why has release of job {job.id} not run on {where}?", (none,))
+    if view is None:
+        return _never_released(world, job, node, row)
+    is_running, has_failed = view.state is InstanceState.RUNNING, view.result is TaskResult.FAILURE
+    verb = "is release running" if is_running else f"did release {'fail' if has_failed else 'run'}"
+    findings = (
+        _outcome(world, view, "release", "REL-15"),
+        *(cause_notes(world, view.failure, release) if view.failure is not None else ()),
+        note("The job completes all the same; what release should delete may be left.", "REL-7")
+        if has_failed
+        else None,
+        note("The job waits for it.", "REL-6") if is_running and not job.forced else None,
+    )
+    ends = Next(f"release ends on {where}", world.instances.release_end[row], "REL-6") if is_running else None
+    return answer(world, f"Why {verb} on {where}, of job {job.id}?", findings, ends)
+
+
+def _never_released(world: World, job: Job, node: int, row: int) -> Explanation:
+    """Explain what is missing before release runs: a job that ends, and a task of it that ran on the node (REL-3)."""
+    state, where, is_ending = world.nodes.state_of(node), name_of(world, node), job.state in OVER
+    has_prepared = row >= 0 and world.instances.prep(row) is not None
+    is_owed = row >= 0 and bool(world.instances.flags[row] & PrepFlag.RELEASE_OWED)
+    findings = (
+        check(Condition.JOB_STATE, is_ending, "deleted" if job.state is None else job.state.wire, "REL-2"),
+        check(Condition.PREPARATION, has_prepared, "has run" if has_prepared else "has never run", "REL-5"),
+        check("due here", is_owed, "yes" if is_owed else f"release runs where {released_where(world.options)}", "REL-3")
+        if has_prepared
+        else None,
+        check(Condition.NODE_STATE, state in READY, "gone" if state is None else state.wire, "REL-13"),
+    )
+    when_ms = given_up_ms(world, [row]) if is_owed else None
+    following = due(f"the wait for {where} ends", when_ms, "REL-13")
+    return answer(world, f"Why has release of job {job.id} not run on {where}?", findings, following)
+
+
 def _delivery_note(world: World, node: int, directory: str, view: InstanceView) -> Finding | None:
     """Note when all that the running instance needs is on the node, if it has to wait for that."""
     if setup_of(world, node, directory).failure is not None:
@@ -313,15 +369,15 @@ def _question(job: Job, where: str, view: InstanceView, flags: int) -> str:
     return f"Why {auxiliary} preparation of job {job.id} {verb}{again} on {where}?"
 
 
-def _outcome(world: World, view: InstanceView) -> Finding:
+def _outcome(world: World, view: InstanceView, hook: str = "preparation", rule: str = "PREP-5") -> Finding:
     if view.state is InstanceState.RUNNING:
-        return check("preparation", False, f"running since {moment(world, view.start_ms)}, run {view.runs}", "PREP-5")
+        return check(hook, False, f"running since {moment(world, view.start_ms)}, run {view.runs}", rule)
     assert view.end_ms is not None
     code = "" if view.exit_code is None else f" with exit code {view.exit_code}"
     cause = f", {view.failure.code}" if view.failure is not None else ""
     succeeded = view.result is TaskResult.SUCCESS
     value = f"{'succeeded' if succeeded else 'failed'}{code} at {moment(world, view.end_ms)}{cause}"
-    return check("preparation", succeeded, value, "PREP-5")
+    return check(hook, succeeded, value, rule)
 
 
 def _rule_of(world: World, verdict: PrepVerdict, flags: int, view: InstanceView) -> str:

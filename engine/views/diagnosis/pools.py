@@ -22,8 +22,9 @@ from engine.specs.catalogue import SPOT_REFILL_INTERVAL_MS
 from engine.specs.commands import EvictNode
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
-from engine.views.diagnosis.candidates import room_ms
+from engine.views.diagnosis.candidates import network_checks, network_remedy, room_ms
 from engine.views.diagnosis.model import (
+    DENIED,
     Clause,
     Condition,
     Finding,
@@ -191,29 +192,6 @@ def why_pool(world: World, pool: Pool) -> Explanation:
     return answer(world, question, findings, following, "RSZ-14" if following is None and is_short else "")
 
 
-def network_checks(world: World, pool: Pool) -> Iterator[Finding]:
-    """Yield the check of the ports that the pool's subnet closes to its nodes (NET-4, NET-5, NET-7)."""
-    closed = capacity.blocked_ports(world, pool)
-    if closed:
-        ports, mode = " and ".join(map(str, closed)), capacity.communication_mode(pool.spec).value
-        value = f"{mode} communication needs {plural(len(closed), 'port')} {ports}, closed in its subnet"
-        yield check(Condition.NETWORK, False, value, "NET-4")
-
-
-def network_remedy(world: World, pool: Pool) -> str:
-    """Return what connects nodes to Batch whose subnet closes ports. A reboot does not."""
-    if capacity.is_open_if_simplified(world, pool):
-        return "empty the pool, then give it simplified communication"
-    return "open the ports, or use another subnet"
-
-
-def network_notes(world: World, pool: Pool) -> Iterator[Finding]:
-    """Yield what connects the pool's nodes to Batch, if its subnet closes ports (NET-7)."""
-    if capacity.blocked_ports(world, pool):
-        yield note("Booting its nodes again does not help.", "NODE-14")
-        yield helps(f"{network_remedy(world, pool).capitalize()}.", "NET-7")
-
-
 def _upgrade_check(world: World, pool: Pool) -> Finding | None:
     """Check the progress of an operating system upgrade (POOL-22)."""
     if not pool.upgrade:
@@ -332,10 +310,17 @@ def _in_state(world: World, pool: Pool, state: NodeState, *, names_pools: bool) 
             max(map(table.since.__getitem__, nodes)),
             cut_off,
             _releases_owed(world, nodes),
-            remedy=network_remedy(world, pool) if is_cut_off else problem.remedy,
+            remedy=network_remedy(world, pool) if is_cut_off else _remedy_of(world, nodes[0], problem.remedy),
             items=Items(nodes=nodes, pools=(pool.id,)),
             names=names,
         )._replace(state=state)
+
+
+def _remedy_of(world: World, node: int, usual: str) -> str:
+    """Return what helps a node that is out of order. A reboot does not where an expired signature has failed it."""
+    task = world.nodes[node].start_task
+    is_denied = task is not None and task.failure is not None and task.failure.code in DENIED
+    return "give the pool a start task with a valid signature, then reboot" if is_denied else usual
 
 
 def _nodes_in(world: World, pool: Pool, state: NodeState) -> list[int]:

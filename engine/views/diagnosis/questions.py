@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import READY
 from engine.base.log import plain
 from engine.base.terms import AllocationState, JobState, OnAllTasksComplete, TaskState
-from engine.base.values import format_time
+from engine.base.values import format_clock, format_time
 from engine.run.agenda import PlannedInputs, subjects_of
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED
@@ -35,6 +35,7 @@ from engine.views.diagnosis.model import (
 )
 from engine.views.diagnosis.nodes import why_node, why_preparation
 from engine.views.diagnosis.pools import why_pool, why_targets
+from engine.views.diagnosis.stuck import lost_in_attempts_ms
 from engine.views.diagnosis.tasks import why_task
 from engine.views.hook_status import HookStatus
 from engine.views.log.histories import JobHistory, TaskHistory
@@ -297,7 +298,7 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
             state = why_task(world, int(key), now_ms)
             next_change = state.next_change
             there, again = (why(world, int(key), next_change) for why in (why_there, why_again))
-            found = state, there, again, why_waited(simulation, int(key))
+            found = state, there, again and _with_cost(simulation, int(key), again), why_waited(simulation, int(key))
         case "node":
             job = world.jobs.find(job_id)
             preparation = None if job is None or not job.has_prep else why_preparation(world, job, int(key))
@@ -311,6 +312,13 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
         case "pool" if (pool := world.pools.latest(str(key))) is not None:
             found = why_pool(world, pool), None if pool.state is None else why_targets(world, pool)
     return [_with_plans(simulation, kind, key, explanation) for explanation in found if explanation is not None]
+
+
+def _with_cost(simulation: Simulation, task: int, again: Explanation) -> Explanation:
+    """Add what the interruptions of a task have cost to the explanation of why it runs again."""
+    lost_ms = lost_in_attempts_ms(simulation, task)
+    cost = note(f"Interrupted attempts had run for {format_clock(lost_ms)[1:]} in all.", "RETRY-6")
+    return replace(again, findings=(*again.findings, cost)) if lost_ms else again
 
 
 def _with_plans(simulation: Simulation, kind: str, key: int | str, explanation: Explanation) -> Explanation:

@@ -18,7 +18,7 @@ from engine.state.acting import Process, ProcessKind
 from engine.state.instances import PrepFlag
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED
-from engine.views.diagnosis.candidates import Outlook, first_end, max_retries, priority_check
+from engine.views.diagnosis.candidates import Outlook, first_end, max_retries, network_notes, priority_check
 from engine.views.diagnosis.model import (
     Condition,
     Next,
@@ -35,7 +35,7 @@ from engine.views.diagnosis.model import (
     task_name,
     until_cut,
 )
-from engine.views.diagnosis.pools import network_notes, next_evaluation
+from engine.views.diagnosis.pools import next_evaluation
 from engine.views.resources.processes import act_words, end_words, ready_ms
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
 from engine.run.agenda import basis_words
+from engine.views.diagnosis.concerns import CALM
 from engine.views.diagnosis.expectations import ExpectationState, expectation_rows
 from engine.views.diagnosis.model import Severity
 from tui.viewmodels import format as fmt
@@ -53,7 +54,6 @@ def warning_lines(scenario: Scenario, cells: int) -> list[Line]:
     return lines
 
 
-CALM = "Nothing needs attention."
 _INDENT = 2  # cells of the symbol and the space after it
 _WITH_CLOCK = 40  # cells; narrower panes leave out the time
 _ROLES = {
@@ -135,7 +135,7 @@ class AttentionModel:
     def _cause(self, concern: Finding, cells: int) -> Iterator[Line]:
         """Yield what is wrong, with the time at the right."""
         role, text = _ROLES[concern.severity], self.session.text
-        said, when = text(self.text_of(concern)), self.session.clock(concern.since_ms)
+        said, when = text(concern.full_text), self.session.clock(concern.since_ms)
         clock = (Span(when, Role.DIM),) if cells >= _WITH_CLOCK and when not in said else ()
         first = wrapped(said, cells - _INDENT - (width(clock) + 1 if clock else 0))[0]
         rest = wrapped(said[len(first) :].strip(), cells - _INDENT) if len(first) < len(said) else []
@@ -166,12 +166,6 @@ class AttentionModel:
             return glyphs.of(NODE[concern.state])
         return glyphs.bad if concern.severity <= Severity.FAILURE else "!"
 
-    def text_of(self, concern: Finding) -> str:
-        """Return the cause, and the names of a few nodes or tasks."""
-        size = len(concern.items.tasks) or len(concern.items.nodes)
-        names = ", ".join(concern.names)
-        return f"{concern.text}  {names}{' …' if len(concern.names) < size else ''}" if names else concern.text
-
     def subject(self, number: int) -> ItemRef | None:
         """Return the first item of a concern."""
         return next(self._items(number), None)
@@ -185,7 +179,7 @@ class AttentionModel:
             return
         concern = self.concerns[number]
         items = concern.items
-        if concern.kind != "job" and (items.nodes or items.tasks):
+        if concern.about != "job" and (items.nodes or items.tasks):
             yield from (ItemRef("node", node) for node in items.nodes)
             yield from (ItemRef("task", task) for task in items.tasks)
         elif items.jobs:
@@ -197,7 +191,7 @@ class AttentionModel:
 
     def destination(self, number: int) -> Destination:
         """Return where a concern leads."""
-        kind, items = self.concerns[number].kind, self.concerns[number].items
+        kind, items = self.concerns[number].about, self.concerns[number].items
         view = SHEETS.get(kind) or _VIEWS[kind]
         first: int | str | None = next(iter(items.nodes or items.tasks), None)
         focus = ItemRef("pool", items.pools[0]) if items.pools else None

@@ -1,0 +1,476 @@
+"""Concerns about work that makes no progress: tasks that can never run, processes that hang, and loops.
+
+Processes hang that have run far longer than others of their kind. Loops are tasks that are interrupted again and again,
+and nodes on which everything fails that succeeds elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.terms import InstanceState, NodeState, PoolState, TaskResult, TaskState
+from engine.base.values import HOUR_MS, MINUTE_MS, format_clock, lazy_regex, picked, places
+from engine.state.tables import NEVER_MS
+from engine.state.tasks import COMPLETED, RUNNING
+from engine.views.diagnosis.model import (
+    MOST_NAMED,
+    Clause,
+    Condition,
+    Items,
+    concern,
+    first_names,
+    name_of,
+    named,
+    some,
+)
+from engine.views.log.histories import TaskHistory
+from engine.views.log.reader import Kept, LogReader, of_kind
+from engine.views.log.tally import is_retry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from engine import Simulation
+    from engine.base.log import Shape
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.views.diagnosis.failures import TaskFailures
+    from engine.views.diagnosis.model import Finding
+
+
+def _span(ms: int) -> str:
+    return format_clock(ms).lstrip("+")
+
+
+# -- tasks that can never run ------------------------------------------------------------------------------------------
+
+
+_MISFITS = {
+    Condition.SIZE: ("too large for any node", ""),
+    Condition.MULTI_INSTANCE: ("can never run: it needs nodes that work together", "use another pool"),
+}
+
+
+def _misfits(pool: Pool) -> Iterator[tuple[Condition, Callable[[int], bool], Clause]]:
+    """Yield why queues of tasks fit no node of a pool: which ones by their keys, and the reason."""
+    yield (
+        Condition.SIZE,
+        lambda key: key > pool.slots,
+        Clause(f"a node of pool {pool.id} has {some(pool.slots, 'task slot')}", "SCHED-10"),
+    )
+    if not pool.hosts_gangs:
+        lacks = "has no inter-node communication" if pool.slots == 1 else f"has {pool.slots} task slots per node, not 1"
+        yield Condition.MULTI_INSTANCE, lambda key: key < 0, Clause(f"pool {pool.id} {lacks}", "MI-2")
+
+
+class Blocked(NamedTuple):
+    """The tasks of a job whose dependencies can no longer be met, and what the first of them waits for."""
+
+    tasks: frozenset[int]
+    first: str = ""
+    since_ms: int = 0
+
+
+class NeverRun:
+    """Concerns about tasks that wait for what cannot come, whatever else happens in the run."""
+
+    def __init__(self, simulation: Simulation, failures: TaskFailures) -> None:
+        """Create an empty reader."""
+        self._simulation = simulation
+        self._failures = failures
+        self._blocked: dict[int, Kept[Blocked]] = {}  # by job
+
+    def of_job(self, job: Job) -> Iterator[tuple[int, Finding]]:
+        """Yield the concerns about an active job, each with the number of its tasks."""
+        world, tasks = self._simulation.world, self._simulation.world.tasks
+        pool = world.pools[job.pool] if job.pool >= 0 and world.pools[job.pool].state is PoolState.ACTIVE else None
+        for condition, is_kind, why in _misfits(pool) if pool is not None else ():
+            queues = [queue for key, queue in job.ready.items() if queue.size and is_kind(key)]
+            count = sum(queue.size for queue in queues)
+            if pool is not None and count:
+                since_ms = max(pool.created_ms, min(tasks.block_of(queue.head()).created_ms for queue in queues))
+                text, remedy = _MISFITS[condition]
+                yield (
+                    count,
+                    concern(condition, f"{some(count, 'task')} of {job.id} {text}", since_ms, why, remedy=remedy),
+                )
+        blocked = self._blocked_of(job)
+        if blocked.tasks:
+            count, wait = len(blocked.tasks), "wait" if len(blocked.tasks) > 1 else "waits"
+            text = f"{some(count, 'task')} of {job.id} {wait} for others that have failed or do not exist"
+            remedy = "reactivate or add these"
+            yield count, concern(Condition.DEPENDENCIES, text, blocked.since_ms, blocked.first, remedy=remedy)
+
+    def _blocked_of(self, job: Job) -> Blocked:
+        book = self._simulation.world.dependencies.get(job.row)
+        if book is None or not book.waiting_count:
+            return Blocked(frozenset())
+        sources = self._simulation.jumps, job.total, sum(job.deleted.values()), job.failed
+        return self._blocked.setdefault(job.row, Kept()).get(sources, lambda: self._find_blocked(job))
+
+    def _find_blocked(self, job: Job) -> Blocked:
+        """Return the tasks that depend on failed or missing ones, and those that depend on these."""
+        world = self._simulation.world
+        tasks, book = world.tasks, world.dependencies[job.row]
+        failed = [task for task in self._failures.rows_of(job) if not tasks.satisfied[task]]
+        ended_ms = {tasks.task_id(task).lower(): tasks.ended[task] for task in failed}
+        gone = {task_id for task_id in book.unmet_ids() if tasks.find(job.row, task_id) is None}
+        found: dict[int, str] = {}
+        begun_ms: list[int] = []
+        todo = [*ended_ms, *gone]
+        while todo:
+            task_id = todo.pop()
+            for task in book.dependents_of(task_id):
+                if task not in found and book.is_waiting(task):
+                    found[task] = task_id
+                    todo.append(tasks.task_id(task).lower())
+                    if task_id in ended_ms or task_id in gone:
+                        begun_ms.append(max(ended_ms.get(task_id, 0), tasks.block_of(task).created_ms))
+        if not found:
+            return Blocked(frozenset())
+        first = min(found)
+        wanted = tasks.spec(first).depends_on
+        ids = book.unmet(wanted)[0] if wanted is not None else []
+        named_id = next((each for each in ids if each.lower() in (*ended_ms, *gone)), ids[0] if ids else found[first])
+        return Blocked(frozenset(found), f"{tasks.task_id(first)} waits for {named_id}", min(begun_ms))
+
+
+# -- processes that hang -----------------------------------------------------------------------------------------------
+
+_LEAST_MS = 10 * MINUTE_MS  # what has run no longer does not hang
+_LONGER = 4  # times the longest of its kind
+_ALONE_MS = HOUR_MS  # preparations of which none has ended yet
+_LEAST_PEERS = 3
+_NEAREST = 500  # tasks before and after one, among which others of its kind are looked for
+_DIGITS = lazy_regex(r"\d+")
+
+
+def hanging_preparations(simulation: Simulation, *, names_jobs: bool) -> Iterator[Finding]:
+    """Yield the running preparations of each job that take far longer than others did."""
+    world, now_ms = simulation.world, simulation.now_ms
+    instances = world.instances
+    by_job: dict[int, list[int]] = {}
+    for row in places(bytes(instances.prep_state[: instances.length]), InstanceState.RUNNING):
+        if now_ms - instances.prep_start[row] >= _LEAST_MS:
+            by_job.setdefault(instances.job[row], []).append(row)
+    for job_row, rows in by_job.items():
+        job = world.jobs[job_row]
+        ended = [row for row in instances.rows_of_job(job_row) if instances.prep_state[row] == InstanceState.COMPLETED]
+        longest_ms = max((instances.prep_end[row] - instances.prep_start[row] for row in ended), default=None)
+        limit_ms = _ALONE_MS if longest_ms is None else max(_LEAST_MS, _LONGER * longest_ms)
+        late = [row for row in rows if now_ms - instances.prep_start[row] >= limit_ms]
+        prep = job.spec.job_preparation_task
+        is_bounded = prep is not None and prep.constraints.max_wall_clock_time is not None
+        if late and prep is not None and not (is_bounded and longest_ms is None):
+            nodes = [instances.node[row] for row in late]
+            on, names = named("node", first_names(world, nodes), len(nodes))
+            of = f" of {job.id}" if names_jobs else ""
+            begun_ms = min(instances.prep_start[row] for row in late)
+            compared = "none has ended yet" if longest_ms is None else f"the longest took {_span(longest_ms)}"
+            yield concern(
+                Condition.PREPARATION,
+                f"preparation task{of} has run on {on} for {_span(now_ms - begun_ms)}",
+                begun_ms + limit_ms,
+                compared,
+                "" if is_bounded else Clause("nothing limits it", "PREP-3"),
+                Clause("tasks there wait for it", "PREP-6") if prep.wait_for_success else "",
+                remedy="" if is_bounded else "give it a maxWallClockTime; a reboot starts it again",
+                items=Items(nodes=nodes, jobs=(job.id,)),
+                names=names,
+            )
+
+
+def hanging_start_tasks(simulation: Simulation) -> Iterator[Finding]:
+    """Yield the nodes of each pool whose start task has run for more than an hour; it has no time limit (START-4)."""
+    world, now_ms = simulation.world, simulation.now_ms
+    states, since = world.nodes.state, world.nodes.since
+    if states.find(NodeState.WAITING_FOR_START_TASK) < 0:
+        return
+    for pool in world.pools.present():
+        spec = pool.spec.start_task
+        waiting = [node for node in pool.nodes if states[node] == NodeState.WAITING_FOR_START_TASK]
+        late = [node for node in waiting if now_ms - since[node] >= _ALONE_MS]
+        if late and spec is not None:
+            begun_ms, (who, names) = (
+                min(since[node] for node in late),
+                named("node", first_names(world, late), len(late)),
+            )
+            yield concern(
+                Condition.START_TASK_HANGS,
+                f"start task of pool {pool.id} has run on {who} for {_span(now_ms - begun_ms)}",
+                begun_ms + _ALONE_MS,
+                Clause("no tasks run there until it has ended; nothing limits it", "START-4"),
+                remedy="end it by its command: a start task has no time limit; a reboot starts it again",
+                items=Items(nodes=late, pools=(pool.id,)),
+                names=names,
+            )
+
+
+class HangingTasks:
+    """Concerns about running tasks that take far longer than others with the same command line but for its numbers.
+
+    A task is looked at again only when it may have become one: others that took long have been found before, or no
+    other task of its job has ended since.
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Create an empty reader."""
+        self._simulation = simulation
+        self._jumps = simulation.jumps
+        self._kinds: dict[int, str] = {}  # by task
+        self._calm_ms: dict[int, int] = {}  # by task: until when it does not hang
+        self._alone: dict[int, int] = {}  # by task without others of its kind: how many of its job had ended
+
+    def concerns(self) -> Iterator[Finding]:
+        """Yield a concern for each job with such tasks."""
+        world, now_ms = self._simulation.world, self._simulation.now_ms
+        tasks = world.tasks
+        if self._jumps != self._simulation.jumps:
+            self._jumps = self._simulation.jumps
+            self._kinds.clear()
+            self._calm_ms.clear()
+            self._alone.clear()
+        by_job: dict[int, list[tuple[int, int, int]]] = {}  # since when, the longest of its kind, the task
+        calm_ms = self._calm_ms
+        for task in places(bytes(tasks.state[: tasks.length]), RUNNING):
+            if now_ms >= calm_ms.get(task, 0) and now_ms - tasks.started[task] >= _LEAST_MS:
+                longest_ms = self._longest_ms(task)
+                if longest_ms is not None:
+                    since_ms = tasks.started[task] + max(_LEAST_MS, _LONGER * longest_ms)
+                    by_job.setdefault(tasks.block_of(task).job, []).append((since_ms, longest_ms, task))
+        for row, found in by_job.items():
+            late, job = [task for _, _, task in found], world.jobs[row]
+            who, names = named("task", tasks.task_ids(late[:MOST_NAMED]), len(late))
+            ran_ms = now_ms - min(tasks.started[task] for task in late)
+            yield concern(
+                Condition.TASK_HANGS,
+                f"{who} of {job.id} {'has' if len(late) == 1 else 'have'} run for {_span(ran_ms)}",
+                min(since_ms for since_ms, _, _ in found),
+                f"the longest of the kind took {_span(max(longest_ms for _, longest_ms, _ in found))}",
+                remedy=f"terminate {'it' if len(late) == 1 else 'them'}, or set a maxWallClockTime",
+                items=Items(tasks=late, jobs=(job.id,)),
+                names=names,
+            )
+
+    def _longest_ms(self, task: int) -> int | None:
+        """Return how long others took at most that have succeeded nearby, if the task takes far longer; else None."""
+        world, now_ms = self._simulation.world, self._simulation.now_ms
+        tasks, job = world.tasks, world.tasks.block_of(task).job
+        ended = world.jobs[job].counts[COMPLETED]
+        if self._alone.get(task) == ended:
+            return None
+        first = max(0, task - _NEAREST)
+        near = places(bytes(tasks.state[first : min(tasks.length, task + _NEAREST)]), COMPLETED)
+        found = []
+        for at in near:
+            other = first + at
+            if tasks.started[other] != NEVER_MS and tasks.block_of(other).job == job and self._is_alike(task, other):
+                took_ms = tasks.ended[other] - tasks.started[other]
+                calm_ms = tasks.started[task] + max(_LEAST_MS, _LONGER * took_ms)
+                if now_ms < calm_ms:
+                    self._calm_ms[task] = calm_ms
+                    return None
+                found.append(took_ms)
+        if len(found) < _LEAST_PEERS:
+            self._alone[task] = ended
+            return None
+        return max(found)
+
+    def _is_alike(self, task: int, other: int) -> bool:
+        return (
+            self._kind(task) == self._kind(other) and self._simulation.world.tasks.result(other) is TaskResult.SUCCESS
+        )
+
+    def _kind(self, task: int) -> str:
+        if task not in self._kinds:
+            self._kinds[task] = _DIGITS.sub("", self._simulation.world.tasks.spec(task).command_line)
+        return self._kinds[task]
+
+
+# -- loops -------------------------------------------------------------------------------------------------------------
+
+_OFTEN = 3  # interruptions of one task
+_MOST_COSTED = 20  # tasks of which the lost time is added up
+_CAUSES = {
+    "RSZ": "its nodes are removed",
+    "SPOT": "Spot nodes are preempted",
+    "NOP": "of operations on nodes",
+    "NODE": "nodes are lost",
+    "JOB": "the job is disabled",
+    "POOL": "of changes of the pool",
+    "SCHED": "another task comes first",
+}
+
+
+def lost_in_attempts_ms(simulation: Simulation, task: int) -> int:
+    """Return how long the attempts of a task ran, in ms, that were interrupted."""
+    return sum(
+        one.end_ms - one.start_ms
+        for one in TaskHistory(simulation, task).attempts()
+        if one.start_ms is not None
+        and one.end_ms is not None
+        and one.ended_as is TaskState.ACTIVE
+        and one.exit_code is None
+    )
+
+
+class Interruptions:
+    """Concerns about tasks that were interrupted again and again. Each entry of the log is read once."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Create an empty reader."""
+        self._simulation = simulation
+        self._reader = LogReader(simulation, of_kind(_is_interruption))
+        self._counts: Counter[int] = Counter()  # by task
+        self._last: dict[int, int] = {}  # entry by task
+        self._often: set[int] = set()
+        self._lost: dict[int, tuple[int, int]] = {}  # by task: the last interruption, and the time lost until then
+
+    def concerns(self) -> Iterator[Finding]:
+        """Yield a concern for each job with such tasks that go on, and one for those that have ended."""
+        self._update()
+        world, by_group = self._simulation.world, dict[tuple[int, bool], list[int]]()
+        for task in sorted(self._often):
+            job = world.jobs[world.tasks.block_of(task).job]
+            state = world.tasks.state_of(task)
+            if job.state is not None and state is not None:
+                by_group.setdefault((job.row, state is TaskState.COMPLETED), []).append(task)
+        for (row, is_over), tasks in by_group.items():
+            yield self._concern(world.jobs[row], tasks, is_over=is_over)
+
+    def _update(self) -> None:
+        log = self._simulation.log
+        begins, news = self._reader.news()
+        if begins:
+            self._counts.clear()
+            self._last.clear()
+            self._often.clear()
+            self._lost.clear()
+        for at in news:
+            task = log.row_a[at]
+            self._counts[task] += 1
+            self._last[task] = at
+            if self._counts[task] == _OFTEN:
+                self._often.add(task)
+
+    def _concern(self, job: Job, tasks: Sequence[int], *, is_over: bool) -> Finding:
+        world, log = self._simulation.world, self._simulation.log
+        counts = [self._counts[task] for task in tasks]
+        who, names = named("task", world.tasks.task_ids(tasks[:MOST_NAMED]), len(tasks))
+        verb, each = ("was", "") if len(tasks) == 1 else ("were", " each")
+        least, most = min(counts), max(counts)
+        times = f"{most:,} times{each}" if least == most else f"{least:,} to {most:,} times"
+        last = max(self._last[task] for task in tasks)
+        rule = str(dict(log.shapes[log.shape_of[last]].fields).get("rule", ""))
+        cause = _CAUSES.get(rule.partition("-")[0], "")
+        lost_ms = sum(map(self._lost_ms, tasks)) if len(tasks) <= _MOST_COSTED else 0
+        pool = world.pools[job.pool] if job.pool >= 0 else None
+        by_formula = rule.startswith("RSZ") and pool is not None and pool.scaling is not None
+        return concern(
+            Condition.WAS_INTERRUPTED if is_over else Condition.INTERRUPTED_AGAIN,
+            f"{who} of {job.id} {verb} interrupted {times}",
+            log.when[last],
+            Clause(f"last because {cause}" if cause else "", rule),
+            f"{_span(lost_ms)} of work lost" if lost_ms else "",
+            remedy="let the formula count running tasks, or drain with taskcompletion"
+            if by_formula and not is_over
+            else "",
+            items=Items(tasks=tasks, jobs=(job.id,), pools=(pool.id,) if pool is not None else ()),
+            names=names,
+        )
+
+    def _lost_ms(self, task: int) -> int:
+        """Return how long the attempts ran that were interrupted."""
+        last, lost_ms = self._lost.get(task, (-1, 0))
+        if last == self._last[task]:
+            return lost_ms
+        lost_ms = lost_in_attempts_ms(self._simulation, task)
+        self._lost[task] = self._last[task], lost_ms
+        return lost_ms
+
+
+def _is_interruption(shape: Shape) -> bool:
+    if shape.event != "TaskStateChanged":
+        return False
+    fields = dict(shape.fields)
+    begins = fields.get("from") in (TaskState.RUNNING, TaskState.PREPARING) and fields.get("to") is TaskState.ACTIVE
+    return begins and not is_retry(fields) and fields.get("rule") != "PREP-8"
+
+
+class FailingNodes:
+    """Concerns about nodes on which every task fails, while tasks of the same job succeed on others."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Create an empty reader; each entry of the log is read once."""
+        self._simulation = simulation
+        self._reader = LogReader(simulation, of_kind(_is_failure))
+        self._counts: Counter[int] = Counter()  # failed attempts by node
+        self._proofs: dict[int, int] = {}  # by node: a task that has succeeded there
+
+    def nodes(self) -> list[int]:
+        """Return the rows of these nodes that are still there, in ascending order."""
+        begins, news = self._reader.news()
+        if begins:
+            self._counts.clear()
+        if news:
+            self._counts.update(picked(self._simulation.log.row_b, news))
+        world = self._simulation.world
+        if not any(job.failed and job.counts[COMPLETED] > job.failed for job in world.jobs.present()):
+            return []
+        often = sorted(node for node, count in self._counts.items() if count >= _OFTEN)
+        return [
+            node
+            for node in often
+            if world.nodes.state_of(node) is not None
+            and not self._has_success(node)
+            and any(job.counts[COMPLETED] > job.failed for job in self._jobs_of(self._entries(node)))
+        ]
+
+    def _has_success(self, node: int) -> bool:
+        """Return whether a task whose last attempt was on the node has succeeded."""
+        tasks, at, proof = self._simulation.world.tasks, -1, self._proofs.get(node)
+        is_known = proof is not None and proof < tasks.length and tasks.node[proof] == node
+        if proof is not None and is_known and tasks.result(proof) is TaskResult.SUCCESS:
+            return True
+        with suppress(ValueError):  # there is no further one
+            while True:
+                at = tasks.node.index(node, at + 1)
+                if tasks.result(at) is TaskResult.SUCCESS:
+                    self._proofs[node] = at
+                    return True
+        return False
+
+    def _entries(self, node: int) -> list[int]:
+        rows = self._simulation.log.row_b
+        return [at for at in self._reader.entries() if rows[at] == node]
+
+    def _jobs_of(self, entries: Sequence[int]) -> list[Job]:
+        world, log = self._simulation.world, self._simulation.log
+        jobs = dict.fromkeys(world.tasks.block_of(log.row_a[at]).job for at in entries)
+        return [world.jobs[job] for job in jobs if world.jobs[job].state is not None]
+
+    def concerns(self, nodes: Sequence[int]) -> Iterator[Finding]:
+        """Yield a concern for each of the nodes."""
+        world, log = self._simulation.world, self._simulation.log
+        for node in nodes:
+            entries, pool = self._entries(node), world.pool_of(node)
+            of_all = f"{len(entries):,} of {len(entries):,}"
+            tasks = list(dict.fromkeys(log.row_a[at] for at in entries))
+            jobs = tuple(job.id for job in self._jobs_of(entries))
+            yield concern(
+                Condition.NODE_FAILS_TASKS,
+                f"every task fails on node {name_of(world, node)} of pool {pool.id}: {of_all}",
+                log.when[entries[_OFTEN - 1]],
+                Clause("more tasks will come and fail there: the node counts as healthy", "NODE-8"),
+                remedy="reimage or remove the node, or disable scheduling on it",
+                items=Items(nodes=(node,), tasks=tasks, jobs=jobs, pools=(pool.id,)),
+            )
+
+
+def _is_failure(shape: Shape) -> bool:
+    fields = dict(shape.fields)
+    return (
+        shape.event == "TaskStateChanged" and fields.get("from") is TaskState.RUNNING and bool(fields.get("exitCode"))
+    )

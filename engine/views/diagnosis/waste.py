@@ -1,0 +1,178 @@
+"""Concerns about what costs money without need: jobs left open, idle pools, nodes out of service, unused slots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.lifecycles import UNBILLED
+from engine.base.terms import AllocationState, JobScheduleState, JobState, NodeState
+from engine.base.values import HOUR_MS
+from engine.state.nodes import GONE
+from engine.views.diagnosis.model import Clause, Condition, Items, concern, first_names, ids_of, named, some
+from engine.views.log.latest import ready_ms
+from engine.views.resources.instances import last_task_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from engine import Simulation
+    from engine.run.agenda import PlannedInputs
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.views.diagnosis.model import Finding
+    from engine.world import World
+
+
+# -- left open -------------------------------------------------------------------------------------------------------
+
+
+class OpenJob(NamedTuple):
+    """An active job whose tasks have all ended, or that has none."""
+
+    row: int
+    since_ms: int  # the end of its last task, or its creation
+
+
+def left_open(simulation: Simulation) -> list[OpenJob]:
+    """Return the jobs that a run which is over has left active although their tasks have ended (JOB-7)."""
+    world = simulation.world
+    ends = ((job, last_task_ms(world, job)) for job in world.jobs.present() if job.state is JobState.ACTIVE)
+    return [
+        OpenJob(job.row, job.created_ms if end_ms is None else end_ms)
+        for job, end_ms in ends
+        if end_ms is not None or not job.total
+    ]
+
+
+def left_open_concerns(world: World, found: Iterable[OpenJob]) -> list[Finding]:
+    """Return the concerns about jobs that nothing in the run ends any more: those with a release task, and others."""
+    kinds: dict[tuple[bool, bool], list[OpenJob]] = {}
+    for each in found:
+        job = world.jobs[each.row]
+        kinds.setdefault((job.has_release and bool(job.total), bool(job.total)), []).append(each)
+    return [
+        _left_open(world, each, has_release=has_release, has_tasks=has_tasks)
+        for (has_release, has_tasks), each in kinds.items()
+    ]
+
+
+def _left_open(world: World, found: Sequence[OpenJob], *, has_release: bool, has_tasks: bool) -> Finding:
+    """Return the concern about jobs of one kind; it is more than advice if their release tasks never run."""
+    jobs = [world.jobs[each.row] for each in found]
+    ids = tuple(job.id for job in jobs)
+    stay, its, it = ("stays", "its", "it") if len(jobs) == 1 else ("stay", "their", "them")
+    are = f"{its} tasks have ended" if has_tasks else f"{'it has' if len(jobs) == 1 else 'they have'} no tasks"
+    why = f"{its} release task never runs" if has_release else f"{are}, nothing in this run ends {it}"
+    return concern(
+        Condition.RELEASE_NEVER_RUNS if has_release else Condition.JOB_NEVER_ENDS,
+        f"{named('job', ids, len(ids))[0]} {stay} active: {why}",
+        max(each.since_ms for each in found),
+        ids_of(ids),
+        _cost_of_open(world, jobs),
+        remedy=f"terminate {it}, or set onAllTasksComplete to terminatejob",
+        items=Items(jobs=ids, pools=tuple(dict.fromkeys(job.pool_id for job in jobs if job.pool_id))),
+    )
+
+
+def _cost_of_open(world: World, jobs: Sequence[Job]) -> str:
+    """Return what goes on costing money: an auto pool lives as long as its job, other pools until a user acts."""
+    pools = [world.pools[row] for row in dict.fromkeys(job.pool for job in jobs if job.pool >= 0)]
+    if len(pools) != 1:
+        return _cost(world, pools, f" of {some(len(pools), 'pool')}", "these shrink or are deleted")
+    until = "the job ends" if pools[0].auto_job >= 0 else "it shrinks or is deleted"
+    return _cost(world, pools, f" of pool {pools[0].id}", until)
+
+
+def _cost(world: World, pools: Iterable[Pool], of: str, until: str) -> str:
+    """Return how many nodes of some pools are billed, and until when; empty for none."""
+    billed = sum(world.nodes.state[node] not in (GONE, *UNBILLED) for pool in pools for node in pool.nodes)
+    return f"{some(billed, 'node')}{of} cost{'s' if billed == 1 else ''} money until {until}" if billed else ""
+
+
+def idle_pool_concerns(simulation: Simulation, planned: PlannedInputs) -> list[Finding]:
+    """Return the pools that cost money although no job uses them, nor will: nothing in the run is to come.
+
+    Those of jobs left open are told with their jobs. An active job schedule may use any pool again. A formula may
+    shrink its pool before the end of the run.
+    """
+    world = simulation.world
+    if any(one.state is JobScheduleState.ACTIVE for one in world.job_schedules):
+        return []
+    used = {job.pool for job in world.jobs.present()}
+    idle = [pool for pool in world.pools.present() if pool.row not in used]
+    if not simulation.finished and idle:
+        is_over = not simulation.awaits_commands and not planned.has_more
+        idle = [pool for pool in idle if is_over and pool.scaling is None and _is_at_rest(pool)]
+    return [
+        concern(
+            Condition.IDLE_POOL,
+            f"no job uses pool {pool.id}",
+            _idle_since_ms(world, pool),
+            cost,
+            remedy="resize it to 0 nodes, or delete it" if pool.scaling is None else "delete it, or change its formula",
+            items=Items(pools=(pool.id,)),
+        )
+        for pool in idle
+        if (cost := _cost(world, [pool], "", "it shrinks or is deleted"))
+    ]
+
+
+def _is_at_rest(pool: Pool) -> bool:
+    return pool.allocation is AllocationState.STEADY and not pool.busy_slots
+
+
+def _idle_since_ms(world: World, pool: Pool) -> int:
+    """Return since when no job has used the pool: the end of its last job, or its creation."""
+    ends = (job.end_ms or job.since_ms for job in world.jobs.rows if job.pool_id.lower() == pool.id.lower())
+    return max(pool.created_ms, max(ends, default=0))
+
+
+_PARKED = {
+    NodeState.OFFLINE: ("offline", "no tasks run there, but it is billed", "NOP-6", "enable scheduling, or remove"),
+    NodeState.DEALLOCATED: ("deallocated", "no tasks run there until it is started", "NOP-8", "start or remove"),
+}
+
+
+def parked_nodes(simulation: Simulation) -> Iterator[Finding]:
+    """Yield the nodes that users have taken out of service, by pool and state."""
+    world = simulation.world
+    states = world.nodes.state
+    found = [state for state in _PARKED if states.find(state) >= 0]
+    for pool in world.pools.present() if found else ():
+        for state in found:
+            nodes = [node for node in pool.nodes if states[node] == state]
+            if nodes:
+                name, effect, rule, remedy = _PARKED[state]
+                who, names = named("node", first_names(world, nodes), len(nodes))
+                yield concern(
+                    Condition.NODES_PARKED,
+                    f"{who} of pool {pool.id}: {name}",
+                    max(map(world.nodes.since.__getitem__, nodes)),
+                    Clause(effect, rule),
+                    remedy=remedy,
+                    items=Items(nodes=nodes, pools=(pool.id,)),
+                    names=names,
+                )._replace(state=state)
+
+
+_FEW = 0.1  # of the slots
+_LEAST_HOURS = 1  # of nodes
+
+
+def unused_slots(simulation: Simulation, idle: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield the pools whose slots were hardly used, but for ``idle`` ones that ran nothing (ACC-10)."""
+    world, now_ms = simulation.world, simulation.now_ms
+    told = {pool_id for each in idle for pool_id in each.items.pools}
+    ready = ready_ms(world, now_ms)
+    for pool in world.pools.rows:
+        nodes_ms = sum(ready.get(node, 0) for node in pool.nodes)
+        used = pool.busy_slot_ms_at(now_ms) / (nodes_ms * pool.slots) if nodes_ms else 1
+        if nodes_ms >= _LEAST_HOURS * HOUR_MS and used < _FEW and (used or pool.id not in told):
+            yield concern(
+                Condition.SLOTS_UNUSED,
+                f"{used:.0%} of the task slots of pool {pool.id} were used" if used else f"pool {pool.id} ran no task",
+                now_ms,
+                f"its nodes were ready for {nodes_ms / HOUR_MS:,.1f} hours in all",
+                remedy="use fewer nodes, or a formula that follows the tasks",
+                items=Items(pools=(pool.id,)),
+            )
