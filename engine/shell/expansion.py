@@ -1,6 +1,6 @@
 """Expansion of words: parameters, substitutions, arithmetic, field splitting and wildcards (TASK-22, ENV-3).
 
-A wildcard in a path means the existing files that match the pattern.
+A wildcard in a path means the existing files that match the pattern; such files are copied in both shells.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import re
 from abc import ABC, abstractmethod
 from functools import lru_cache
 
-from engine.base.paths import WILDCARD
+from engine.base.paths import WILDCARD, name_of
 from engine.base.values import lazy_regex
 from engine.shell import patterns
-from engine.shell.call import ScriptExit, ShellProcess
+from engine.shell.call import Call, ScriptExit, ShellProcess
 from engine.shell.files import FIRST_JOB, PROCESS_ID
 from engine.shell.syntax import (
     SHELL_OPTIONS,
@@ -50,6 +50,41 @@ def _names(process: ShellProcess, directory: str, pattern: str) -> list[str]:
     process.run.step(4 + (len(names) >> 2))
     hidden = pattern.startswith((".", "\\."))
     return [name for name in names if name.startswith(".") <= hidden and patterns.matches(pattern, name)]
+
+
+def copy_into(call: Call, source: str, target: str, *, move: bool = False) -> bool:
+    """Copy a file or tree to a key, or into it if it is a directory; return False if there is no source."""
+    process = call.process
+    files, key = process.files, process.key(source)
+    text = process.read(source)
+    if text is None and not files.is_dir(key):
+        return False
+    if files.is_dir(target):
+        target = f"{target}/{name_of(key)}" if target else name_of(key)
+    if target == key or not key or target.startswith(f"{key}/"):
+        return True
+    if text is None:
+        _copy_tree(process, key, target, move=move)
+    elif not files.is_dir(target):
+        if files.times(key) is not None:
+            files.copy_file(key, target, moves=move)
+        else:
+            files.write(target, text)
+    if move:
+        files.delete(key)
+    return True
+
+
+def _copy_tree(process: ShellProcess, source: str, target: str, *, move: bool) -> None:
+    files, pending = process.files, [(source, target)]
+    while pending:
+        source, target = pending.pop()
+        text = files.read(source)
+        if text is None and process.make_directory(target):
+            pending += [(f"{source}/{name}", f"{target}/{name}") for name in process.listdir(source)]
+        elif text is not None and not files.is_dir(target):
+            files.copy_file(source, target, moves=move)
+        process.run.step()
 
 
 _BLANKS = lazy_regex(r"[ \t\n]+")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.paths import is_managed
 from engine.base.terms import OsFamily
 from engine.base.values import lazy_regex
 from engine.shell import (  # noqa: F401  (the commands that they add to the tables)
@@ -41,6 +42,7 @@ from engine.shell.control_flow import ControlFlow, RedirectFailed
 from engine.shell.files import BoundReached, InputStream, Stream, WriteFailed
 from engine.shell.lexer import ASSIGNMENT, Lexer
 from engine.shell.syntax import (
+    NO_PROGRAM_ON_LINUX,
     SHELL_OPTIONS,
     Command,
     Function,
@@ -49,6 +51,7 @@ from engine.shell.syntax import (
     Shell,
     ShellCommand,
     Word,
+    is_missing,
     only,
 )
 from engine.shell.words import NESTING_LIMIT, NestedTooDeep, NotReadable, ShellSyntaxError
@@ -116,29 +119,20 @@ SPECIAL = frozenset({
     ".", ":", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set", "shift", "times",
     "trap", "unset",
 })
-"""The special commands of POSIX: a failed redirection of one ends the script, and assignments before it stay."""
-
-# Shell built-ins that are not found as programs (TASK-4).
-NO_PROGRAM_ON_LINUX = frozenset({
-    "alias", "bg", "bind", "break", "builtin", "cd", "command", "continue", "declare", "eval", "exec", "exit", "export",
-    "fg", "getopts", "hash", "history", "jobs", "let", "local", "read", "readonly", "return", "set", "shift", "shopt",
-    "source", "trap", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
-})
-NO_PROGRAM_ON_WINDOWS = frozenset({
-    "assoc", "break", "call", "cd", "chdir", "cls", "color", "copy", "date", "del", "dir", "echo", "endlocal", "erase",
-    "exit", "for", "ftype", "goto", "if", "md", "mkdir", "mklink", "move", "path", "pause", "popd", "prompt", "pushd",
-    "rd", "rem", "ren", "rename", "rmdir", "set", "setlocal", "shift", "start", "time", "title", "type", "ver",
-    "verify", "vol",
-})
 # fmt: on
+"""The special commands of POSIX: a failed redirection of one ends the script, and assignments before it stay."""
 
 
 class SimulatedOutput(NamedTuple):
-    """The ``simulate:`` values of a command line; an exit code of None leaves it to the shell."""
+    """The ``simulate:`` values of a command line; an exit code of None leaves it to the shell.
+
+    With ``has_more`` the scenario also says something else about how the line behaves.
+    """
 
     exit_code: int | None = None
     stdout: str = ""
     stderr: str = ""
+    has_more: bool = False
 
 
 def base_name(name: str) -> str:
@@ -231,7 +225,24 @@ class Interpreter(ControlFlow):
         name = words[0]
         if functions and name in process.functions:
             return self._call_function(name, words[1:])
-        builtin = builtin_of(self.shell, process.root.os, name)
+        return self._run_found(builtin_of(self.shell, process.root.os, name), words, rest)
+
+    def run_program(self, caller: str, words: list[str]) -> int:
+        """Run a program with these words, no command of the shell, for ``caller`` and return its status (TASK-26)."""
+        name = words[0]
+        if name in NO_PROGRAM_ON_LINUX:
+            return self._not_found(f"{caller}: failed to run command '{name}'", 1 if caller == "sudo" else 127)
+        return self._run_found(PROGRAMS.get(base_name(name)), words)
+
+    def _not_found(self, text: str, status: int = 127) -> int:
+        windows = self.process.root.is_windows
+        reason = " is not recognized as an internal or external command" if windows else ": No such file or directory"
+        self.process.writer(2).append(f"{text}{reason}\n")
+        return status
+
+    def _run_found(self, builtin: Builtin | None, words: list[str], rest: str = "") -> int:
+        """Run a command that is known, or a program; return its status."""
+        process, name = self.process, words[0]
         if builtin is None:
             return self._run_program(name, words[1:])
         stdin, out, err = process.streams[0], process.writer(1), process.writer(2)
@@ -284,20 +295,23 @@ class Interpreter(ControlFlow):
 
     def run_command(self, command: Command) -> int:
         """Run a command; it fails if it writes where its user may not, or finds no room (FILE-12, VM-4)."""
+        try:
+            return self._run_command(command)
+        except WriteFailed as failed:
+            return self._cannot_write(failed)
+        except NotSimulated:  # a redirection from a file that only a real node has
+            return self._unknown()
+
+    def _run_command(self, command: Command) -> int:
         self.process.run.step()
         if isinstance(command, ShellCommand):
-            try:
-                return self._run_simple(command)
-            except WriteFailed as failed:
-                return self._cannot_write(failed)
+            return self._run_simple(command)
         if isinstance(command, Function):
             self.process.functions[command.name] = command.body
             return 0
         try:
             with self.process.run:
                 return self.redirected(command.redirects, lambda: self.run_compound(command))
-        except WriteFailed as failed:
-            return self._cannot_write(failed)
         except RedirectFailed:
             return self.redirect_status()
 
@@ -378,14 +392,28 @@ class Interpreter(ControlFlow):
     def _run_program(self, name: str, arguments: list[str]) -> int:
         """Run a script that is a file on the node, named by its path; any other program is unknown (TASK-4, NODE-1)."""
         process = self.process
+        if is_missing(name, process.root.os, outside_shell=self.shell is Shell.NONE):
+            quoted = f"'{name}'" if process.root.is_windows else f"{process.place}{name}"
+            return self._not_found(quoted, 1 if process.root.is_windows else 127)
         if process.root.is_windows:
             return self._run_batch(name, arguments)
-        text = process.files.read(process.key(name)) if "/" in name else None
+        text = self._script(name)
         first = _FIRST_LINE.match(text or "")
         if text is None or first is None:
             return self._unknown()
         options = {SHELL_OPTIONS[letter] for letter in first["options"] or "" if letter in SHELL_OPTIONS}
         return self.run_child(text, name, arguments, bash=first["bash"] == "ba", options=options)
+
+    def _script(self, name: str) -> str | None:
+        """Return the text of the script of this name, which has a path or is found in the directories of PATH."""
+        process = self.process
+        if "/" in name:
+            return process.files.read(process.key(name))
+        if not name.endswith(".sh"):
+            return None
+        keys = (process.key(f"{directory}/{name}") for directory in process.env.get("PATH", "").split(":"))
+        texts = (process.files.read(key) for key in keys if is_managed(key))
+        return next((text for text in texts if text is not None), None)
 
     def _run_batch(self, name: str, arguments: list[str]) -> int:
         """Run a batch file of cmd line by line; a file whose text is not known or not readable is a program."""

@@ -239,7 +239,7 @@ def test_the_pool_decides_which_shell_reads_a_line():
         "nodeAgentSKUId: batch.node.windows amd64}}\n"
     )
     task = '[{id: t, commandLine: "cmd /c \\"if exist a echo b\\""}]'
-    assert warnings(job(tasks=task)) == []
+    assert [warning.code for warning in warnings(job(tasks=task))] == ["wrong-shell"]
     text = job(tasks=task, poolInfo="{poolId: win}").replace("jobs:\n", windows + "jobs:\n")
     line = len(text[: text.index("if exist")].splitlines())
     assert [warning.line for warning in warnings(text)] == [line]

@@ -263,7 +263,8 @@ class Delivery:
         root = self._world.root_of(self._world.pool_of(self._node))
         place = (file.file_path or "").strip("/\\")
         if not file.http_url:  # then the path names a directory
-            self._world.disks.edit(self._node).mkdir(root.key(place, directory))
+            known = self._world.storage.names_container(url_of_resource_file(file))
+            self._world.disks.edit(self._node).mkdir(root.key(place, directory), known=known or bool(files))
         for name, content in files:
             key = root.key("/".join((place or ".", *_inner_names(name))), directory)
             if name and not self._world.disks[self._node].can_hold(key):  # blobs `a` and `a/b` cannot both be files
@@ -337,10 +338,11 @@ def discard_unfinished_packages(world: World, node: int) -> None:
 
 
 class User(NamedTuple):
-    """The user that runs a command on a node."""
+    """The user that runs a command on a node, with the name that its processes see (ENV-4)."""
 
     name: str
     is_admin: bool
+    login: str
 
 
 def user_of(pool: PoolSpec, identity: UserIdentity, directory: str) -> User:
@@ -351,14 +353,20 @@ def user_of(pool: PoolSpec, identity: UserIdentity, directory: str) -> User:
     """
     account = account_of(pool, identity)
     if account is not None:
-        return User(account.name, account.elevation_level is ElevationLevel.ADMIN)
+        return User(account.name, account.elevation_level is ElevationLevel.ADMIN, account.name)
     auto = identity.auto_user
     is_admin = auto is not None and auto.elevation_level is ElevationLevel.ADMIN
     scope = auto.scope if auto is not None and "scope" in auto.model_fields_set else None
     if scope is None:
         scope = AutoUserScope.POOL if pool.os_family is OsFamily.LINUX else AutoUserScope.TASK
     name = "pool" if scope is AutoUserScope.POOL else directory
-    return User(f"{name} ({'admin' if is_admin else 'nonadmin'})", is_admin)
+    if pool.os_family is not OsFamily.LINUX:
+        login = f"{'Pool' if scope is AutoUserScope.POOL else 'Task'}{'Admin' if is_admin else 'NonAdmin'}"
+    elif scope is AutoUserScope.POOL:
+        login = "_azbatchsudo" if is_admin else "_azbatch"
+    else:
+        login = f"_azbatchtask_{'start' if directory == STARTUP else '1'}"
+    return User(f"{name} ({'admin' if is_admin else 'nonadmin'})", is_admin, login)
 
 
 def account_of(pool: PoolSpec, identity: UserIdentity) -> UserAccount | None:
