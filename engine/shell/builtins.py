@@ -281,10 +281,15 @@ def _eval(call: Call) -> int:
     return call.process.runner.run_text(" ".join(call.args), "eval: ")
 
 
+_OTHER_SH = lazy_regex(r"\b(?:rhel|suse)\b")  # systems on which sh is bash
+
+
 @_builtin(".", "source")
 def _dot(call: Call) -> int:
     """Run the script in a file here. A file that a program may have written is empty."""
     process = call.process
+    if call.name == "source" and not process.bash and not _OTHER_SH.search(process.files.read("/etc/os-release") or ""):
+        return call.complain("not found", 127)
     if not call.args:
         raise shell_error(call, "filename argument required") if process.bash else ScriptExit(0)
     text = process.read(call.args[0])

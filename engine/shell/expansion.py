@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import ChainMap
 from functools import lru_cache
+from zlib import crc32
 
 from engine.base.paths import WILDCARD, name_of
 from engine.base.values import lazy_regex
 from engine.shell import patterns
 from engine.shell.call import Call, ScriptExit, ShellProcess
-from engine.shell.files import FIRST_JOB, PROCESS_ID
+from engine.shell.files import FIRST_JOB, PROCESS_ID, Run
 from engine.shell.syntax import (
     SHELL_OPTIONS,
     Arithmetic,
@@ -90,7 +92,22 @@ def _copy_tree(process: ShellProcess, source: str, target: str, *, move: bool) -
 _BLANKS = lazy_regex(r"[ \t\n]+")
 _TO_SPLIT = lazy_regex(r"[ \t\n*?\[\\]")
 _ALL = ("@", "*")
+_OF_BASH = {
+    "BASH": "/bin/bash",
+    "BASHPID": str(PROCESS_ID),
+    "BASH_VERSION": "5.1.16(1)-release",
+    "HOSTTYPE": "x86_64",
+    "MACHTYPE": "x86_64-pc-linux-gnu",
+    "OSTYPE": "linux-gnu",
+    "SHLVL": "1",
+}
 _NEED_VALUE = ("", "length", "%", "%%", "#", "##")
+
+
+def random_number(run: Run, place: str) -> int:
+    """Return the next number below 32,768, which follows from the start of the run and a place (decided here)."""
+    run.step()
+    return crc32(f"{place} {run.start_ms} {run.steps_left}".encode(errors="replace")) & 0x7FFF
 
 
 class _Fields:
@@ -264,7 +281,10 @@ class Expander(ABC):
         text = self.text(part.expression)
         process.run.step(1 + (len(text) >> 4))
         try:
-            return str(evaluate(text, process.env, bash=process.bash))
+            made = {
+                name: str(self._made_value(name)) for name in ("RANDOM", "SECONDS") if process.bash and name in text
+            }
+            return str(evaluate(text, ChainMap(process.env, made), bash=process.bash))
         except ArithmeticMistake as mistake:
             is_value = isinstance(mistake, IllegalNumber)
             self.complain(str(mistake) if is_value else f'arithmetic expression: {mistake}: "{text[:80]}"')
@@ -274,6 +294,8 @@ class Expander(ABC):
         """Return the value of a variable or special parameter, or None if it is not set."""
         process = self.process
         found = process.env.get(name)
+        if found is None and name.isupper():
+            return self._made_value(name)
         if found is not None or name[0].isalpha() or name[0] == "_":
             return found
         if name.isdecimal():
@@ -284,6 +306,23 @@ class Expander(ABC):
         if name in _ALL:
             return self._joined() if process.arguments else None
         return self._special_value(name)
+
+    def _made_value(self, name: str) -> str | None:
+        """Return the value of a variable that the shell makes when it is asked for, or None if there is none."""
+        process = self.process
+        run = process.run
+        match name:
+            case "LINENO":
+                return str(process.line)
+            case "RANDOM" if process.bash:
+                return str(random_number(run, process.cwd))
+            case "SECONDS" if process.bash:
+                return str(run.slept_ms // 1000)
+            case "EPOCHSECONDS" if process.bash:
+                return str(run.clock_ms // 1000)
+            case "UID" | "EUID" if process.bash:
+                return "1000"
+        return _OF_BASH.get(name) if process.bash else None
 
     def _special_value(self, name: str) -> str:
         process = self.process

@@ -119,10 +119,9 @@ class NodeFiles:
         return None if self._system is None or is_managed(key) else self._system(key)
 
     def knows(self, key: str) -> bool:
-        """Return whether a file that is missing here is missing on a real node too (FILE-15).
+        """Return whether a file that is missing here is missing on a real node too.
 
-        Nobody knows what is in packages, in mounted file systems, in containers of which the scenario says nothing, and
-        in most directories of the operating system.
+        Nobody knows what is in packages, mounts, undescribed containers, and most directories of the system (FILE-15).
         """
         if is_temporary(key) or is_from_outside(key):
             return is_temporary(key)
@@ -360,11 +359,7 @@ class Run:
         return self.clock_ms - self.start_ms
 
     def wait_until(self, ends_ms: int) -> None:
-        """Let the time pass up to a moment.
-
-        Raises:
-            TimeIsUp: The present command is ended before.
-        """
+        """Let the time pass up to a moment. Raises TimeIsUp if the present command is ended before."""
         if self.deadline_ms is not None and ends_ms > self.deadline_ms:
             self.clock_ms = max(self.clock_ms, self.deadline_ms)
             raise TimeIsUp(self.deadline_ms)

@@ -23,7 +23,8 @@ from engine.base.terms import OsFamily
 from engine.base.values import SECOND_MS, lazy_regex, shortened
 from engine.shell.call import PROGRAMS, RUNNERS, SHELL_BUILTINS, ShellProcess, words_within
 from engine.shell.cmd import BATCH_FILES, percent_expanded, read_cmd_script, windows_arguments
-from engine.shell.date import slept_ms
+from engine.shell.date import formatted, slept_ms
+from engine.shell.expansion import random_number
 from engine.shell.files import PROCESS_ID, BoundReached, InputStream, NodeFiles, Run, Stream
 from engine.shell.interpreter import (
     Interpreter,
@@ -406,7 +407,7 @@ def run(
         start_ms: The start of the process, as Unix time in ms, for ``date``.
     """
     files.mkdir(cwd)
-    here = {"CD": root.native(cwd), "ERRORLEVEL": "0"} | dict(env) if root.is_windows else {}
+    here = _of_cmd(root.native(cwd), start_ms) | dict(env) if root.is_windows else {}
     program = parse(command_line, root.os, here)
     if not _is_found(program, root.os):
         return Output(127, "", "", found=False)
@@ -430,6 +431,17 @@ def run(
     if simulated.exit_code is not None:
         exit_code = simulated.exit_code
     return Output(exit_code, out.text, err.text + message, slept_ms=state.slept_ms, is_known=not state.after_unknown)
+
+
+def _of_cmd(directory: str, start_ms: int) -> dict[str, str]:
+    """Return the variables that cmd makes when a line is read."""
+    return {
+        "CD": directory,
+        "DATE": formatted(start_ms, "%a %m/%d/%Y"),
+        "ERRORLEVEL": "0",
+        "RANDOM": str(random_number(Run(start_ms), directory)),
+        "TIME": formatted(start_ms, "%k:%M:%S.00"),
+    }
 
 
 def _sleep_ms(command: ShellCommand, os: OsFamily) -> int:
