@@ -7,7 +7,6 @@ from functools import partial
 
 from engine.base.values import lazy_regex
 from engine.shell.call import (
-    ASSIGNMENT,
     NAME,
     RUNNERS,
     SHELL_BUILTINS,
@@ -330,6 +329,7 @@ def _nice(call: Call, options: ProgramOptions) -> int:
     return call.process.runner.run_program(call.name, options.operands)
 
 
+_ASSIGNMENT = lazy_regex(r"([A-Za-z_][A-Za-z_0-9]*)=(.*)", re.DOTALL)
 _SECURE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -348,7 +348,7 @@ def _sudo(call: Call, options: ProgramOptions) -> int:
     given = process.exported_variables() if "E" in options else {"TERM": "unknown"}
     given |= {"HOME": "/root" if user == "root" else f"/home/{user}", "LOGNAME": user, "USER": user}
     given |= {"PATH": _SECURE_PATH, "SUDO_USER": process.env.get("USER", "")}
-    while words and (found := ASSIGNMENT.fullmatch(words[0])):
+    while words and (found := _ASSIGNMENT.fullmatch(words[0])):
         given[found[1]], words = found[2], words[1:]
     if not words:
         return call.misuse("a command is missing")

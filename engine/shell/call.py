@@ -95,6 +95,7 @@ class ShellProcess:
     options: set[str] = field(default_factory=set)
     traps: dict[str, str] = field(default_factory=dict)
     locals: list[dict[str, str | None]] = field(default_factory=list)
+    vague: set[str] = field(default_factory=set)  # variables whose values come from unknown programs
     bash: bool = False
     plain_echo: bool = False  # `echo` replaces escapes and has no option but -n, as that of dash
     status: int = 0
@@ -113,6 +114,7 @@ class ShellProcess:
             exported=self.exported.copy(),
             read_only=self.read_only.copy(),
             functions=self.functions.copy(),
+            vague=self.vague.copy(),
             options=self.options.copy(),
             traps={},
             locals=[],
@@ -199,6 +201,7 @@ class ShellProcess:
         key = self.key(path)
         text = self.files.read(key)
         self.run.step(len(text or "") >> 7)
+        self.run.vague_texts += key in self.run.vague_files or (text is None and self.run.after_unknown)
         if text is not None or self.files.is_dir(key):
             return text
         if self.run.after_unknown:
@@ -364,7 +367,7 @@ class ProgramOptions:
                 if program.stops:
                     self.operands += self._rest
         if len(self.operands) < program.least:
-            raise WrongUsage("missing operand")
+            raise WrongUsage("missing operand", program.usage)
         if len(self.operands) > program.most:
             raise WrongUsage(f"extra operand '{self.operands[program.most][:80]}'")
 
@@ -427,25 +430,6 @@ class ProgramOptions:
     def last_of(self, letters: str) -> str:
         """Return the letter that was given last of several that exclude each other, or ""."""
         return next((letter for letter, _ in reversed(self.all) if letter in letters), "")
-
-
-ASSIGNMENT = lazy_regex(r"([A-Za-z_][A-Za-z_0-9]*)=(.*)", re.DOTALL)
-
-
-def words_within(words: list[str]) -> list[str]:
-    """Return the words of the command that these words run in the end: ``sudo nice ls`` runs ``ls``."""
-    while (runner := RUNNERS.get(words[0].rpartition("/")[2])) is not None:
-        try:
-            given = ProgramOptions(words[1:], runner).operands
-        except (WrongUsage, NotSimulated):
-            return words
-        inner = given[runner.runs :]
-        while inner and ASSIGNMENT.fullmatch(inner[0]):
-            inner = inner[1:]
-        if not inner:
-            return words
-        words = inner
-    return words
 
 
 WHOLE = lazy_regex(r"\d{1,9}")

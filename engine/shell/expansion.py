@@ -163,6 +163,7 @@ class Expander(ABC):
     def __init__(self, process: ShellProcess) -> None:
         self.process = process
         self.substituted: int | None = None  # the status of the last substitution of the present command
+        self.is_vague = False  # whether a text of an unknown program is in the present command
 
     @abstractmethod
     def substitute(self, script: Script) -> str:
@@ -294,6 +295,7 @@ class Expander(ABC):
         """Return the value of a variable or special parameter, or None if it is not set."""
         process = self.process
         found = process.env.get(name)
+        self.is_vague |= name in process.vague
         if found is None and name.isupper():
             return self._made_value(name)
         if found is not None or name[0].isalpha() or name[0] == "_":
@@ -399,5 +401,6 @@ class Expander(ABC):
             self.complain(f"{name}: is read only" if name in process.read_only else f"{name}: bad variable name")
             raise ScriptExit(1 if process.bash else 2)
         process.env[name] = value
+        (process.vague.add if self.is_vague else process.vague.discard)(name)
         if "allexport" in process.options:
             process.exported.add(name)

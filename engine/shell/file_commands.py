@@ -121,6 +121,30 @@ def _touch(call: Call, options: ProgramOptions) -> int:
 _MODE = lazy_regex(r"[0-7]{1,5}|[ugoa]*(?:[-+=][rwxXstugo]*)+(?:,[ugoa]*(?:[-+=][rwxXstugo]*)+)*")
 
 
+@Program("mktemp", "d/directory u/dry-run q/quiet p?/tmpdir t V! /suffix", most=1)
+def _mktemp(call: Call, options: ProgramOptions) -> int:
+    """Make a file or directory with a name that no other one has, and print its path."""
+    process = call.process
+    template = options.operands[0] if options.operands else "tmp.XXXXXXXXXX"
+    if template.count("X") < 3:
+        return call.fail(f"mktemp: too few X's in template '{template[:80]}'")
+    number = 0
+    above = "" if options.operands and not {"p", "t"} & options.values.keys() else options.values.get("p", "")
+    if not above and (not options.operands or {"p", "t"} & options.values.keys()):
+        above = process.env.get("TMPDIR", "/tmp")
+    stem, _, end = template.rpartition("XXX")
+    while process.files.exists(process.key(path := f"{above}{'/' if above else ''}{stem}{number:03}{end}")):
+        number += 1
+        process.run.step()
+    key = process.key(path)
+    if not process.holds(key):
+        return call.fail(f"mktemp: failed to create file via template '{template}': No such file or directory")
+    if "u" not in options:
+        (process.make_directory if "d" in options else lambda name: process.files.write(name, ""))(key)
+    call.say(path)
+    return 0
+
+
 @_program("chmod")
 def _chmod(call: Call) -> int:
     """Check that the files exist: modes are not simulated (decided here), so all files can be executed."""

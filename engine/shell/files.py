@@ -327,19 +327,13 @@ class Run:
     """The state that all shells of one command line share: the bounds and the simulated clock.
 
     The files that an unknown program has written are not known, so ``after_unknown`` a missing file or directory is
-    assumed to exist. ``is_described`` tells that the scenario says how the command line behaves.
+    assumed to exist. ``vague_texts`` counts the texts that were read or written without being known. ``is_described``
+    tells that the scenario says how the command line behaves.
     """
 
     __slots__ = (
-        "after_unknown",
-        "clock_ms",
-        "deadline_ms",
-        "is_described",
-        "jobs",
-        "level",
-        "start_ms",
-        "steps_left",
-        "written_left",
+        *("after_unknown", "clock_ms", "deadline_ms", "is_described", "jobs", "level", "start_ms", "steps_left"),
+        *("vague_files", "vague_texts", "written_left"),
     )
 
     def __init__(self, start_ms: int = 0, *, is_described: bool = False) -> None:
@@ -352,6 +346,8 @@ class Run:
         self.written_left = OUTPUT_LIMIT
         self.level = 0
         self.after_unknown = False
+        self.vague_texts = 0
+        self.vague_files: set[str] = set()  # which unknown programs have written
 
     @property
     def slept_ms(self) -> int:
@@ -477,10 +473,11 @@ class FileStream(Stream):
 class InputStream:
     """Text that commands read; each continues where the last one stopped."""
 
-    __slots__ = ("at", "regular", "text")
+    __slots__ = ("at", "regular", "text", "vague")
 
-    def __init__(self, text: str = "", *, regular: bool = False) -> None:
+    def __init__(self, text: str = "", *, regular: bool = False, vague: bool = False) -> None:
         self.text = text
+        self.vague = vague  # from an unknown program
         self.regular = regular  # from a file, not from a pipe
         self.at = 0
 

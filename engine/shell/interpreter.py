@@ -39,7 +39,7 @@ from engine.shell.call import (
 )
 from engine.shell.cmd import BATCH_FILES, batch_line, batch_lines, read_cmd_script
 from engine.shell.control_flow import ControlFlow, RedirectFailed
-from engine.shell.files import BoundReached, InputStream, Stream, WriteFailed
+from engine.shell.files import BoundReached, FileStream, InputStream, Stream, WriteFailed
 from engine.shell.lexer import ASSIGNMENT, Lexer
 from engine.shell.syntax import (
     NO_PROGRAM_ON_LINUX,
@@ -151,6 +151,23 @@ def builtin_of(shell: Shell, os: OsFamily, name: str) -> Builtin | None:
     return PROGRAMS.get(base_name(name))
 
 
+_NOT_ASSUMED = frozenset({"-z", "!=", "-ne", "-lt", "-le"})
+_COMPARING = _NOT_ASSUMED | {"-n", "=", "==", "-eq", "-gt", "-ge", "-s"}
+
+
+def assumed_status(words: list[str], status: int) -> int:
+    """Return the status of a command that looks at a text of an unknown program.
+
+    A search is assumed to find something, and a text to be as a test compares it: not empty, equal, large.
+    """
+    name, *rest = words
+    if base_name(name) in ("grep", "egrep", "fgrep") and status == 1:
+        return 0
+    if name not in ("test", "[") or not set(rest) & _COMPARING:
+        return status
+    return int(bool(set(rest) & _NOT_ASSUMED) is not (rest[0] == "!"))
+
+
 _DECLARING = frozenset({"export", "local", "readonly"})  # their assignments are not split
 _FIRST_LINE = lazy_regex(
     r"#![ \t]*/(?:usr/)?bin/(?:env[ \t]+)?(?P<bash>ba|da)?sh(?:[ \t]+-(?P<options>[a-z]+))?[ \t]*\n"
@@ -247,9 +264,11 @@ class Interpreter(ControlFlow):
             return self._run_program(name, words[1:])
         stdin, out, err = process.streams[0], process.writer(1), process.writer(2)
         assert isinstance(stdin, InputStream)
-        call = Call(process, base_name(name), words[1:], rest, stdin, out, err)
+        call, before = Call(process, base_name(name), words[1:], rest, stdin, out, err), process.run.vague_texts
         try:
             status = builtin(call)
+            if self.is_vague or stdin.vague or process.run.vague_texts > before:
+                status = assumed_status(words, status)
         except NotSimulated:
             status = self._unknown()
         except WrongUsage as mistake:
@@ -272,8 +291,10 @@ class Interpreter(ControlFlow):
 
     def substitute(self, script: Script) -> str:
         """Run the script in a subshell and return its output without the last ends of lines."""
-        out = Stream(self.process.run)
+        run = self.process.run
+        out, before = Stream(run), run.vague_texts
         self.substituted = self.subshell(script, {**self.process.streams, 1: out})
+        self.is_vague |= run.vague_texts > before
         return out.text.rstrip("\n")
 
     def complain(self, text: str, *, line: bool = True) -> None:
@@ -324,7 +345,7 @@ class Interpreter(ControlFlow):
     def _run_simple(self, command: ShellCommand) -> int:
         process = self.process
         process.line = command.line
-        self.substituted = None
+        self.substituted, self.is_vague = None, False
         words: list[str] = []
         for word in command.words:
             if word.constant is not None:
@@ -359,6 +380,7 @@ class Interpreter(ControlFlow):
 
         def assign_all() -> int:
             for name, word in command.assignments:
+                self.is_vague = False
                 self.assign(name, self.text(word))
             return self.substituted or 0
 
@@ -399,6 +421,8 @@ class Interpreter(ControlFlow):
             return self._run_batch(name, arguments)
         text = self._script(name)
         first = _FIRST_LINE.match(text or "")
+        if text and first is None and self.shell is Shell.SH and not text.startswith(("#!", "\x7f")):
+            return self.run_child(text, name, arguments, bash=process.bash, options=set())
         if text is None or first is None:
             return self._unknown()
         options = {SHELL_OPTIONS[letter] for letter in first["options"] or "" if letter in SHELL_OPTIONS}
@@ -443,6 +467,10 @@ class Interpreter(ControlFlow):
         for handle, text in ((1, self.simulated.stdout), (2, self.simulated.stderr)):
             process.writer(handle).append(text)
             process.writer(handle).flush()
+        if not self.simulated.stdout:
+            process.run.vague_texts += 1
+            if isinstance(out := process.writer(1), FileStream):
+                process.run.vague_files.add(out.key)
         return self.simulated.exit_code or 0
 
     def _call_function(self, name: str, arguments: list[str]) -> int:

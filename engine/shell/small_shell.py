@@ -21,7 +21,15 @@ from typing import NamedTuple
 from engine.base.paths import SYSTEM_DIRECTORIES, SYSTEM_FILES, NodeRoot
 from engine.base.terms import OsFamily
 from engine.base.values import SECOND_MS, lazy_regex, shortened
-from engine.shell.call import PROGRAMS, RUNNERS, SHELL_BUILTINS, ShellProcess, words_within
+from engine.shell.call import (
+    PROGRAMS,
+    RUNNERS,
+    SHELL_BUILTINS,
+    NotSimulated,
+    ProgramOptions,
+    ShellProcess,
+    WrongUsage,
+)
 from engine.shell.cmd import BATCH_FILES, percent_expanded, read_cmd_script, windows_arguments
 from engine.shell.date import formatted, slept_ms
 from engine.shell.expansion import random_number
@@ -34,6 +42,7 @@ from engine.shell.interpreter import (
     builtin_of,
     read_script,
 )
+from engine.shell.lexer import ASSIGNMENT
 from engine.shell.protocol import LineFacts, Output
 from engine.shell.syntax import (
     KEYWORDS,
@@ -219,6 +228,22 @@ def _knows(shell: Shell, os: OsFamily, command: ShellCommand) -> bool:
         return False
     inner = read_script(words[2], bash=base == "bash")
     return inner.not_readable is None and _knows_all(inner.script, Shell.SH, os)
+
+
+def words_within(words: list[str]) -> list[str]:
+    """Return the words of the command that these words run in the end: ``sudo nice ls`` runs ``ls``."""
+    while (runner := RUNNERS.get(words[0].rpartition("/")[2])) is not None:
+        try:
+            given = ProgramOptions(words[1:], runner).operands
+        except (WrongUsage, NotSimulated):
+            return words
+        inner = given[runner.runs :]
+        while inner and ASSIGNMENT.match(inner[0]):
+            inner = inner[1:]
+        if not inner:
+            return words
+        words = inner
+    return words
 
 
 _UNKNOWN = "\0"  # a word that is known only when it is expanded
