@@ -78,6 +78,12 @@ def is_managed(key: str) -> bool:
 
 
 _TEMPORARY = lazy_regex(r"(?:/tmp|/var/tmp|/dev/shm|c:/users/[^/]+/appdata/local/temp)(?:/.*)?", re.IGNORECASE)
+_PROFILE = lazy_regex(r"c:/users/[^/]+(?:/appdata(?:/local(?:/temp)?)?)?", re.IGNORECASE)
+
+
+def is_of_system(key: str) -> bool:
+    """Return whether a key is that of a directory that every node has outside Batch's own (FILE-15)."""
+    return key in SYSTEM_DIRECTORIES or (key[1:2] == ":" and _PROFILE.fullmatch(key) is not None)
 
 
 def is_temporary(key: str) -> bool:

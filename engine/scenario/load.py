@@ -113,7 +113,7 @@ def _loaded(
     return replace(scenario, warnings=tuple(warnings))
 
 
-_IGNORES = lazy_regex(r"#\s*batchdeck:\s*ignore\[(?P<codes>[^\]]*)\]\s*")
+_IGNORES = lazy_regex(r"#.*?\bbatchdeck:\s*ignore\[(?P<codes>[^\]]*)\]")
 
 
 def _not_ignored(warnings: list[Problem], text: str) -> list[Problem]:

@@ -372,7 +372,7 @@ def _timeout(call: Call, options: ProgramOptions) -> int:
     try:
         return call.process.runner.run_program(call.name, words)
     except TimeIsUp as up:
-        if up.at_ms == before:
+        if up.args[0] == before:
             raise
         if options.values.get("s", "").upper().removeprefix("SIG") in ("KILL", "9"):
             return 137

@@ -11,7 +11,15 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
 
-from engine.base.paths import SYSTEM_DIRECTORIES, TOP_DIRECTORIES, is_from_outside, is_managed, is_temporary, parent
+from engine.base.paths import (
+    SYSTEM_DIRECTORIES,
+    TOP_DIRECTORIES,
+    is_from_outside,
+    is_managed,
+    is_of_system,
+    is_temporary,
+    parent,
+)
 
 _SEARCHED = 64  # files
 
@@ -128,7 +136,7 @@ class NodeFiles:
         above, managed = parent(key), is_managed(key)
         while above not in self._directories and above != parent(above):
             above = parent(above)
-        return self._directories.get(above, managed) and above not in SYSTEM_DIRECTORIES
+        return self._directories.get(above, managed) and not is_of_system(above)
 
     def newest_text(self, names: Sequence[str]) -> tuple[str, str] | None:
         """Return key and text of the file of these names that was created last and is not empty; None without any.
@@ -222,7 +230,8 @@ class NodeFiles:
         """Create a directory and its parents; unless it is ``known``, a real node may have more in it."""
         self._check(key)
         self._make_directories(key, known=True)
-        self._directories[key] = known and self._directories[key]
+        if key:
+            self._directories[key] = known and self._directories[key]
 
     def exists(self, key: str) -> bool:
         """Return whether there is a file or directory."""
@@ -230,7 +239,7 @@ class NodeFiles:
 
     def is_dir(self, key: str) -> bool:
         """Return whether there is a directory; the root and those of the operating system always exist."""
-        return not key or key in self._directories or key in SYSTEM_DIRECTORIES
+        return not key or key in self._directories or is_of_system(key)
 
     @property
     def is_bare(self) -> bool:
@@ -309,11 +318,7 @@ class BoundReached(Exception):
 
 
 class TimeIsUp(Exception):
-    """The end of a command by ``timeout``, at this moment of the simulated clock."""
-
-    def __init__(self, at_ms: int) -> None:
-        super().__init__(at_ms)
-        self.at_ms = at_ms
+    """The end of a command by ``timeout``; the argument is the moment of the simulated clock."""
 
 
 class Job(NamedTuple):

@@ -156,16 +156,17 @@ _COMPARING = _NOT_ASSUMED | {"-n", "=", "==", "-eq", "-gt", "-ge", "-s"}
 
 
 def assumed_status(words: list[str], status: int) -> int:
-    """Return the status of a command that looks at a text of an unknown program.
+    """Return the status of a command that looks at a text of an unknown program (TASK-27).
 
-    A search is assumed to find something, and a text to be as a test compares it: not empty, equal, large.
+    A search is assumed to find something, and a text to be as a test compares it: not empty, not zero, equal, large.
     """
     name, *rest = words
     if base_name(name) in ("grep", "egrep", "fgrep") and status == 1:
         return 0
     if name not in ("test", "[") or not set(rest) & _COMPARING:
         return status
-    return int(bool(set(rest) & _NOT_ASSUMED) is not (rest[0] == "!"))
+    with_zero = "0" in rest and bool({"-eq", "-ne"} & set(rest))
+    return int(bool(set(rest) & _NOT_ASSUMED) ^ (rest[0] == "!") ^ with_zero)
 
 
 _DECLARING = frozenset({"export", "local", "readonly"})  # their assignments are not split

@@ -44,6 +44,8 @@ class LineFacts(NamedTuple):
     a single program without redirections. A line that ``needs_rehearsal`` takes a time that depends on conditions or
     variables, or on files that only a real node may have (TASK-24, FILE-15).
 
+    ``most_ms`` is the time after which ``timeout`` ends the whole line, if it does (TASK-26).
+
     ``unreadable`` is where and why the small shell cannot read the line, which then counts as an unknown program, and
     ``syntax_error`` where and why a shell refuses it, which ends its process with exit code 2 (TASK-25). An unknown
     program is neither, since it is assumed to exist.
@@ -55,6 +57,7 @@ class LineFacts(NamedTuple):
     needs_rehearsal: bool
     unreadable: str | None
     syntax_error: str | None
+    most_ms: int | None = None
 
 
 UNREAD = LineFacts(False, None, False, False, None, None)

@@ -171,4 +171,8 @@ def _process(launch: Launch, simulate: Simulate, overhead_ms: int) -> PlainProce
 def _usual_duration(line: LineFacts, simulate: Simulate | None, otherwise: Distribution) -> Distribution:
     if simulate is not None and simulate.duration is not None:
         return simulate.duration
-    return otherwise if line.understood_ms is None else Distribution.constant(line.understood_ms)
+    if line.understood_ms is not None:
+        return Distribution.constant(line.understood_ms)
+    if line.most_ms is not None:
+        return Distribution.constant(min(line.most_ms, round(otherwise.values[0])))
+    return otherwise

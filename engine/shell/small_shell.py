@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -50,6 +51,7 @@ from engine.shell.syntax import (
     NO_PROGRAM_ON_WINDOWS,
     SHELL_OPTIONS,
     Arithmetic,
+    Command,
     Function,
     Parameter,
     Piece,
@@ -197,16 +199,32 @@ def facts_of(command_line: str, os: OsFamily) -> LineFacts:
     is_found = _is_found(program, os)
     on_linux = is_known and os is OsFamily.LINUX
     has_sleep = on_linux and "sleep" in command_line and not _is_straight(program)
+    reads_outside = on_linux and (_FROM_OUTSIDE.search(command_line) is not None or any(outside_files(text.script)))
+    commands = list(all_commands(text.script))
     return LineFacts(
         is_found,
         (sum(_sleep_ms(command, os) for command in simple_commands(text.script)) or UNDERSTOOD_MS)
         if is_known
         else None,
         leaves_nothing=not is_known and _leaves_nothing(program),
-        needs_rehearsal=has_sleep or (on_linux and any(outside_files(text.script))),
+        needs_rehearsal=has_sleep or reads_outside,
         unreadable=text.not_readable if is_found else None,
         syntax_error=None if text.error is None else f"line {text.error}",
+        most_ms=_limit_ms(commands[0]) if os is OsFamily.LINUX and len(commands) == 1 else None,
     )
+
+
+_FROM_OUTSIDE = lazy_regex(r"AZ_BATCH_(?:APP_PACKAGE|NODE_MOUNTS_DIR)")
+
+
+def _limit_ms(command: Command) -> int | None:
+    """Return the time after which a command ends because ``timeout`` runs it; None if nothing ends it."""
+    if not isinstance(command, ShellCommand) or base_name(command.name or "") != "timeout":
+        return None
+    with suppress(WrongUsage, NotSimulated):
+        operands = ProgramOptions(_words(command)[1:], RUNNERS["timeout"]).operands
+        return slept_ms(operands[:1]) or None
+    return None
 
 
 def _knows_all(script: Script, shell: Shell, os: OsFamily) -> bool:
@@ -452,7 +470,7 @@ def run(
         exit_code = Interpreter(process, program.shell, simulated).run_all(program.text)
         message = ""
     except BoundReached as bound:
-        exit_code, message = 1, f"sh: {bound}\n"
+        exit_code, message = (0, "") if state.vague_texts else (1, f"sh: {bound}\n")  # it waits for unknown programs
     if simulated.exit_code is not None:
         exit_code = simulated.exit_code
     return Output(exit_code, out.text, err.text + message, slept_ms=state.slept_ms, is_known=not state.after_unknown)

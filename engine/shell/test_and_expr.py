@@ -53,7 +53,9 @@ _UNARY: dict[str, Callable[[ShellProcess, str], bool]] = {
     ),
     "-x": _exists,  # no modes
     "-s": lambda process, path: _may_exist(
-        process, path, lambda key: process.files.is_dir(key) or process.files.size(key) > 0
+        process,
+        path,
+        lambda key: process.files.is_dir(key) or process.files.size(key) > 0 or key in process.run.vague_files,
     ),
     **dict.fromkeys(("-e", "-r", "-w", "-O", "-G"), _exists),
     **dict.fromkeys(("-b", "-g", "-h", "-k", "-L", "-p", "-S", "-t", "-u"), lambda *_: False),

@@ -30,7 +30,7 @@ from engine.rules.processes import node_disk, setup
 from engine.rules.processes.setup import Work, packages_of
 from engine.shell.protocol import READY, HookProcess, Launch
 from engine.specs.common import CertificateVisibility
-from engine.specs.images import LinuxSystem
+from engine.specs.images import DEFAULT_IMAGE, LinuxSystem
 from engine.state.acting import NO_JOB, Acting, Process, ProcessKind, adds_tasks
 from engine.state.files import Traffic
 from engine.state.instances import ENDED_WELL, Ending
@@ -92,12 +92,13 @@ def _read_only(world: World, node: int, launch: Launch, work: Work) -> tuple[str
 def _system(world: World, node: int, launch: Launch, work: Work) -> SystemText | None:
     """Return the files of the operating system that a process sees; None on Windows and in a container (FILE-15)."""
     pool = world.pool_of(node)
-    machine = pool.spec.virtual_machine_configuration
-    if machine is None or pool.os is not OsFamily.LINUX or work.spec.container_settings is not None:
+    if pool.os is not OsFamily.LINUX or work.spec.container_settings is not None:
         return None
+    machine = pool.spec.virtual_machine_configuration
+    agent = DEFAULT_IMAGE.node_agent_sku_id if machine is None else machine.node_agent_sku_id
     user = setup.user_of(pool.spec, work.spec.user_identity, launch.directory).login
     size = pool.size
-    return LinuxSystem(machine.node_agent_sku_id, size.cores, size.memory_gib, world.nodes[node].id, user).text
+    return LinuxSystem(agent, size.cores, size.memory_gib, world.nodes[node].id, user).text
 
 
 def _show_certificates(world: World, node: int, launch: Launch) -> None:
