@@ -93,7 +93,7 @@ def is_temporary(key: str) -> bool:
 
 def is_from_outside(key: str) -> bool:
     """Return whether a key is in a package or in a mounted file system, whose files are not simulated (FILE-15)."""
-    return key.startswith((f"{APPLICATIONS}/", f"{MOUNTS}/"))
+    return key.startswith((f"{APPLICATIONS}/", f"{MOUNTS}/")) and key.count("/") > 1
 
 
 def parent(key: str) -> str:

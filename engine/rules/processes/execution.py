@@ -96,7 +96,7 @@ def _system(world: World, node: int, launch: Launch, work: Work) -> SystemText |
         return None
     machine = pool.spec.virtual_machine_configuration
     agent = DEFAULT_IMAGE.node_agent_sku_id if machine is None else machine.node_agent_sku_id
-    user = setup.user_of(pool.spec, work.spec.user_identity, launch.directory).login
+    user = setup.user_name_of(pool.spec, work.spec.user_identity, launch.directory)
     size = pool.size
     return LinuxSystem(agent, size.cores, size.memory_gib, world.nodes[node].id, user).text
 
@@ -158,7 +158,7 @@ def environment_of(world: World, node: int, launch: Launch, work: Work) -> dict[
         task_id=task_id,
         job_id=job.id if job is not None else "",
         prep_directory=task_directory(job.id, prep.id) if job is not None and prep is not None else None,
-        user=setup.user_of(pool.spec, spec.user_identity, launch.directory).login,
+        user=setup.user_name_of(pool.spec, spec.user_identity, launch.directory),
     )
     common = job.spec.common_environment_settings if job is not None else ()
     return variables(

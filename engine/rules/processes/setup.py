@@ -337,12 +337,14 @@ def discard_unfinished_packages(world: World, node: int) -> None:
                 world.disks.edit(node).delete(directory)
 
 
+_OF_POOL = "pool"
+
+
 class User(NamedTuple):
-    """The user that runs a command on a node, with the name that its processes see (ENV-4)."""
+    """The user that runs a command on a node."""
 
     name: str
     is_admin: bool
-    login: str
 
 
 def user_of(pool: PoolSpec, identity: UserIdentity, directory: str) -> User:
@@ -353,20 +355,28 @@ def user_of(pool: PoolSpec, identity: UserIdentity, directory: str) -> User:
     """
     account = account_of(pool, identity)
     if account is not None:
-        return User(account.name, account.elevation_level is ElevationLevel.ADMIN, account.name)
+        return User(account.name, account.elevation_level is ElevationLevel.ADMIN)
     auto = identity.auto_user
     is_admin = auto is not None and auto.elevation_level is ElevationLevel.ADMIN
     scope = auto.scope if auto is not None and "scope" in auto.model_fields_set else None
     if scope is None:
         scope = AutoUserScope.POOL if pool.os_family is OsFamily.LINUX else AutoUserScope.TASK
-    name = "pool" if scope is AutoUserScope.POOL else directory
+    name = _OF_POOL if scope is AutoUserScope.POOL else directory
+    return User(f"{name} ({'admin' if is_admin else 'nonadmin'})", is_admin)
+
+
+def user_name_of(pool: PoolSpec, identity: UserIdentity, directory: str) -> str:
+    """Return the name of the user that a command runs as, as its processes see it (ENV-4)."""
+    account = account_of(pool, identity)
+    if account is not None:
+        return account.name
+    user = user_of(pool, identity, directory)
+    of_pool = user.name.startswith(f"{_OF_POOL} ")
     if pool.os_family is not OsFamily.LINUX:
-        login = f"{'Pool' if scope is AutoUserScope.POOL else 'Task'}{'Admin' if is_admin else 'NonAdmin'}"
-    elif scope is AutoUserScope.POOL:
-        login = "_azbatchsudo" if is_admin else "_azbatch"
-    else:
-        login = f"_azbatchtask_{'start' if directory == STARTUP else '1'}"
-    return User(f"{name} ({'admin' if is_admin else 'nonadmin'})", is_admin, login)
+        return f"{'Pool' if of_pool else 'Task'}{'Admin' if user.is_admin else 'NonAdmin'}"
+    if of_pool:
+        return "_azbatchsudo" if user.is_admin else "_azbatch"
+    return f"_azbatchtask_{'start' if directory == STARTUP else '1'}"
 
 
 def account_of(pool: PoolSpec, identity: UserIdentity) -> UserAccount | None:
