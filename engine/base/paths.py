@@ -266,7 +266,7 @@ def variables(
     if multi_instance is not None and task.kind in (TaskKind.PRIMARY, TaskKind.SUBTASK):
         service |= _of_multi_instance(node, multi_instance)
     chosen: dict[str, tuple[str, str]] = {}
-    for settings in (_of_system(node, task), job_settings or {}, task_settings or {}, service):
+    for settings in (_of_system(node, task, service), job_settings or {}, task_settings or {}, service):
         for name, value in settings.items():
             chosen[name.upper() if node.root.is_windows else name] = (name, value)
     return dict(sorted(chosen.values()))
@@ -296,10 +296,10 @@ _OF_WINDOWS = {
 }
 
 
-def _of_system(node: NodeFacts, task: TaskFacts) -> dict[str, str]:
+def _of_system(node: NodeFacts, task: TaskFacts, service: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that the operating system sets for the user of a process (ENV-4)."""
     if not node.root.is_windows:
-        working, shared = node.root.native(working_directory(task.directory)), node.root.native(SHARED)
+        working, shared = service["AZ_BATCH_TASK_WORKING_DIR"], service["AZ_BATCH_NODE_SHARED_DIR"]
         return {
             "HOME": working,
             "HOSTNAME": node.node_id,

@@ -184,7 +184,8 @@ class NodeFiles:
     def _put(self, key: str, text: str, size: int) -> None:
         self._check(key)
         old, now_ms = self._files.pop(key, None), self.now_ms
-        self._make_directories(parent(key), known=is_managed(key))
+        if (above := parent(key)) not in self._directories:
+            self._make_directories(above, known=is_managed(key))
         self._files[key] = _File(text, size, FileTimes(now_ms if old is None else old.times.created_ms, now_ms))
         self.used_bytes += size - (0 if old is None else old.size)
 

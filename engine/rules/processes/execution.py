@@ -94,11 +94,14 @@ def _system(world: World, node: int, launch: Launch, work: Work) -> SystemText |
     pool = world.pool_of(node)
     if pool.os is not OsFamily.LINUX or work.spec.container_settings is not None:
         return None
-    machine = pool.spec.virtual_machine_configuration
-    agent = DEFAULT_IMAGE.node_agent_sku_id if machine is None else machine.node_agent_sku_id
-    user = setup.user_name_of(pool.spec, work.spec.user_identity, launch.directory)
-    size = pool.size
-    return LinuxSystem(agent, size.cores, size.memory_gib, world.nodes[node].id, user).text
+
+    def text(path: str) -> str | None:
+        machine, size = pool.spec.virtual_machine_configuration, pool.size
+        agent = DEFAULT_IMAGE.node_agent_sku_id if machine is None else machine.node_agent_sku_id
+        user = setup.user_name_of(pool.spec, work.spec.user_identity, launch.directory)
+        return LinuxSystem(agent, size.cores, size.memory_gib, world.nodes[node].id, user).text(path)
+
+    return text
 
 
 def _show_certificates(world: World, node: int, launch: Launch) -> None:

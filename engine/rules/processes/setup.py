@@ -337,9 +337,6 @@ def discard_unfinished_packages(world: World, node: int) -> None:
                 world.disks.edit(node).delete(directory)
 
 
-_OF_POOL = "pool"
-
-
 class User(NamedTuple):
     """The user that runs a command on a node."""
 
@@ -356,13 +353,17 @@ def user_of(pool: PoolSpec, identity: UserIdentity, directory: str) -> User:
     account = account_of(pool, identity)
     if account is not None:
         return User(account.name, account.elevation_level is ElevationLevel.ADMIN)
+    of_pool, is_admin = _auto_user(pool, identity)
+    return User(f"{'pool' if of_pool else directory} ({'admin' if is_admin else 'nonadmin'})", is_admin)
+
+
+def _auto_user(pool: PoolSpec, identity: UserIdentity) -> tuple[bool, bool]:
+    """Return whether an auto user has the scope of the pool, and whether it is an administrator."""
     auto = identity.auto_user
     is_admin = auto is not None and auto.elevation_level is ElevationLevel.ADMIN
-    scope = auto.scope if auto is not None and "scope" in auto.model_fields_set else None
-    if scope is None:
-        scope = AutoUserScope.POOL if pool.os_family is OsFamily.LINUX else AutoUserScope.TASK
-    name = _OF_POOL if scope is AutoUserScope.POOL else directory
-    return User(f"{name} ({'admin' if is_admin else 'nonadmin'})", is_admin)
+    if auto is not None and "scope" in auto.model_fields_set and auto.scope is not None:
+        return auto.scope is AutoUserScope.POOL, is_admin
+    return pool.os_family is OsFamily.LINUX, is_admin
 
 
 def user_name_of(pool: PoolSpec, identity: UserIdentity, directory: str) -> str:
@@ -370,12 +371,11 @@ def user_name_of(pool: PoolSpec, identity: UserIdentity, directory: str) -> str:
     account = account_of(pool, identity)
     if account is not None:
         return account.name
-    user = user_of(pool, identity, directory)
-    of_pool = user.name.startswith(f"{_OF_POOL} ")
+    of_pool, is_admin = _auto_user(pool, identity)
     if pool.os_family is not OsFamily.LINUX:
-        return f"{'Pool' if of_pool else 'Task'}{'Admin' if user.is_admin else 'NonAdmin'}"
+        return f"{'Pool' if of_pool else 'Task'}{'Admin' if is_admin else 'NonAdmin'}"
     if of_pool:
-        return "_azbatchsudo" if user.is_admin else "_azbatch"
+        return "_azbatchsudo" if is_admin else "_azbatch"
     return f"_azbatchtask_{'start' if directory == STARTUP else '1'}"
 
 
