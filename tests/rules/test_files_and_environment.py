@@ -380,3 +380,11 @@ def test_file_15_a_line_with_an_unknown_file_takes_the_time_of_an_unknown_progra
     begun, ended = (times(sim, "TaskStateChanged", to=state)[0] for state in ("running", "completed"))
     assert 1000 * (ended - begun) == lasts_ms + 1_000
     assert events(sim, "TaskStateChanged", to="completed")[0]["exitCode"] == 0
+
+
+@pytest.mark.parametrize(("install", "code"), [("install > $AZ_BATCH_NODE_SHARED_DIR/log", 0), ("true", 127)])
+def test_file_15_an_unknown_start_task_may_have_installed_anything(start, install, code):
+    task = {"id": "t"} | a_shell("bash $AZ_BATCH_NODE_SHARED_DIR/tool.sh")
+    sim = start(a_job(tasks=[task]), pools=[a_pool(startTask=a_shell(install), vmSize="standard_d2s_v3")])
+    run_to_end(sim)
+    assert events(sim, "TaskStateChanged", to="completed")[0]["exitCode"] == code

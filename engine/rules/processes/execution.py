@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.calendar import DueKind
 from engine.base.paths import (
+    SHARED,
     STARTUP,
     MultiInstanceFacts,
     NodeFacts,
@@ -23,6 +24,7 @@ from engine.base.paths import (
     subtask_directory,
     task_directory,
     variables,
+    working_directory,
 )
 from engine.base.terms import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, OsFamily
 from engine.rules.facts import WaitOver
@@ -132,6 +134,9 @@ def finish(world: World, node: int, launch: Launch, plan: Plan, work: Work) -> O
     room, system = node_disk.room_of(world, node), _system(world, node, launch, work)
     with files.guarded(_read_only(world, node, launch, work), room, system):
         output = world.executor.finish(launch, plan, environment, root, files, world.now_ms)
+    if launch.kind is TaskKind.START and not output.is_known:
+        for place in (SHARED, working_directory(STARTUP)):  # where nobody knows what it has installed (FILE-15)
+            files.mkdir(place, known=False)
     put = files.append if launch.kind is TaskKind.PRIMARY else files.write
     put(f"{launch.directory}/stdout.txt", output.stdout)
     put(f"{launch.directory}/stderr.txt", output.stderr)
