@@ -9,6 +9,7 @@ Each kind of task sees its own set of environment variables (ENV-2), many of whi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 from typing import NamedTuple
@@ -23,6 +24,18 @@ MOUNTS = "fsmounts"
 VOLATILE = "volatile"
 WORKITEMS = "workitems"
 TOP_DIRECTORIES = (APPLICATIONS, MOUNTS, SHARED, STARTUP, VOLATILE, WORKITEMS)
+
+SYSTEM_DIRECTORIES = frozenset({
+    "/", "/bin", "/boot", "/dev", "/dev/shm", "/etc", "/etc/profile.d", "/home", "/lib", "/lib64", "/media", "/mnt",
+    "/mnt/batch", "/mnt/batch/tasks", "/opt", "/proc", "/root", "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr",
+    "/usr/bin", "/usr/include", "/usr/lib", "/usr/local", "/usr/local/bin", "/usr/local/lib", "/usr/sbin", "/usr/share",
+    "/var", "/var/cache", "/var/lib", "/var/log", "/var/run", "/var/tmp", "c:/", "d:/", "c:/Windows", "c:/Users",
+})  # fmt: skip
+"""Directories that every node has outside Batch's own (FILE-15)."""
+SYSTEM_FILES = frozenset(
+    {"/etc/os-release", "/etc/hostname", "/etc/hosts", "/etc/passwd", "/proc/cpuinfo", "/proc/meminfo"}
+)
+"""Files of Linux of which the texts are known (FILE-15)."""
 
 WILDCARD = lazy_regex(r"[*?\[]")
 """A sign by which a path means several files."""
@@ -62,6 +75,25 @@ def package_directory(application_id: str, version: str) -> str:
 def is_managed(key: str) -> bool:
     """Return whether the service's file API sees this key, that is, whether it lies below the root (FILE-10)."""
     return not key.startswith("/") and not _DRIVE.match(key)
+
+
+_TEMPORARY = lazy_regex(r"(?:/tmp|/var/tmp|/dev/shm|c:/users/[^/]+/appdata/local/temp)(?:/.*)?", re.IGNORECASE)
+_PROFILE = lazy_regex(r"c:/users/[^/]+(?:/appdata(?:/local(?:/temp)?)?)?", re.IGNORECASE)
+
+
+def is_of_system(key: str) -> bool:
+    """Return whether a key is that of a directory that every node has outside Batch's own (FILE-15)."""
+    return key in SYSTEM_DIRECTORIES or (key[1:2] == ":" and _PROFILE.fullmatch(key) is not None)
+
+
+def is_temporary(key: str) -> bool:
+    """Return whether a key is below a directory for temporary files, which a new node has empty (FILE-15)."""
+    return _TEMPORARY.fullmatch(key) is not None
+
+
+def is_from_outside(key: str) -> bool:
+    """Return whether a key is in a package or in a mounted file system, whose files are not simulated (FILE-15)."""
+    return key.startswith((f"{APPLICATIONS}/", f"{MOUNTS}/")) and key.count("/") > 1
 
 
 def parent(key: str) -> str:
@@ -173,12 +205,14 @@ class NodeFacts(NamedTuple):
     root: NodeRoot
     dedicated: bool = True
     reserved_disk_bytes: int = RESERVED_DISK_BYTES
+    cores: int = 1
 
 
 class TaskFacts(NamedTuple):
     """Facts about one task. Directories are keys below the node's root (see ``engine.base.paths``).
 
     ``prep_directory`` is the directory of the job's preparation task, or None. A start task has neither id nor job.
+    ``user`` is the name of the user that runs it.
     """
 
     kind: TaskKind
@@ -187,6 +221,7 @@ class TaskFacts(NamedTuple):
     job_id: str = ""
     prep_directory: str | None = None
     authentication_token: str | None = None
+    user: str = "_azbatch"
 
 
 START_TASK = TaskFacts(TaskKind.START, STARTUP)
@@ -222,15 +257,16 @@ def variables(
 ) -> dict[str, str]:
     """Return the variables of a task's process, sorted by name, with native paths.
 
-    The service's own variables win over the task's ``environmentSettings``, and these over the job's
-    ``commonEnvironmentSettings`` (ENV-1). On Windows, names that differ only in case are one variable.
+    The service's own variables win over the task's ``environmentSettings``, these over the job's
+    ``commonEnvironmentSettings`` (ENV-1), and these over the variables of the operating system (ENV-4). On Windows,
+    names that differ only in case are one variable.
     """
     service = _of_node(node) | _of_task(node, task)
     service |= {_package_name(package, node.root): _package_path(package, node.root) for package in packages}
     if multi_instance is not None and task.kind in (TaskKind.PRIMARY, TaskKind.SUBTASK):
         service |= _of_multi_instance(node, multi_instance)
     chosen: dict[str, tuple[str, str]] = {}
-    for settings in (job_settings or {}, task_settings or {}, service):
+    for settings in (_of_system(node, task, service), job_settings or {}, task_settings or {}, service):
         for name, value in settings.items():
             chosen[name.upper() if node.root.is_windows else name] = (name, value)
     return dict(sorted(chosen.values()))
@@ -239,6 +275,52 @@ def variables(
 def settings_of(settings: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     """Return ``environmentSettings`` as a mapping. A setting without a value is empty; the last one of a name wins."""
     return {name: value or "" for name, value in settings}
+
+
+# What every Windows Server sets.
+_OF_WINDOWS = {
+    "ALLUSERSPROFILE": r"C:\ProgramData",
+    "CommonProgramFiles": r"C:\Program Files\Common Files",
+    "ComSpec": r"C:\Windows\system32\cmd.exe",
+    "HOMEDRIVE": "C:",
+    "OS": "Windows_NT",
+    "PATHEXT": ".COM;.EXE;.BAT;.CMD;.VBS;.VBE;.JS;.JSE;.WSF;.WSH;.MSC",
+    "PROCESSOR_ARCHITECTURE": "AMD64",
+    "ProgramData": r"C:\ProgramData",
+    "ProgramFiles": r"C:\Program Files",
+    "ProgramFiles(x86)": r"C:\Program Files (x86)",
+    "PUBLIC": r"C:\Users\Public",
+    "SystemDrive": "C:",
+    "SystemRoot": r"C:\Windows",
+    "windir": r"C:\Windows",
+}
+
+
+def _of_system(node: NodeFacts, task: TaskFacts, service: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that the operating system sets for the user of a process (ENV-4)."""
+    if not node.root.is_windows:
+        working, shared = service["AZ_BATCH_TASK_WORKING_DIR"], service["AZ_BATCH_NODE_SHARED_DIR"]
+        return {
+            "HOME": working,
+            "HOSTNAME": node.node_id,
+            "PATH": f"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{shared}:{working}",
+            "TMPDIR": "/tmp",
+            "USER": task.user,
+        }
+    profile = rf"C:\Users\{task.user}"
+    local = rf"{profile}\AppData\Local"
+    return _OF_WINDOWS | {
+        "APPDATA": rf"{profile}\AppData\Roaming",
+        "COMPUTERNAME": node.node_id,
+        "HOMEPATH": rf"\Users\{task.user}",
+        "LOCALAPPDATA": local,
+        "NUMBER_OF_PROCESSORS": str(node.cores),
+        "PATH": r"C:\Windows\system32;C:\Windows;C:\Windows\System32\Wbem;C:\Windows\System32\WindowsPowerShell\v1.0",
+        "TEMP": rf"{local}\Temp",
+        "TMP": rf"{local}\Temp",
+        "USERNAME": task.user,
+        "USERPROFILE": profile,
+    }
 
 
 def _of_node(node: NodeFacts) -> dict[str, str]:

@@ -103,7 +103,7 @@ def _loaded(
     scenario = None
     with suppress(ReadingStopped), runtime.gc_paused():
         scenario = read(document, source)
-    problems, warnings = document.problems, _in_order(document.warnings)
+    problems, warnings = document.problems, _in_order(_not_ignored(document.warnings, source.text))
     if strict:
         problems += [warning._replace(severity=Severity.ERROR) for warning in warnings]
         warnings = []
@@ -111,6 +111,23 @@ def _loaded(
         raise ScenarioError(_in_order(problems), warnings)
     assert scenario is not None
     return replace(scenario, warnings=tuple(warnings))
+
+
+_IGNORES = lazy_regex(r"#.*?\bbatchdeck:\s*ignore\[(?P<codes>[^\]]*)\]")
+
+
+def _not_ignored(warnings: list[Problem], text: str) -> list[Problem]:
+    """Return the warnings without those that a comment at the end of their line silences by their code."""
+    if not warnings or "ignore[" not in text:
+        return warnings
+    lines = text.split("\n")
+
+    def is_ignored(warning: Problem) -> bool:
+        line = lines[warning.line - 1] if 0 < warning.line <= len(lines) else ""
+        codes = {code.strip() for found in _IGNORES.finditer(line) for code in found["codes"].split(",")}
+        return warning.code != "" and warning.code in codes
+
+    return [warning for warning in warnings if not is_ignored(warning)]
 
 
 def _in_order(problems: list[Problem]) -> list[Problem]:

@@ -8,7 +8,6 @@ properties that change nothing in a simulation, and of values that the service m
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from datetime import date, timedelta
 from functools import cache
@@ -17,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import ValidationError
 
 from engine.base.terms import OsFamily
-from engine.base.values import LONGEST_RUN_MS, lazy_regex, text_at, value_at
+from engine.base.values import LONGEST_RUN_MS, text_at, value_at
 from engine.scenario.bodies import fields_of, model_of
 from engine.scenario.document import DocumentPlace, format_path
 from engine.scenario.names import DeclaredIds, NodeOwner, nodes_in, owner_in
 from engine.scenario.quota_warnings import CoreQuotas, pools_at_quota
 from engine.scenario.timeline import is_ordinary
-from engine.shell.small_shell import facts_of
+from engine.shell.small_shell import NEEDS_A_LOOK, facts_of, traps_of
 from engine.specs import images
 from engine.specs.base import Spec, has_effect
 from engine.specs.bodies import (
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
 
 
 _RETIRED_BY = date(2026, 1, 5)  # a size that was retired by then is told even in a scenario of an earlier year
-_SHELL = lazy_regex(r"sh\b|cmd", re.IGNORECASE)
 # The bodies of what commands create, and what an auto pool in them belongs to.
 _CREATED: dict[str, tuple[type[Spec], str]] = {
     "createPool": (PoolSpec, ""),
@@ -70,16 +68,19 @@ _WITH_LINES: dict[type[Spec], str] = {CommandLine: "commandLine", MultiInstanceS
 
 
 def _check_line(place: DocumentPlace, text: str, os: OsFamily) -> None:
-    """Warn of a command line that the small shell cannot read, or that every shell refuses."""
+    """Warn of a command line that cannot be what its author means, or that the small shell cannot read."""
+    for code, trap in traps_of(text, os):
+        place.warn(trap, code)
     line = facts_of(text, os)
     mistake = line.syntax_error
     reason = line.unreadable if mistake is None else None
     if mistake is not None:
-        place.warn(f"the shell refuses this command line, {mistake}: its process ends with exit code 2")
+        place.warn(f"the shell refuses this command line, {mistake}: its process ends with exit code 2", "shell-syntax")
     elif reason is not None:
         place.warn(
             f"the small shell cannot read this command line: {reason}. It counts as a program that takes its default"
-            " time and succeeds; say with 'simulate' what it does"
+            " time and succeeds; say with 'simulate' what it does",
+            "shell-unreadable",
         )
 
 
@@ -353,7 +354,7 @@ class WarningCollector:
             return
         text = text or given
         # A program with arguments can always be read. Only now the text of the body is looked into, which costs time.
-        if not _SHELL.search(text) or (written := place.get(name)) is None:
+        if not NEEDS_A_LOOK.search(text) or (written := place.get(name)) is None:
             return
         nodes = self._names.nodes_of(owner)
         if nodes is None:

@@ -1,4 +1,4 @@
-"""The commands that are part of the Linux shell itself, such as ``export``, ``set``, ``read`` and ``getopts``."""
+"""The commands of the Linux shell itself, such as ``export`` and ``read``, and those that run others, as ``env``."""
 
 from __future__ import annotations
 
@@ -8,21 +8,37 @@ from functools import partial
 from engine.base.values import lazy_regex
 from engine.shell.call import (
     NAME,
+    RUNNERS,
     SHELL_BUILTINS,
     Call,
     FunctionReturn,
     LoopExit,
     NotSimulated,
+    Program,
+    ProgramOptions,
     ScriptExit,
-    check_name,
     command,
-    shell_error,
     succeed,
 )
 from engine.shell.expansion import delimiter
-from engine.shell.syntax import SHELL_OPTIONS
+from engine.shell.syntax import KEYWORDS, SHELL_OPTIONS
 
 _ESCAPED_BASE = 0xF0000  # characters that a backslash keeps from splitting, until the fields are made
+
+
+def shell_error(call: Call, text: str) -> ScriptExit:
+    """Report a mistake in a special command, and return the exception that ends the script."""
+    call.complain(text)
+    return ScriptExit(2)
+
+
+def check_name(call: Call, name: str) -> None:
+    """End the script if a variable cannot have this name, or is read-only."""
+    if not NAME.fullmatch(name):
+        raise shell_error(call, f"{name[:80]}: bad variable name")
+    if name in call.process.read_only:
+        raise shell_error(call, f"{name}: is read only")
+
 
 _builtin = partial(command, SHELL_BUILTINS)
 
@@ -264,10 +280,15 @@ def _eval(call: Call) -> int:
     return call.process.runner.run_text(" ".join(call.args), "eval: ")
 
 
-@_builtin(".")
+_OTHER_SH = lazy_regex(r"\b(?:rhel|suse)\b")  # systems on which sh is bash
+
+
+@_builtin(".", "source")
 def _dot(call: Call) -> int:
     """Run the script in a file here. A file that a program may have written is empty."""
     process = call.process
+    if call.name == "source" and not process.bash and not _OTHER_SH.search(process.files.read("/etc/os-release") or ""):
+        return call.complain("not found", 127)
     if not call.args:
         raise shell_error(call, "filename argument required") if process.bash else ScriptExit(0)
     text = process.read(call.args[0])
@@ -283,12 +304,117 @@ def _dot(call: Call) -> int:
         return returned.code
 
 
+RUNNERS["exec"] = Program("exec", "c l a=", stops=True, runs=0)
+
+
 @_builtin("exec")
 def _exec(call: Call) -> int:
-    if not call.args:
+    words = ProgramOptions(call.args, RUNNERS["exec"]).operands if call.process.bash else call.args
+    if not words:
         return 0
     call.process.traps.clear()
-    raise ScriptExit(call.process.runner.run_words(call.args, functions=False))
+    raise ScriptExit(call.process.runner.run_program(call.name, words))
+
+
+@Program("nohup", usage=125, stops=True, least=1, runs=0)
+def _nohup(call: Call, options: ProgramOptions) -> int:
+    return call.process.runner.run_program(call.name, options.operands)
+
+
+@Program("nice", "n=/adjustment 0 1 2 3 4 5 6 7 8 9", usage=125, stops=True, runs=0)
+def _nice(call: Call, options: ProgramOptions) -> int:
+    if not options.operands:
+        call.say("0")
+        return 0
+    return call.process.runner.run_program(call.name, options.operands)
+
+
+_ASSIGNMENT = lazy_regex(r"([A-Za-z_][A-Za-z_0-9]*)=(.*)", re.DOTALL)
+_SECURE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@Program(
+    "sudo",
+    "E?/preserve-env H/set-home n/non-interactive S/stdin b/background k/reset-timestamp u=/user g=/group p=/prompt "
+    "P/preserve-groups i!/login s!/shell v! l! e! A! K! V! C! D! R! T! r! t! U!",
+    stops=True,
+    least=1,
+    runs=0,
+)
+def _sudo(call: Call, options: ProgramOptions) -> int:
+    """Run a command as the administrator, who sees few of the variables unless ``-E`` keeps them."""
+    process, words = call.process, options.operands
+    user = options.values.get("u", "root")
+    given = process.exported_variables() if "E" in options else {"TERM": "unknown"}
+    given |= {"HOME": "/root" if user == "root" else f"/home/{user}", "LOGNAME": user, "USER": user}
+    given |= {"PATH": _SECURE_PATH, "SUDO_USER": process.env.get("USER", "")}
+    while words and (found := _ASSIGNMENT.fullmatch(words[0])):
+        given[found[1]], words = found[2], words[1:]
+    if not words:
+        return call.misuse("a command is missing")
+    with process.files.unguarded():
+        return run_with(call, given, words)
+
+
+@Program(
+    "env", "i/ignore-environment 0/null v u=/unset C=/chdir S! /debug /split-string", usage=125, stops=True, runs=0
+)
+def _env(call: Call, options: ProgramOptions) -> int:
+    """Print the exported variables, or run a command with some more of them."""
+    process = call.process
+    args = options.operands
+    empties = "i" in options
+    if args[:1] == ["-"]:
+        args, empties = args[1:], True
+    shown = {} if empties else process.exported_variables()
+    for letter, name in options.all:
+        if letter == "u":
+            shown.pop(name, None)
+    while args and "=" in args[0]:
+        name, _, shown[name] = args[0].partition("=")
+        args = args[1:]
+    if not args:
+        show_variables(call, shown, options)
+        return 0
+    if "0" in options:
+        return call.misuse("cannot specify --null (-0) with command", 125)
+    before = process.cwd
+    try:
+        if "C" in options and not process.enter(options.values["C"]):
+            return call.fail(f"env: cannot change directory to '{options.values['C']}': No such file or directory", 125)
+        return run_with(call, shown, args)
+    finally:
+        process.cwd = before
+
+
+def run_with(call: Call, variables: dict[str, str], words: list[str]) -> int:
+    """Run a program that sees these variables only, and return its status."""
+    process = call.process
+    before = process.env, process.exported
+    process.env, process.exported = variables, set(variables)
+    try:
+        return process.runner.run_program(call.name, words)
+    finally:
+        process.env, process.exported = before
+
+
+@Program("printenv", "0/null", usage=2, stops=True)
+def _printenv(call: Call, options: ProgramOptions) -> int:
+    """Print the values of exported variables: 1 if one is not set."""
+    exported = call.process.exported_variables()
+    if not options.operands:
+        show_variables(call, exported, options)
+        return 0
+    for name in options.operands:
+        if name in exported:
+            call.out.append(exported[name] + options.end("0"))
+    return int(any(name not in exported for name in options.operands))
+
+
+def show_variables(call: Call, variables: dict[str, str], options: ProgramOptions) -> None:
+    """Print variables with their values."""
+    for name, text in variables.items():
+        call.out.append(f"{name}={text}{options.end('0')}")
 
 
 @_builtin("trap")
@@ -308,7 +434,6 @@ def _trap(call: Call) -> int:
     return 0
 
 
-_KEYWORDS = frozenset({"if", "then", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "{", "}"})
 _ALSO_PROGRAMS = frozenset({"[", "echo", "false", "printf", "pwd", "test", "true"})
 
 
@@ -317,13 +442,16 @@ def _is_inner(name: str) -> bool:
     return name in SHELL_BUILTINS or name in _ALSO_PROGRAMS
 
 
+RUNNERS["command"] = Program("command", "p v! V!", stops=True, runs=0)
+
+
 @_builtin("command")
 def _command(call: Call) -> int:
     args = list(call.args)
     runner = call.process.runner
     if args[:1] in (["-v"], ["-V"]):
         for name in args[1:]:
-            inner = _is_inner(name) or name in _KEYWORDS or name in call.process.functions
+            inner = _is_inner(name) or name in KEYWORDS or name in call.process.functions
             call.say(name if inner or "/" in name else f"/usr/bin/{name}")
         return int(len(args) < 2)
     if args[:1] in (["-p"], ["--"]):
@@ -343,13 +471,13 @@ def _wait(call: Call) -> int:
     """Let the time pass until what runs in the background has ended; return the status of the last one named."""
     run, status = call.process.run, 0
     if not call.args:
-        run.clock_ms = max([run.clock_ms, *(job.ends_ms for job in run.jobs)])
+        run.wait_until(max([run.clock_ms, *(job.ends_ms for job in run.jobs)]))
     for argument in call.args:
         if not argument.isdecimal():
             raise shell_error(call, f"Illegal number: {argument[:80]}")
         job = run.job(argument)
         status = job.status if job else 127
-        run.clock_ms = max(run.clock_ms, job.ends_ms if job else 0)
+        run.wait_until(job.ends_ms if job else 0)
     return status
 
 

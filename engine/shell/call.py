@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from engine.base.paths import APPLICATIONS, NodeRoot, is_managed, name_of, parent
+from engine.base.paths import NodeRoot, is_managed, parent
 from engine.base.values import lazy_regex
 from engine.shell.files import InputStream, Run, Stream
 
@@ -45,7 +45,7 @@ class LoopExit(Exception):
 
 
 class NotSimulated(Exception):
-    """An option that the small shell does not know: the command behaves as an unknown program."""
+    """An option or a file that the small shell does not know: the command behaves as an unknown program."""
 
 
 class WrongUsage(Exception):
@@ -65,6 +65,10 @@ class Runner(Protocol):
 
     def run_words(self, words: list[str], rest: str = "", *, functions: bool = True) -> int:
         """Run a command with these words and return its status."""
+        ...
+
+    def run_program(self, caller: str, words: list[str]) -> int:
+        """Run a program with these words, no command of the shell, for ``caller`` and return its status."""
         ...
 
     def run_child(self, text: str, name: str, arguments: list[str], *, bash: bool, options: set[str]) -> int:
@@ -91,6 +95,7 @@ class ShellProcess:
     options: set[str] = field(default_factory=set)
     traps: dict[str, str] = field(default_factory=dict)
     locals: list[dict[str, str | None]] = field(default_factory=list)
+    vague: set[str] = field(default_factory=set)  # variables whose values come from unknown programs
     bash: bool = False
     plain_echo: bool = False  # `echo` replaces escapes and has no option but -n, as that of dash
     status: int = 0
@@ -109,6 +114,7 @@ class ShellProcess:
             exported=self.exported.copy(),
             read_only=self.read_only.copy(),
             functions=self.functions.copy(),
+            vague=self.vague.copy(),
             options=self.options.copy(),
             traps={},
             locals=[],
@@ -122,14 +128,9 @@ class ShellProcess:
         return stream
 
     @property
-    def in_script(self) -> bool:
-        """True if a shell runs the commands, and not the node itself."""
-        return self.bash or self.plain_echo
-
-    @property
     def place(self) -> str:
         """The shell and the line, with which the shell's messages begin; "" without a shell."""
-        if not self.in_script:
+        if not (self.bash or self.plain_echo):
             return ""
         return f"{self.name}: {'line ' if self.bash else ''}{self.line}: "
 
@@ -149,12 +150,35 @@ class ShellProcess:
         return self.root.key(path, self.cwd)
 
     def holds(self, key: str) -> bool:
-        """Return whether a file can be created: its directory exists, or lies outside the root."""
-        return self.files.is_dir(parent(key)) or not is_managed(key)
+        """Return whether a file can be created: its directory exists, or may exist on a real node."""
+        above = parent(key)
+        return self.files.is_dir(above) or not (self.files.exists(above) or self.must_know(above))
 
     def must_know(self, key: str) -> bool:
-        """Return whether a file would be known if there were one; of packages, and outside the root, nobody knows."""
-        return is_managed(key) and not key.startswith(f"{APPLICATIONS}/") and not self.run.after_unknown
+        """Return whether a file would be known if there were one: no unknown program has run, and others can know."""
+        return not self.run.after_unknown and self.files.knows(key)
+
+    def exists(self, key: str) -> bool:
+        """Return whether there is a file or directory.
+
+        Raises:
+            NotSimulated: None is known, but a real node may have it (FILE-15).
+        """
+        if self.files.exists(key):
+            return True
+        if not self.files.knows(key):
+            raise NotSimulated
+        return False
+
+    def listdir(self, key: str) -> list[str]:
+        """Return the names in a directory, sorted.
+
+        Raises:
+            NotSimulated: A real node may have others there (FILE-15).
+        """
+        if not self.files.knows(f"{key}/x" if key else "x") and key not in _LISTED:
+            raise NotSimulated
+        return self.files.listdir(key)
 
     def make_directory(self, key: str) -> bool:
         """Create a directory and its parents; return False if a file is in the way."""
@@ -167,20 +191,31 @@ class ShellProcess:
         return True
 
     def read(self, path: str) -> str | None:
-        """Return the text of a file, or None if it is missing."""
+        """Return the text of a file, or None if it is missing.
+
+        Raises:
+            NotSimulated: None is known, but a real node may have it (FILE-15).
+        """
         if path in ("/dev/null", "/dev/stdin"):
             return ""
         key = self.key(path)
         text = self.files.read(key)
         self.run.step(len(text or "") >> 7)
-        return "" if text is None and self.run.after_unknown and not self.files.is_dir(key) else text
+        self.run.vague_texts += key in self.run.vague_files or (text is None and self.run.after_unknown)
+        if text is not None or self.files.is_dir(key):
+            return text
+        if self.run.after_unknown:
+            return ""
+        if not self.files.knows(key):
+            raise NotSimulated
+        return None
 
     def enter(self, path: str) -> bool:
         """Change to a directory; return False if there is none."""
         key = self.key(path)
-        if (self.run.after_unknown or not is_managed(key)) and not self.files.exists(key):
+        if self.run.after_unknown and is_managed(key) and not self.files.exists(key):
             self.make_directory(key)
-        if not self.files.is_dir(key):
+        if not self.files.is_dir(key) and (self.files.exists(key) or self.must_know(key)):
             return False
         self.cwd = key
         if not self.root.is_windows:
@@ -227,12 +262,16 @@ class Call:
         return code
 
 
+_LISTED = frozenset({"/mnt", "/mnt/batch"})  # directories of the system of which the content is known
+
 Builtin = Callable[[Call], int]
 
 PROGRAMS: dict[str, Builtin] = {}
 """The programs of Linux, which shells and command lines without a shell find."""
 SHELL_BUILTINS: dict[str, Builtin] = {}
 """The commands that only the Linux shells have."""
+RUNNERS: dict[str, Program] = {}
+"""The programs and built-in commands of Linux that run the command that they are given (TASK-26)."""
 CMD_COMMANDS: dict[str, Builtin] = {}
 """The commands of cmd, and the programs that it finds."""
 
@@ -255,55 +294,6 @@ def succeed(_: Call) -> int:
     return 0
 
 
-def shell_error(call: Call, text: str) -> ScriptExit:
-    """Report a mistake in a special command, and return the exception that ends the script."""
-    call.complain(text)
-    return ScriptExit(2)
-
-
-def check_name(call: Call, name: str) -> None:
-    """End the script if a variable cannot have this name, or is read-only."""
-    if not NAME.fullmatch(name):
-        raise shell_error(call, f"{name[:80]}: bad variable name")
-    if name in call.process.read_only:
-        raise shell_error(call, f"{name}: is read only")
-
-
-def copy_into(call: Call, source: str, target: str, *, move: bool = False) -> bool:
-    """Copy a file or tree to a key, or into it if it is a directory; return False if there is no source."""
-    process = call.process
-    files, key = process.files, process.key(source)
-    text = process.read(source)
-    if text is None and not files.is_dir(key):
-        return False
-    if files.is_dir(target):
-        target = f"{target}/{name_of(key)}" if target else name_of(key)
-    if target == key or not key or target.startswith(f"{key}/"):
-        return True
-    if text is None:
-        _copy_tree(process, key, target, move=move)
-    elif not files.is_dir(target):
-        if files.exists(key):
-            files.copy_file(key, target, moves=move)
-        else:
-            files.write(target, text)
-    if move:
-        files.delete(key)
-    return True
-
-
-def _copy_tree(process: ShellProcess, source: str, target: str, *, move: bool) -> None:
-    files, pending = process.files, [(source, target)]
-    while pending:
-        source, target = pending.pop()
-        text = files.read(source)
-        if text is None and process.make_directory(target):
-            pending += [(f"{source}/{name}", f"{target}/{name}") for name in files.listdir(source)]
-        elif text is not None and not files.is_dir(target):
-            files.copy_file(source, target, moves=move)
-        process.run.step()
-
-
 @dataclass(frozen=True)
 class Program:
     """A program of Linux with its options; decorates the function that runs it.
@@ -314,7 +304,8 @@ class Program:
     With such an option the call counts as an unknown program (TASK-22).
 
     ``usage`` is the exit code after a wrong option, whose message includes ``synopsis``. If ``stops`` is True, the
-    first operand ends the options. ``least`` and ``most`` limit the number of operands.
+    first operand ends the options. ``least`` and ``most`` limit the number of operands. A program that ``runs`` another
+    one has so many operands before that one's name.
     """
 
     names: str
@@ -324,6 +315,7 @@ class Program:
     synopsis: str = ""
     least: int = 0
     most: int = sys.maxsize
+    runs: int | None = None
 
     @cached_property
     def options(self) -> tuple[dict[str, str], dict[str, str]]:
@@ -338,6 +330,8 @@ class Program:
 
     def __call__(self, run: Callable[[Call, ProgramOptions], int]) -> Builtin:
         """Add the program to the table of programs."""
+        if self.runs is not None:
+            RUNNERS.update(dict.fromkeys(self.names.split(), self))
         return command(PROGRAMS, *self.names.split())(lambda call: run(call, ProgramOptions(call.args, self)))
 
     def wrong(self, text: str) -> WrongUsage:
@@ -373,7 +367,7 @@ class ProgramOptions:
                 if program.stops:
                     self.operands += self._rest
         if len(self.operands) < program.least:
-            raise WrongUsage("missing operand")
+            raise WrongUsage("missing operand", program.usage)
         if len(self.operands) > program.most:
             raise WrongUsage(f"extra operand '{self.operands[program.most][:80]}'")
 
@@ -477,3 +471,13 @@ def read_input(call: Call, path: str, *, quiet: bool = False) -> str | None:
 def all_text(call: Call, paths: list[str]) -> str:
     """Return the text of all operands that can be read together."""
     return "".join(text for _, text in inputs(call, paths))
+
+
+def lines_of(text: str, end: str = "\n") -> list[str]:
+    """Return the lines of a text without their ends; a last one may have none."""
+    return text.removesuffix(end).split(end) if text else []
+
+
+def with_ends(text: str) -> list[str]:
+    """Return the lines of a text with their ends, which are line feeds only."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)

@@ -11,8 +11,8 @@ from functools import lru_cache, partial
 
 from engine.base.paths import WILDCARD, name_of, parent
 from engine.base.values import lazy_regex
-from engine.shell.call import CMD_COMMANDS, Call, ScriptExit, command, copy_into, succeed
-from engine.shell.expansion import matching_paths
+from engine.shell.call import CMD_COMMANDS, Call, ScriptExit, command, succeed
+from engine.shell.expansion import copy_into, matching_paths
 from engine.shell.syntax import AndOr, Pipeline, Redirect, Script, ShellCommand, literal
 
 BATCH_FILES = (".bat", ".cmd")

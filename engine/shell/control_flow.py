@@ -70,7 +70,7 @@ class Redirector(Expander, ABC):
             text = process.read(path)
             if text is None:
                 raise self._failed(f"cannot open {path}: No such file", streams)
-            return InputStream(text, regular=True)
+            return InputStream(text, regular=True, vague=process.key(path) in process.run.vague_files)
         if path in ("/dev/stdout", "/dev/stderr"):
             return streams[1 if path.endswith("out") else 2]
         key = process.key(path)
@@ -129,10 +129,10 @@ class ControlFlow(Redirector, ABC):
     def _run_aside(self, chain: AndOr) -> None:
         """Run the list before ``&`` in a subshell; its sleeps do not delay what follows."""
         run = self.process.run
-        begin_ms = run.clock_ms
+        begin_ms, deadline_ms, run.deadline_ms = run.clock_ms, run.deadline_ms, None
         status = self.subshell((AndOr(chain.parts),), {**self.process.streams, 0: InputStream()})
         run.jobs.append(Job(run.clock_ms, status))
-        run.clock_ms = begin_ms
+        run.clock_ms, run.deadline_ms = begin_ms, deadline_ms
         self.process.status = 0
 
     def _run_chain(self, chain: AndOr) -> None:
@@ -162,11 +162,12 @@ class ControlFlow(Redirector, ABC):
         failed = 0
         for index, command in enumerate(commands):
             out = process.streams[1] if index == len(commands) - 1 else Stream(process.run)
-            process.run.clock_ms = begin_ms
+            process.run.clock_ms, before = begin_ms, process.run.vague_texts
             status = self.subshell(only(command), {**process.streams, 0: stdin, 1: out})
             latest_ms = max(latest_ms, process.run.clock_ms)
             failed = status or failed
-            stdin = InputStream(out.text) if isinstance(out, Stream) else InputStream()
+            vague = process.run.vague_texts > before
+            stdin = InputStream(out.text, vague=vague) if isinstance(out, Stream) else InputStream()
         process.run.clock_ms = latest_ms
         return failed if "pipefail" in process.options else status
 

@@ -1,4 +1,6 @@
-"""``date`` of Linux: simulated time, or the moment that ``-d`` describes, in UTC and the C locale.
+"""The Linux programs about time: ``sleep``, ``timeout``, ``time``, and ``date``.
+
+``date`` prints the simulated time, or the moment that ``-d`` describes, in UTC and the C locale.
 
 Such moments are written as ``@86400``, ``2026-01-05 08:00``, ``tomorrow``, ``2 hours ago``.
 """
@@ -10,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from engine.base.values import lazy_regex
 from engine.shell.call import Call, Program, ProgramOptions, WrongUsage
+from engine.shell.files import TimeIsUp
 
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -237,7 +240,7 @@ def _date(call: Call, options: ProgramOptions) -> int:
     clock_ms = call.process.run.clock_ms
     if "r" in options:
         path = options.values["r"]
-        if not call.process.files.exists(call.process.key(path)):  # its time is not kept: the present one (decided)
+        if not call.process.exists(call.process.key(path)):  # its time is not kept: the present one (decided)
             return call.fail(f"date: {path}: No such file or directory")
     described = options.values.get("d", options.values.get("s"))
     if described is not None:
@@ -317,3 +320,73 @@ def _value(clock_ms: int, letter: str) -> int | str | None:
         "a": day_name[:3], "A": day_name, "b": month[:3], "h": month[:3], "B": month, "Z": "UTC",
     }  # fmt: skip
     return others.get(letter)
+
+
+_SLEEP = lazy_regex(r"(?P<number>\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?P<unit>[smhd]?)", re.ASCII)
+_UNIT_MS = {"": 1_000, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_LONGEST_MS = 3_650 * 86_400_000
+
+
+def slept_ms(arguments: list[str]) -> int | None:
+    """Return the time that ``sleep`` takes with these arguments, or None if one of them is no time."""
+    total = 0
+    for argument in arguments:
+        if argument == "infinity":
+            return _LONGEST_MS
+        found = _SLEEP.fullmatch(argument)
+        if found is None:
+            return None
+        total += round(float(found["number"]) * _UNIT_MS[found["unit"]])
+    return min(total, _LONGEST_MS)
+
+
+@Program("sleep", least=1)
+def _sleep(call: Call, options: ProgramOptions) -> int:
+    """Let the simulated time of the process pass."""
+    total = slept_ms(options.operands)
+    if total is None:
+        wrong = next(argument for argument in options.operands if slept_ms([argument]) is None)
+        return call.misuse(f"invalid time interval '{wrong[:80]}'")
+    run = call.process.run
+    run.wait_until(min(run.clock_ms + total, run.start_ms + _LONGEST_MS))
+    return 0
+
+
+@Program(
+    "timeout",
+    "k=/kill-after s=/signal v/verbose f/foreground p/preserve-status",
+    usage=125,
+    stops=True,
+    least=2,
+    runs=1,
+)
+def _timeout(call: Call, options: ProgramOptions) -> int:
+    """Run a command and end it when its time is up: 124."""
+    limit, *words = options.operands
+    limit_ms, run = slept_ms([limit]), call.process.run
+    if limit_ms is None:
+        return call.misuse(f"invalid time interval '{limit[:80]}'", 125)
+    before, ends_ms = run.deadline_ms, run.clock_ms + limit_ms
+    if limit_ms and (before is None or ends_ms < before):
+        run.deadline_ms = ends_ms
+    try:
+        return call.process.runner.run_program(call.name, words)
+    except TimeIsUp as up:
+        if up.args[0] == before:
+            raise
+        if options.values.get("s", "").upper().removeprefix("SIG") in ("KILL", "9"):
+            return 137
+        return 143 if "p" in options else 124
+    finally:
+        run.deadline_ms = before
+
+
+@Program("time", "p/portability v/verbose a/append q/quiet o!/output f!/format", usage=125, stops=True, runs=0)
+def _time(call: Call, options: ProgramOptions) -> int:
+    """Run a command and print how long it took to standard error."""
+    run = call.process.run
+    begin_ms = run.clock_ms
+    status = call.process.runner.run_words(options.operands, functions=False) if options.operands else 0
+    minutes, rest_ms = divmod(run.clock_ms - begin_ms, 60_000)
+    call.err.append(f"\nreal\t{minutes}m{rest_ms / 1000:.3f}s\nuser\t0m0.000s\nsys\t0m0.000s\n")
+    return status

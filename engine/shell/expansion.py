@@ -1,19 +1,21 @@
 """Expansion of words: parameters, substitutions, arithmetic, field splitting and wildcards (TASK-22, ENV-3).
 
-A wildcard in a path means the existing files that match the pattern.
+A wildcard in a path means the existing files that match the pattern; such files are copied in both shells.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import ChainMap
 from functools import lru_cache
+from zlib import crc32
 
-from engine.base.paths import WILDCARD
+from engine.base.paths import WILDCARD, name_of
 from engine.base.values import lazy_regex
 from engine.shell import patterns
-from engine.shell.call import ScriptExit, ShellProcess
-from engine.shell.files import FIRST_JOB, PROCESS_ID
+from engine.shell.call import Call, ScriptExit, ShellProcess
+from engine.shell.files import FIRST_JOB, PROCESS_ID, Run
 from engine.shell.syntax import (
     SHELL_OPTIONS,
     Arithmetic,
@@ -52,10 +54,60 @@ def _names(process: ShellProcess, directory: str, pattern: str) -> list[str]:
     return [name for name in names if name.startswith(".") <= hidden and patterns.matches(pattern, name)]
 
 
+def copy_into(call: Call, source: str, target: str, *, move: bool = False) -> bool:
+    """Copy a file or tree to a key, or into it if it is a directory; return False if there is no source."""
+    process = call.process
+    files, key = process.files, process.key(source)
+    text = process.read(source)
+    if text is None and not files.is_dir(key):
+        return False
+    if files.is_dir(target):
+        target = f"{target}/{name_of(key)}" if target else name_of(key)
+    if target == key or not key or target.startswith(f"{key}/"):
+        return True
+    if text is None:
+        _copy_tree(process, key, target, move=move)
+    elif not files.is_dir(target):
+        if files.times(key) is not None:
+            files.copy_file(key, target, moves=move)
+        else:
+            files.write(target, text)
+    if move:
+        files.delete(key)
+    return True
+
+
+def _copy_tree(process: ShellProcess, source: str, target: str, *, move: bool) -> None:
+    files, pending = process.files, [(source, target)]
+    while pending:
+        source, target = pending.pop()
+        text = files.read(source)
+        if text is None and process.make_directory(target):
+            pending += [(f"{source}/{name}", f"{target}/{name}") for name in process.listdir(source)]
+        elif text is not None and not files.is_dir(target):
+            files.copy_file(source, target, moves=move)
+        process.run.step()
+
+
 _BLANKS = lazy_regex(r"[ \t\n]+")
 _TO_SPLIT = lazy_regex(r"[ \t\n*?\[\\]")
 _ALL = ("@", "*")
+_OF_BASH = {
+    "BASH": "/bin/bash",
+    "BASHPID": str(PROCESS_ID),
+    "BASH_VERSION": "5.1.16(1)-release",
+    "HOSTTYPE": "x86_64",
+    "MACHTYPE": "x86_64-pc-linux-gnu",
+    "OSTYPE": "linux-gnu",
+    "SHLVL": "1",
+}
 _NEED_VALUE = ("", "length", "%", "%%", "#", "##")
+
+
+def random_number(run: Run, place: str) -> int:
+    """Return the next number below 32,768, which follows from the start of the run and a place (decided here)."""
+    run.step()
+    return crc32(f"{place} {run.start_ms} {run.steps_left}".encode(errors="replace")) & 0x7FFF
 
 
 class _Fields:
@@ -111,6 +163,7 @@ class Expander(ABC):
     def __init__(self, process: ShellProcess) -> None:
         self.process = process
         self.substituted: int | None = None  # the status of the last substitution of the present command
+        self.is_vague = False  # whether a text of an unknown program is in the present command
 
     @abstractmethod
     def substitute(self, script: Script) -> str:
@@ -229,7 +282,10 @@ class Expander(ABC):
         text = self.text(part.expression)
         process.run.step(1 + (len(text) >> 4))
         try:
-            return str(evaluate(text, process.env, bash=process.bash))
+            made = {
+                name: str(self._made_value(name)) for name in ("RANDOM", "SECONDS") if process.bash and name in text
+            }
+            return str(evaluate(text, ChainMap(process.env, made), bash=process.bash))
         except ArithmeticMistake as mistake:
             is_value = isinstance(mistake, IllegalNumber)
             self.complain(str(mistake) if is_value else f'arithmetic expression: {mistake}: "{text[:80]}"')
@@ -239,6 +295,9 @@ class Expander(ABC):
         """Return the value of a variable or special parameter, or None if it is not set."""
         process = self.process
         found = process.env.get(name)
+        self.is_vague |= name in process.vague
+        if found is None and name.isupper():
+            return self._made_value(name)
         if found is not None or name[0].isalpha() or name[0] == "_":
             return found
         if name.isdecimal():
@@ -249,6 +308,23 @@ class Expander(ABC):
         if name in _ALL:
             return self._joined() if process.arguments else None
         return self._special_value(name)
+
+    def _made_value(self, name: str) -> str | None:
+        """Return the value of a variable that the shell makes when it is asked for, or None if there is none."""
+        process = self.process
+        run = process.run
+        match name:
+            case "LINENO":
+                return str(process.line)
+            case "RANDOM" if process.bash:
+                return str(random_number(run, process.cwd))
+            case "SECONDS" if process.bash:
+                return str(run.slept_ms // 1000)
+            case "EPOCHSECONDS" if process.bash:
+                return str(run.clock_ms // 1000)
+            case "UID" | "EUID" if process.bash:
+                return "1000"
+        return _OF_BASH.get(name) if process.bash else None
 
     def _special_value(self, name: str) -> str:
         process = self.process
@@ -325,5 +401,6 @@ class Expander(ABC):
             self.complain(f"{name}: is read only" if name in process.read_only else f"{name}: bad variable name")
             raise ScriptExit(1 if process.bash else 2)
         process.env[name] = value
+        (process.vague.add if self.is_vague else process.vague.discard)(name)
         if "allexport" in process.options:
             process.exported.add(name)

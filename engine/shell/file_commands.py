@@ -1,9 +1,10 @@
-"""The Linux programs about files, directories, names, time and the environment."""
+"""The Linux programs about files, directories and names, and the shells as programs."""
 
 from __future__ import annotations
 
 import re
 from functools import partial
+from math import ceil
 
 from engine.base.values import lazy_regex
 from engine.shell.call import (
@@ -14,9 +15,10 @@ from engine.shell.call import (
     Program,
     ProgramOptions,
     command,
-    copy_into,
     succeed,
 )
+from engine.shell.date import formatted
+from engine.shell.expansion import copy_into
 from engine.shell.syntax import SHELL_OPTIONS
 
 _program = partial(command, PROGRAMS)
@@ -75,7 +77,7 @@ def _rm(call: Call, options: ProgramOptions) -> int:
             files.delete(key)
         elif files.is_dir(key) and not {"r", "R"} & options.values.keys():
             call.fail(f"rm: cannot remove '{path}': Is a directory")
-        elif not files.delete(key) and "f" not in options and not call.process.run.after_unknown:
+        elif not files.delete(key) and "f" not in options and call.process.must_know(key):
             call.fail(f"rm: cannot remove '{path}': No such file or directory")
     return call.status
 
@@ -95,9 +97,9 @@ def _mkdir(call: Call, options: ProgramOptions) -> int:
 @Program("rmdir", "v/verbose p!/parents", least=1)
 def _rmdir(call: Call, options: ProgramOptions) -> int:
     for path, key in call.keys(options.operands):
-        if not call.process.files.is_dir(key):
+        if not call.process.exists(key) or not call.process.files.is_dir(key):
             call.fail(f"rmdir: failed to remove '{path}': No such file or directory")
-        elif call.process.files.listdir(key):
+        elif call.process.listdir(key):
             call.fail(f"rmdir: failed to remove '{path}': Directory not empty")
         else:
             call.process.files.delete(key)
@@ -119,6 +121,30 @@ def _touch(call: Call, options: ProgramOptions) -> int:
 _MODE = lazy_regex(r"[0-7]{1,5}|[ugoa]*(?:[-+=][rwxXstugo]*)+(?:,[ugoa]*(?:[-+=][rwxXstugo]*)+)*")
 
 
+@Program("mktemp", "d/directory u/dry-run q/quiet p?/tmpdir t V! /suffix", most=1)
+def _mktemp(call: Call, options: ProgramOptions) -> int:
+    """Make a file or directory with a name that no other one has, and print its path."""
+    process = call.process
+    template = options.operands[0] if options.operands else "tmp.XXXXXXXXXX"
+    if template.count("X") < 3:
+        return call.fail(f"mktemp: too few X's in template '{template[:80]}'")
+    number = 0
+    above = "" if options.operands and not {"p", "t"} & options.values.keys() else options.values.get("p", "")
+    if not above and (not options.operands or {"p", "t"} & options.values.keys()):
+        above = process.env.get("TMPDIR", "/tmp")
+    stem, _, end = template.rpartition("XXX")
+    while process.files.exists(process.key(path := f"{above}{'/' if above else ''}{stem}{number:03}{end}")):
+        number += 1
+        process.run.step()
+    key = process.key(path)
+    if not process.holds(key):
+        return call.fail(f"mktemp: failed to create file via template '{template}': No such file or directory")
+    if "u" not in options:
+        (process.make_directory if "d" in options else lambda name: process.files.write(name, ""))(key)
+    call.say(path)
+    return 0
+
+
 @_program("chmod")
 def _chmod(call: Call) -> int:
     """Check that the files exist: modes are not simulated (decided here), so all files can be executed."""
@@ -137,46 +163,111 @@ def _chmod(call: Call) -> int:
 
 @Program(
     "ls",
-    "1 a/all A/almost-all d/directory p F/classify r/reverse R/recursive b! B! c! C! D! f! g! G! h! H! i! k! I! "
-    "l! L! m! n! N! o! q! Q! s! S! t! T! u! U! v! w! x! X! Z!",
+    "1 a/all A/almost-all d/directory h/human-readable l p F/classify r/reverse R/recursive S t 0?/color "
+    "b! B! c! C! D! f! g! G! H! i! k! I! L! m! n! N! o! q! Q! s! T! u! U! v! w! x! X! Z!",
     usage=2,
 )
 def _ls(call: Call, options: ProgramOptions) -> int:
     """List names, one in a line, files before directories; with ``-R`` those in directories too."""
-    files = call.process.files
+    process, listing = call.process, _Listing(call, options)
     plain: list[str] = []
     directories: list[str] = []
     for path, key in call.keys(options.operands or ["."]):
-        if not files.exists(key):
-            call.fail(f"ls: cannot access '{path}': No such file or directory", 2)
-        elif files.is_dir(key) and "d" not in options:
+        if not process.exists(key):
+            if process.must_know(key):
+                call.fail(f"ls: cannot access '{path}': No such file or directory", 2)
+        elif process.files.is_dir(key) and "d" not in options:
             directories.append(path)
         else:
             plain.append(path)
-    _show(call, options, "", sorted(plain))
+    listing.show("", listing.sorted("", plain))
     headed = "R" in options or len(plain) + len(directories) > 1 or call.status
-    pending = sorted(directories, reverse="r" not in options)  # the next one stands at the end
+    pending = listing.sorted("", directories)[::-1]  # the next one stands at the end
     first = not plain
     while pending:
         path = pending.pop()
         if headed:
             call.say(f"{'' if first else chr(10)}{path}:")
         first = False
-        names = files.listdir(call.process.key(path))
-        call.process.run.step(4 + (len(names) >> 2))
+        names = process.listdir(process.key(path))
+        process.run.step(4 + (len(names) >> 2))
         shown = [name for name in names if not name.startswith(".") or {"a", "A"} & options.values.keys()]
-        _show(call, options, f"{path}/", [".", "..", *shown] if options.last_of("aA") == "a" else shown)
+        shown += [".", ".."] if options.last_of("aA") == "a" else []
+        shown = listing.sorted(f"{path}/", shown)
+        listing.show(f"{path}/", shown, totals=True)
         if "R" in options:
-            inner = [f"{path.rstrip('/')}/{name}" for name in shown]
-            inner = [each for each in inner if files.is_dir(call.process.key(each))]
-            pending += inner if "r" in options else reversed(inner)
+            inner = [f"{path.rstrip('/')}/{name}" for name in shown if name not in (".", "..")]
+            pending += reversed([each for each in inner if process.files.is_dir(process.key(each))])
     return call.status
 
 
-def _show(call: Call, options: ProgramOptions, directory: str, names: list[str]) -> None:
-    for name in reversed(names) if "r" in options else names:
-        marked = {"p", "F"} & options.values.keys() and call.process.files.is_dir(call.process.key(directory + name))
-        call.say(name + "/" if marked else name)
+class _Listing:
+    """The order and the form in which ``ls`` shows names."""
+
+    def __init__(self, call: Call, options: ProgramOptions) -> None:
+        self.call = call
+        self.options = options
+        self.by = options.last_of("St")
+
+    def _modified_ms(self, path: str) -> int:
+        """Return the time of a file on the clock of its run; a directory has the present time (decided here)."""
+        process = self.call.process
+        times = process.files.times(process.key(path))
+        return process.run.clock_ms - (0 if times is None else max(0, process.files.now_ms - times.modified_ms))
+
+    def _size(self, path: str) -> int:
+        process = self.call.process
+        key = process.key(path)
+        return _DIRECTORY_BYTES if process.files.is_dir(key) else process.files.size(key)
+
+    def sorted(self, directory: str, names: list[str]) -> list[str]:
+        """Return the names in order: by name, size (``-S``) or time (``-t``), or the other way round (``-r``)."""
+        ordered = sorted(names)
+        if self.by:
+            figure = self._size if self.by == "S" else self._modified_ms
+            ordered.sort(key=lambda name: -figure(directory + name))
+        return ordered[::-1] if "r" in self.options else ordered
+
+    def show(self, directory: str, names: list[str], *, totals: bool = False) -> None:
+        """Print names, with ``-l`` in the long form, where a directory begins with the size of its files."""
+        options, files, process = self.options, self.call.process.files, self.call.process
+        marks = "p" in options or "F" in options
+        marked = [f"{name}/" if marks and files.is_dir(process.key(directory + name)) else name for name in names]
+        if "l" not in options:
+            for name in marked:
+                self.call.say(name)
+            return
+        paths = [directory + name for name in names]
+        sizes = [self._size(path) for path in paths]
+        if totals:
+            blocks = sum(-(-size // 4096) * 4 for size in sizes)
+            self.call.say(f"total {_human(blocks * 1024) if 'h' in options else blocks}")
+        shown = [_human(size) if "h" in options else str(size) for size in sizes]
+        width, user = max(map(len, shown), default=0), process.env.get("USER", "root")
+        for path, name, size in zip(paths, marked, shown, strict=True):
+            mode = "drwxr-xr-x 2" if files.is_dir(process.key(path)) else "-rw-r--r-- 1"
+            self.call.say(f"{mode} {user} {user} {size:>{width}} {self._date(path)} {name}")
+
+    def _date(self, path: str) -> str:
+        then_ms, now_ms = self._modified_ms(path), self.call.process.run.clock_ms
+        return formatted(then_ms, "%b %e %H:%M" if now_ms - then_ms < _HALF_A_YEAR_MS else "%b %e  %Y")
+
+
+_DIRECTORY_BYTES = 4096
+_HALF_A_YEAR_MS = 15_778_476_000
+
+
+def _human(size: int) -> str:
+    """Return a size in the largest fitting unit of 1,024, rounded up."""
+    value, unit = float(size), ""
+    for unit in ("", "K", "M", "G", "T"):
+        if value < 1024 or unit == "T":
+            break
+        value /= 1024
+    if not unit:
+        return str(size)
+    tenths = ceil(value * 10)
+    return f"{tenths / 10:.1f}{unit}" if tenths < 100 else f"{ceil(value)}{unit}"
 
 
 @_program("pwd")
@@ -205,87 +296,6 @@ def _dirname(call: Call, options: ProgramOptions) -> int:
     for path in options.operands:
         head = path.rstrip("/").rpartition("/")[0].rstrip("/")
         call.out.append((head or ("/" if path.startswith("/") else ".")) + options.end())
-    return 0
-
-
-_ASSIGNMENT = lazy_regex(r"([^=]+)=(.*)", re.DOTALL)
-
-
-@Program("env", "i/ignore-environment 0/null v u=/unset C=/chdir S! /debug /split-string", usage=125, stops=True)
-def _env(call: Call, options: ProgramOptions) -> int:
-    """Print the exported variables, or run a command with some more of them."""
-    process = call.process
-    args = options.operands
-    empties = "i" in options
-    if args[:1] == ["-"]:
-        args, empties = args[1:], True
-    shown = {} if empties else process.exported_variables()
-    for letter, name in options.all:
-        if letter == "u":
-            shown.pop(name, None)
-    while args and (found := _ASSIGNMENT.fullmatch(args[0])):
-        shown[found[1]] = found[2]
-        args = args[1:]
-    if not args:
-        _show_variables(call, shown, options)
-        return 0
-    if "0" in options:
-        return call.misuse("cannot specify --null (-0) with command", 125)
-    before = process.env, process.exported, process.cwd
-    process.env, process.exported = shown, set(shown)
-    try:
-        if "C" in options and not process.enter(options.values["C"]):
-            return call.fail(f"env: cannot change directory to '{options.values['C']}': No such file or directory", 125)
-        return process.runner.run_words(args, functions=False)
-    finally:
-        process.env, process.exported, process.cwd = before
-
-
-@Program("printenv", "0/null", usage=2, stops=True)
-def _printenv(call: Call, options: ProgramOptions) -> int:
-    """Print the values of exported variables: 1 if one is not set."""
-    exported = call.process.exported_variables()
-    if not options.operands:
-        _show_variables(call, exported, options)
-        return 0
-    for name in options.operands:
-        if name in exported:
-            call.out.append(exported[name] + options.end("0"))
-    return int(any(name not in exported for name in options.operands))
-
-
-def _show_variables(call: Call, variables: dict[str, str], options: ProgramOptions) -> None:
-    for name, text in variables.items():
-        call.out.append(f"{name}={text}{options.end('0')}")
-
-
-_SLEEP = lazy_regex(r"(?P<number>\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?P<unit>[smhd]?)", re.ASCII)
-_UNIT_MS = {"": 1_000, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_LONGEST_MS = 3_650 * 86_400_000
-
-
-def slept_ms(arguments: list[str]) -> int | None:
-    """Return the time that ``sleep`` takes with these arguments, or None if one of them is no time."""
-    total = 0
-    for argument in arguments:
-        if argument == "infinity":
-            return _LONGEST_MS
-        found = _SLEEP.fullmatch(argument)
-        if found is None:
-            return None
-        total += round(float(found["number"]) * _UNIT_MS[found["unit"]])
-    return min(total, _LONGEST_MS)
-
-
-@Program("sleep", least=1)
-def _sleep(call: Call, options: ProgramOptions) -> int:
-    """Let the simulated time of the process pass."""
-    total = slept_ms(options.operands)
-    if total is None:
-        wrong = next(argument for argument in options.operands if slept_ms([argument]) is None)
-        return call.misuse(f"invalid time interval '{wrong[:80]}'")
-    run = call.process.run
-    run.clock_ms = min(run.clock_ms + total, run.start_ms + _LONGEST_MS)
     return 0
 
 
@@ -326,7 +336,7 @@ def _shell(call: Call) -> int:
     if args and not reads:
         key = process.key(args[0])
         text = process.files.read(key)
-        if text is None and process.in_script and process.must_know(key):
+        if text is None and process.must_know(key) and not process.run.is_described:
             if bash:
                 return call.fail(f"bash: {args[0]}: No such file or directory", 127)
             return call.fail(f"{call.name}: 0: cannot open {args[0]}: No such file", 2)

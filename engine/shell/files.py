@@ -6,15 +6,25 @@ a downloaded blob without text: they read as empty but take their space (VM-4).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
 
-from engine.base.paths import TOP_DIRECTORIES, is_managed, parent
+from engine.base.paths import (
+    SYSTEM_DIRECTORIES,
+    TOP_DIRECTORIES,
+    is_from_outside,
+    is_managed,
+    is_of_system,
+    is_temporary,
+    parent,
+)
 
 _SEARCHED = 64  # files
+
+SystemText = Callable[[str], str | None]
+"""A function that returns the text of a file of the operating system, or None if it is not known."""
 
 
 class WriteFailed(Exception):
@@ -68,17 +78,18 @@ class _File(NamedTuple):
 class NodeFiles:
     """The file system of a node. A directory exists once it, or something in it, has been created.
 
-    A new node has the standard directories. Outside the root exists only what has been created there. ``now_ms`` is
-    the moment at which files are written.
+    A new node has the standard directories. Outside the root are those of its operating system, of which only some
+    files are known, and what has been created there (FILE-15). ``now_ms`` is the moment at which files are written.
     """
 
-    __slots__ = ("_directories", "_files", "_read_only", "_room", "now_ms", "used_bytes")
+    __slots__ = ("_directories", "_files", "_read_only", "_room", "_system", "now_ms", "used_bytes")
 
     def __init__(self) -> None:
         self.now_ms = 0
         self._files: dict[str, _File] = {}  # the last one written at the end
         self.used_bytes = 0  # of all files
-        self._directories: dict[str, None] = dict.fromkeys(TOP_DIRECTORIES)
+        self._directories: dict[str, bool] = dict.fromkeys(TOP_DIRECTORIES, True)  # whether its content is known
+        self._system: SystemText | None = None
         self._read_only: tuple[str, ...] = ()
         self._room: Room | None = None  # of a process that runs; None: any number of bytes
 
@@ -90,17 +101,19 @@ class NodeFiles:
         return twin
 
     @contextmanager
-    def guarded(self, read_only: tuple[str, ...], room: Room | None = None) -> Iterator[None]:
-        """Raise WriteFailed in the ``with`` block for what a process cannot write.
+    def guarded(
+        self, read_only: tuple[str, ...], room: Room | None = None, system: SystemText | None = None
+    ) -> Iterator[None]:
+        """Raise WriteFailed in the ``with`` block for what a process cannot write, and show it the ``system``'s files.
 
         AccessDenied is raised for changes of these directories and what is in them (FILE-12), NoSpaceLeft for files by
         size and copies beyond ``room`` (VM-4). Texts that commands write are short and always fit.
         """
-        self._read_only, self._room = read_only, room
+        self._read_only, self._room, self._system = read_only, room, system
         try:
             yield
         finally:
-            self._read_only, self._room = (), None
+            self._read_only, self._room, self._system = (), None, None
 
     def _check(self, key: str) -> None:
         if self._read_only and any(key == place or key.startswith(f"{place}/") for place in self._read_only):
@@ -109,7 +122,21 @@ class NodeFiles:
     def read(self, key: str) -> str | None:
         """Return the text of a file, or None if there is none."""
         file = self._files.get(key)
-        return None if file is None else file.text
+        if file is not None:
+            return file.text
+        return None if self._system is None or is_managed(key) else self._system(key)
+
+    def knows(self, key: str) -> bool:
+        """Return whether a file that is missing here is missing on a real node too.
+
+        Nobody knows what is in packages, mounts, undescribed containers, and most directories of the system (FILE-15).
+        """
+        if is_temporary(key) or is_from_outside(key):
+            return is_temporary(key)
+        above, managed = parent(key), is_managed(key)
+        while above not in self._directories and above != parent(above):
+            above = parent(above)
+        return self._directories.get(above, managed) and not is_of_system(above)
 
     def newest_text(self, names: Sequence[str]) -> tuple[str, str] | None:
         """Return key and text of the file of these names that was created last and is not empty; None without any.
@@ -139,14 +166,16 @@ class NodeFiles:
         room, least = self._room, self.used_bytes - self.size(key)
         if room is None or least + size <= room.most_bytes:
             return size
-        with self._unguarded():
+        with self.unguarded():
+            self._room = None
             room.clear()
         return min(size, max(0, room.most_bytes - self.used_bytes + self.size(key)))
 
     @contextmanager
-    def _unguarded(self) -> Iterator[None]:
+    def unguarded(self) -> Iterator[None]:
+        """Let a process write everywhere in the ``with`` block, as an administrator."""
         guards = self._read_only, self._room
-        self._read_only, self._room = (), None
+        self._read_only = ()
         try:
             yield
         finally:
@@ -155,7 +184,8 @@ class NodeFiles:
     def _put(self, key: str, text: str, size: int) -> None:
         self._check(key)
         old, now_ms = self._files.pop(key, None), self.now_ms
-        self._make_directories(parent(key))
+        if (above := parent(key)) not in self._directories:
+            self._make_directories(above, known=is_managed(key))
         self._files[key] = _File(text, size, FileTimes(now_ms if old is None else old.times.created_ms, now_ms))
         self.used_bytes += size - (0 if old is None else old.size)
 
@@ -171,7 +201,7 @@ class NodeFiles:
         """Append text to a file; create it if necessary."""
         file = self._files.get(key)
         if file is None:
-            self.write(key, text)
+            self.write(key, (self.read(key) or "") + text)
         elif text or file.has_text:
             self._put(key, file.text + text if file.has_text else "", file.size + _length(text))
 
@@ -181,14 +211,14 @@ class NodeFiles:
             self._check(key)
         if self._remove(key):
             return True
-        if key not in self._directories:
+        if not self.is_dir(key):
             return False
         below = key + "/"
         for inner in [name for name in self._files if name.startswith(below)]:
             self._remove(inner)
         for inner in [name for name in self._directories if name.startswith(below)]:
             del self._directories[inner]
-        del self._directories[key]
+        self._directories.pop(key, None)
         return True
 
     def _remove(self, key: str) -> bool:
@@ -197,18 +227,20 @@ class NodeFiles:
         self.used_bytes -= 0 if file is None else file.size
         return file is not None
 
-    def mkdir(self, key: str) -> None:
-        """Create a directory and its parents."""
+    def mkdir(self, key: str, *, known: bool = True) -> None:
+        """Create a directory and its parents; unless it is ``known``, a real node may have more in it."""
         self._check(key)
-        self._make_directories(key)
+        self._make_directories(key, known=True)
+        if key:
+            self._directories[key] = known and self._directories[key]
 
     def exists(self, key: str) -> bool:
         """Return whether there is a file or directory."""
-        return key in self._files or self.is_dir(key)
+        return key in self._files or self.is_dir(key) or self.read(key) is not None
 
     def is_dir(self, key: str) -> bool:
-        """Return whether there is a directory; the root always exists."""
-        return not key or key in self._directories
+        """Return whether there is a directory; the root and those of the operating system always exist."""
+        return not key or key in self._directories or is_of_system(key)
 
     @property
     def is_bare(self) -> bool:
@@ -229,7 +261,10 @@ class NodeFiles:
     def listdir(self, key: str) -> list[str]:
         """Return the names in a directory, sorted."""
         begin = len(key.rstrip("/")) + 1 if key else 0
-        return sorted({name[begin:].partition("/")[0] for name in self._below(key)})
+        inside = self._below(key)
+        if not is_managed(key):
+            inside += [name for name in SYSTEM_DIRECTORIES if _is_below(name, f"{key.rstrip('/')}/")]
+        return sorted({name[begin:].partition("/")[0] for name in inside})
 
     def walk(self, key: str = "") -> list[str]:
         """Return the keys of everything below a directory, sorted; from the root only what the file API sees."""
@@ -246,16 +281,16 @@ class NodeFiles:
     def size(self, key: str) -> int:
         """Return the size of a file in bytes, with text as UTF-8; 0 if there is none."""
         file = self._files.get(key)
-        return 0 if file is None else file.size
+        return _length(self.read(key) or "") if file is None else file.size
 
     def times(self, key: str) -> FileTimes | None:
         """Return when a file was created and last written; None if there is none."""
         file = self._files.get(key)
         return None if file is None else file.times
 
-    def _make_directories(self, key: str) -> None:
+    def _make_directories(self, key: str, *, known: bool) -> None:
         while key and key not in self._directories:
-            self._directories[key] = None
+            self._directories[key] = known
             key = parent(key)
 
 
@@ -283,6 +318,10 @@ class BoundReached(Exception):
     """The end of a run that has exceeded its bounds; the text says which."""
 
 
+class TimeIsUp(Exception):
+    """The end of a command by ``timeout``; the argument is the moment of the simulated clock."""
+
+
 class Job(NamedTuple):
     """A list of commands that was started with ``&``."""
 
@@ -294,24 +333,39 @@ class Run:
     """The state that all shells of one command line share: the bounds and the simulated clock.
 
     The files that an unknown program has written are not known, so ``after_unknown`` a missing file or directory is
-    assumed to exist.
+    assumed to exist. ``vague_texts`` counts the texts that were read or written without being known. ``is_described``
+    tells that the scenario says how the command line behaves.
     """
 
-    __slots__ = ("after_unknown", "clock_ms", "jobs", "level", "start_ms", "steps_left", "written_left")
+    __slots__ = (
+        *("after_unknown", "clock_ms", "deadline_ms", "is_described", "jobs", "level", "start_ms", "steps_left"),
+        *("vague_files", "vague_texts", "written_left"),
+    )
 
-    def __init__(self, start_ms: int = 0) -> None:
+    def __init__(self, start_ms: int = 0, *, is_described: bool = False) -> None:
         self.start_ms = start_ms
+        self.is_described = is_described
         self.clock_ms = start_ms  # Unix time in ms
+        self.deadline_ms: int | None = None  # at which ``timeout`` ends the present command
         self.jobs: list[Job] = []
         self.steps_left = STEP_LIMIT
         self.written_left = OUTPUT_LIMIT
         self.level = 0
         self.after_unknown = False
+        self.vague_texts = 0
+        self.vague_files: set[str] = set()  # which unknown programs have written
 
     @property
     def slept_ms(self) -> int:
         """The time that the run has slept."""
         return self.clock_ms - self.start_ms
+
+    def wait_until(self, ends_ms: int) -> None:
+        """Let the time pass up to a moment. Raises TimeIsUp if the present command is ended before."""
+        if self.deadline_ms is not None and ends_ms > self.deadline_ms:
+            self.clock_ms = max(self.clock_ms, self.deadline_ms)
+            raise TimeIsUp(self.deadline_ms)
+        self.clock_ms = max(self.clock_ms, ends_ms)
 
     def job(self, number: str) -> Job | None:
         """Return the job with this process id."""
@@ -425,10 +479,11 @@ class FileStream(Stream):
 class InputStream:
     """Text that commands read; each continues where the last one stopped."""
 
-    __slots__ = ("at", "regular", "text")
+    __slots__ = ("at", "regular", "text", "vague")
 
-    def __init__(self, text: str = "", *, regular: bool = False) -> None:
+    def __init__(self, text: str = "", *, regular: bool = False, vague: bool = False) -> None:
         self.text = text
+        self.vague = vague  # from an unknown program
         self.regular = regular  # from a file, not from a pipe
         self.at = 0
 
@@ -443,13 +498,3 @@ class InputStream:
         end = self.text.find("\n", self.at) + 1 or len(self.text)
         line, self.at = self.text[self.at : end], end
         return line
-
-
-def lines_of(text: str, end: str = "\n") -> list[str]:
-    """Return the lines of a text without their ends; a last one may have none."""
-    return text.removesuffix(end).split(end) if text else []
-
-
-def with_ends(text: str) -> list[str]:
-    """Return the lines of a text with their ends, which are line feeds only."""
-    return re.findall(r"[^\n]*\n|[^\n]+", text)

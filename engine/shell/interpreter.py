@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.paths import is_managed
 from engine.base.terms import OsFamily
 from engine.base.values import lazy_regex
 from engine.shell import (  # noqa: F401  (the commands that they add to the tables)
@@ -38,9 +39,10 @@ from engine.shell.call import (
 )
 from engine.shell.cmd import BATCH_FILES, batch_line, batch_lines, read_cmd_script
 from engine.shell.control_flow import ControlFlow, RedirectFailed
-from engine.shell.files import BoundReached, InputStream, Stream, WriteFailed
+from engine.shell.files import BoundReached, FileStream, InputStream, Stream, WriteFailed
 from engine.shell.lexer import ASSIGNMENT, Lexer
 from engine.shell.syntax import (
+    NO_PROGRAM_ON_LINUX,
     SHELL_OPTIONS,
     Command,
     Function,
@@ -49,6 +51,7 @@ from engine.shell.syntax import (
     Shell,
     ShellCommand,
     Word,
+    is_missing,
     only,
 )
 from engine.shell.words import NESTING_LIMIT, NestedTooDeep, NotReadable, ShellSyntaxError
@@ -116,29 +119,20 @@ SPECIAL = frozenset({
     ".", ":", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set", "shift", "times",
     "trap", "unset",
 })
-"""The special commands of POSIX: a failed redirection of one ends the script, and assignments before it stay."""
-
-# Shell built-ins that are not found as programs (TASK-4).
-NO_PROGRAM_ON_LINUX = frozenset({
-    "alias", "bg", "bind", "break", "builtin", "cd", "command", "continue", "declare", "eval", "exec", "exit", "export",
-    "fg", "getopts", "hash", "history", "jobs", "let", "local", "read", "readonly", "return", "set", "shift", "shopt",
-    "source", "trap", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
-})
-NO_PROGRAM_ON_WINDOWS = frozenset({
-    "assoc", "break", "call", "cd", "chdir", "cls", "color", "copy", "date", "del", "dir", "echo", "endlocal", "erase",
-    "exit", "for", "ftype", "goto", "if", "md", "mkdir", "mklink", "move", "path", "pause", "popd", "prompt", "pushd",
-    "rd", "rem", "ren", "rename", "rmdir", "set", "setlocal", "shift", "start", "time", "title", "type", "ver",
-    "verify", "vol",
-})
 # fmt: on
+"""The special commands of POSIX: a failed redirection of one ends the script, and assignments before it stay."""
 
 
 class SimulatedOutput(NamedTuple):
-    """The ``simulate:`` values of a command line; an exit code of None leaves it to the shell."""
+    """The ``simulate:`` values of a command line; an exit code of None leaves it to the shell.
+
+    With ``has_more`` the scenario also says something else about how the line behaves.
+    """
 
     exit_code: int | None = None
     stdout: str = ""
     stderr: str = ""
+    has_more: bool = False
 
 
 def base_name(name: str) -> str:
@@ -155,6 +149,24 @@ def builtin_of(shell: Shell, os: OsFamily, name: str) -> Builtin | None:
     if os is not OsFamily.LINUX:
         return CMD_COMMANDS["timeout"] if base_name(name.lower()) == "timeout" else None
     return PROGRAMS.get(base_name(name))
+
+
+_NOT_ASSUMED = frozenset({"-z", "!=", "-ne", "-lt", "-le"})
+_COMPARING = _NOT_ASSUMED | {"-n", "=", "==", "-eq", "-gt", "-ge", "-s"}
+
+
+def assumed_status(words: list[str], status: int) -> int:
+    """Return the status of a command that looks at a text of an unknown program (TASK-27).
+
+    A search is assumed to find something, and a text to be as a test compares it: not empty, not zero, equal, large.
+    """
+    name, *rest = words
+    if base_name(name) in ("grep", "egrep", "fgrep") and status == 1:
+        return 0
+    if name not in ("test", "[") or not set(rest) & _COMPARING:
+        return status
+    with_zero = "0" in rest and bool({"-eq", "-ne"} & set(rest))
+    return int(bool(set(rest) & _NOT_ASSUMED) ^ (rest[0] == "!") ^ with_zero)
 
 
 _DECLARING = frozenset({"export", "local", "readonly"})  # their assignments are not split
@@ -231,14 +243,33 @@ class Interpreter(ControlFlow):
         name = words[0]
         if functions and name in process.functions:
             return self._call_function(name, words[1:])
-        builtin = builtin_of(self.shell, process.root.os, name)
+        return self._run_found(builtin_of(self.shell, process.root.os, name), words, rest)
+
+    def run_program(self, caller: str, words: list[str]) -> int:
+        """Run a program with these words, no command of the shell, for ``caller`` and return its status (TASK-26)."""
+        name = words[0]
+        if name in NO_PROGRAM_ON_LINUX:
+            return self._not_found(f"{caller}: failed to run command '{name}'", 1 if caller == "sudo" else 127)
+        return self._run_found(PROGRAMS.get(base_name(name)), words)
+
+    def _not_found(self, text: str, status: int = 127) -> int:
+        windows = self.process.root.is_windows
+        reason = " is not recognized as an internal or external command" if windows else ": No such file or directory"
+        self.process.writer(2).append(f"{text}{reason}\n")
+        return status
+
+    def _run_found(self, builtin: Builtin | None, words: list[str], rest: str = "") -> int:
+        """Run a command that is known, or a program; return its status."""
+        process, name = self.process, words[0]
         if builtin is None:
             return self._run_program(name, words[1:])
         stdin, out, err = process.streams[0], process.writer(1), process.writer(2)
         assert isinstance(stdin, InputStream)
-        call = Call(process, base_name(name), words[1:], rest, stdin, out, err)
+        call, before = Call(process, base_name(name), words[1:], rest, stdin, out, err), process.run.vague_texts
         try:
             status = builtin(call)
+            if self.is_vague or stdin.vague or process.run.vague_texts > before:
+                status = assumed_status(words, status)
         except NotSimulated:
             status = self._unknown()
         except WrongUsage as mistake:
@@ -261,8 +292,10 @@ class Interpreter(ControlFlow):
 
     def substitute(self, script: Script) -> str:
         """Run the script in a subshell and return its output without the last ends of lines."""
-        out = Stream(self.process.run)
+        run = self.process.run
+        out, before = Stream(run), run.vague_texts
         self.substituted = self.subshell(script, {**self.process.streams, 1: out})
+        self.is_vague |= run.vague_texts > before
         return out.text.rstrip("\n")
 
     def complain(self, text: str, *, line: bool = True) -> None:
@@ -284,20 +317,23 @@ class Interpreter(ControlFlow):
 
     def run_command(self, command: Command) -> int:
         """Run a command; it fails if it writes where its user may not, or finds no room (FILE-12, VM-4)."""
+        try:
+            return self._run_command(command)
+        except WriteFailed as failed:
+            return self._cannot_write(failed)
+        except NotSimulated:  # a redirection from a file that only a real node has
+            return self._unknown()
+
+    def _run_command(self, command: Command) -> int:
         self.process.run.step()
         if isinstance(command, ShellCommand):
-            try:
-                return self._run_simple(command)
-            except WriteFailed as failed:
-                return self._cannot_write(failed)
+            return self._run_simple(command)
         if isinstance(command, Function):
             self.process.functions[command.name] = command.body
             return 0
         try:
             with self.process.run:
                 return self.redirected(command.redirects, lambda: self.run_compound(command))
-        except WriteFailed as failed:
-            return self._cannot_write(failed)
         except RedirectFailed:
             return self.redirect_status()
 
@@ -310,7 +346,7 @@ class Interpreter(ControlFlow):
     def _run_simple(self, command: ShellCommand) -> int:
         process = self.process
         process.line = command.line
-        self.substituted = None
+        self.substituted, self.is_vague = None, False
         words: list[str] = []
         for word in command.words:
             if word.constant is not None:
@@ -345,6 +381,7 @@ class Interpreter(ControlFlow):
 
         def assign_all() -> int:
             for name, word in command.assignments:
+                self.is_vague = False
                 self.assign(name, self.text(word))
             return self.substituted or 0
 
@@ -378,14 +415,30 @@ class Interpreter(ControlFlow):
     def _run_program(self, name: str, arguments: list[str]) -> int:
         """Run a script that is a file on the node, named by its path; any other program is unknown (TASK-4, NODE-1)."""
         process = self.process
+        if is_missing(name, process.root.os, outside_shell=self.shell is Shell.NONE):
+            quoted = f"'{name}'" if process.root.is_windows else f"{process.place}{name}"
+            return self._not_found(quoted, 1 if process.root.is_windows else 127)
         if process.root.is_windows:
             return self._run_batch(name, arguments)
-        text = process.files.read(process.key(name)) if "/" in name else None
+        text = self._script(name)
         first = _FIRST_LINE.match(text or "")
+        if text and first is None and self.shell is Shell.SH and not text.startswith(("#!", "\x7f")):
+            return self.run_child(text, name, arguments, bash=process.bash, options=set())
         if text is None or first is None:
             return self._unknown()
         options = {SHELL_OPTIONS[letter] for letter in first["options"] or "" if letter in SHELL_OPTIONS}
         return self.run_child(text, name, arguments, bash=first["bash"] == "ba", options=options)
+
+    def _script(self, name: str) -> str | None:
+        """Return the text of the script of this name, which has a path or is found in the directories of PATH."""
+        process = self.process
+        if "/" in name:
+            return process.files.read(process.key(name))
+        if not name.endswith(".sh"):
+            return None
+        keys = (process.key(f"{directory}/{name}") for directory in process.env.get("PATH", "").split(":"))
+        texts = (process.files.read(key) for key in keys if is_managed(key))
+        return next((text for text in texts if text is not None), None)
 
     def _run_batch(self, name: str, arguments: list[str]) -> int:
         """Run a batch file of cmd line by line; a file whose text is not known or not readable is a program."""
@@ -415,6 +468,10 @@ class Interpreter(ControlFlow):
         for handle, text in ((1, self.simulated.stdout), (2, self.simulated.stderr)):
             process.writer(handle).append(text)
             process.writer(handle).flush()
+        if not self.simulated.stdout:
+            process.run.vague_texts += 1
+            if isinstance(out := process.writer(1), FileStream):
+                process.run.vague_files.add(out.key)
         return self.simulated.exit_code or 0
 
     def _call_function(self, name: str, arguments: list[str]) -> int:

@@ -22,6 +22,7 @@ _OPERATOR = lazy_regex(r"&&|\|\||;;|[;&|()\n]")
 _REDIRECT = lazy_regex(r"(?P<handle>\d?)(?P<sign><<-|<<|<&|>&|>>|>\||<>|<|>)")
 _BOTH = lazy_regex(r"&>>?")
 ASSIGNMENT = lazy_regex(r"[A-Za-z_][A-Za-z_0-9]*=", re.ASCII)
+_TIMED = lazy_regex(r"time[ \t]+(?:-p[ \t]+)?(?:[({]|(?:if|for|while|until|case)\b)")
 _ARRAY = lazy_regex(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=\(|[A-Za-z_]\w*(?:\[[^\]]*\]\+?|\+)=", re.ASCII)
 _FUNCTION = lazy_regex(r"([A-Za-z_][\w.-]*)[ \t]*\([ \t]*\)", re.ASCII)
 _ARITHMETIC = lazy_regex(r"\(\(\s*[A-Za-z_0-9]*\s*(?:[-+*/%<>=]|\)\))")
@@ -179,6 +180,8 @@ class Lexer(WordReader):
                 if kind == "CASE":
                     self._patterns()
                 return
+        if self._begins and self.bash and _TIMED.match(text, at):
+            raise NotReadable("time before a compound command", at)
         if text.startswith("[[", at) and text[at + 2 : at + 3] in ("", " ", "\t", "\n"):
             raise NotReadable(_OF_BASH["[["], at)
         if self._begins and (found := _FUNCTION.match(text, at)):

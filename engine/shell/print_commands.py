@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from engine.base.values import lazy_regex
-from engine.shell.call import PROGRAMS, Call, Program, ProgramOptions, command, inputs
-from engine.shell.files import with_ends
+from engine.shell.call import PROGRAMS, Call, Program, ProgramOptions, command, inputs, with_ends
 from engine.shell.words import number
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "e": "\x1b"}

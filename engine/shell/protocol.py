@@ -41,8 +41,10 @@ class LineFacts(NamedTuple):
 
     ``understood_ms`` is the time that it takes if the small shell knows every command and each runs once: the sum of
     its sleeps, or one second without any. It is None if a command is not known. Such a line ``leaves_nothing`` if it is
-    a single program without redirections. ``sleeps_by_chance`` tells that the time depends on conditions or variables
-    (TASK-24).
+    a single program without redirections. A line that ``needs_rehearsal`` takes a time that depends on conditions or
+    variables, or on files that only a real node may have (TASK-24, FILE-15).
+
+    ``most_ms`` is the time after which ``timeout`` ends the whole line, if it does (TASK-26).
 
     ``unreadable`` is where and why the small shell cannot read the line, which then counts as an unknown program, and
     ``syntax_error`` where and why a shell refuses it, which ends its process with exit code 2 (TASK-25). An unknown
@@ -52,9 +54,10 @@ class LineFacts(NamedTuple):
     found: bool
     understood_ms: int | None
     leaves_nothing: bool
-    sleeps_by_chance: bool
+    needs_rehearsal: bool
     unreadable: str | None
     syntax_error: str | None
+    most_ms: int | None = None
 
 
 UNREAD = LineFacts(False, None, False, False, None, None)
@@ -108,13 +111,18 @@ TIME_LIMIT = ended("maximum execution time exceeded", ErrorCategory.SERVER_ERROR
 
 
 class Output(NamedTuple):
-    """The result of a command line; ``found`` is False if there is no such program (CommandProgramNotFound)."""
+    """The result of a command line.
+
+    ``found`` is False if there is no such program (CommandProgramNotFound), and ``is_known`` if a part of the line
+    behaved as an unknown program.
+    """
 
     exit_code: int
     stdout: str
     stderr: str
     found: bool = True
     slept_ms: int = 0
+    is_known: bool = True
 
 
 class PlainProcess(NamedTuple):

@@ -67,7 +67,8 @@ class SimulatedExecutor:
     ) -> Output:
         """Run the line in the small shell, where unknown programs behave as ``simulate:`` says."""
         simulate = self._simulate_of(launch)
-        simulated = SimulatedOutput(plan.exit_code, simulate.stdout or "", simulate.stderr or "")
+        has_more = bool(simulate.model_fields_set)
+        simulated = SimulatedOutput(plan.exit_code, simulate.stdout or "", simulate.stderr or "", has_more)
         overhead_ms, _ = self._setup(launch, simulate)
         began_ms = self._start_ms + now_ms - max(0, plan.total_ms - overhead_ms)
         directory = working_directory(launch.directory)
@@ -85,15 +86,17 @@ class SimulatedExecutor:
     def must_rehearse(self, launch: Launch) -> bool:
         """Return whether only a rehearsal can tell how long the process takes: it sleeps as its script decides."""
         simulate = self._simulate_of(launch)
-        return launch.line.sleeps_by_chance and simulate.duration is None and simulate.until is None
+        return launch.line.needs_rehearsal and simulate.duration is None and simulate.until is None
 
     def rehearse(
         self, launch: Launch, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles, now_ms: int
     ) -> int:
-        """Run the command line on files that are thrown away, and return how long it sleeps, in ms."""
+        """Run the command line on files that are thrown away, and return how long it takes, in ms."""
         began_ms = self._start_ms + now_ms + PROCESS_START_MS + launch.setup.delay_ms
         directory = working_directory(launch.directory)
-        return small_shell.run(launch.command_line, root, environment, files, directory, start_ms=began_ms).slept_ms
+        result = small_shell.run(launch.command_line, root, environment, files, directory, start_ms=began_ms)
+        unknown_ms = TASK_DURATION_MS if launch.kind in _JOB_TASKS else PREP_RELEASE_DURATION_MS
+        return result.slept_ms + (0 if result.is_known else unknown_ms)
 
     def acts(self, launch: Launch) -> ActsText | None:
         """Return what the process does while it runs and what ends it, or None if it only takes its time."""
@@ -168,4 +171,8 @@ def _process(launch: Launch, simulate: Simulate, overhead_ms: int) -> PlainProce
 def _usual_duration(line: LineFacts, simulate: Simulate | None, otherwise: Distribution) -> Distribution:
     if simulate is not None and simulate.duration is not None:
         return simulate.duration
-    return otherwise if line.understood_ms is None else Distribution.constant(line.understood_ms)
+    if line.understood_ms is not None:
+        return Distribution.constant(line.understood_ms)
+    if line.most_ms is not None:
+        return Distribution.constant(min(line.most_ms, round(otherwise.values[0])))
+    return otherwise

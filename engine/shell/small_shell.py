@@ -14,20 +14,28 @@ notice (``echo``, ``pipefail``, exit codes of built-ins). Lines end in a line fe
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
-from engine.base.paths import NodeRoot
+from engine.base.paths import SYSTEM_DIRECTORIES, SYSTEM_FILES, NodeRoot
 from engine.base.terms import OsFamily
-from engine.base.values import SECOND_MS, lazy_regex
-from engine.shell.call import ShellProcess
+from engine.base.values import SECOND_MS, lazy_regex, shortened
+from engine.shell.call import (
+    PROGRAMS,
+    RUNNERS,
+    SHELL_BUILTINS,
+    NotSimulated,
+    ProgramOptions,
+    ShellProcess,
+    WrongUsage,
+)
 from engine.shell.cmd import BATCH_FILES, percent_expanded, read_cmd_script, windows_arguments
-from engine.shell.file_commands import slept_ms
+from engine.shell.date import formatted, slept_ms
+from engine.shell.expansion import random_number
 from engine.shell.files import PROCESS_ID, BoundReached, InputStream, NodeFiles, Run, Stream
 from engine.shell.interpreter import (
-    NO_PROGRAM_ON_LINUX,
-    NO_PROGRAM_ON_WINDOWS,
     Interpreter,
     ScriptText,
     SimulatedOutput,
@@ -35,10 +43,15 @@ from engine.shell.interpreter import (
     builtin_of,
     read_script,
 )
+from engine.shell.lexer import ASSIGNMENT
 from engine.shell.protocol import LineFacts, Output
 from engine.shell.syntax import (
+    KEYWORDS,
+    NO_PROGRAM_ON_LINUX,
+    NO_PROGRAM_ON_WINDOWS,
     SHELL_OPTIONS,
     Arithmetic,
+    Command,
     Function,
     Parameter,
     Piece,
@@ -48,6 +61,9 @@ from engine.shell.syntax import (
     Substitution,
     Word,
     all_commands,
+    is_missing,
+    is_of_other_system,
+    is_of_shell,
     literal,
     only,
     simple_commands,
@@ -181,15 +197,34 @@ def facts_of(command_line: str, os: OsFamily) -> LineFacts:
     is_known = text.not_readable is None and (program.shell is not Shell.NONE or bool(text.script))
     is_known = is_known and _knows_all(text.script, program.shell, os)
     is_found = _is_found(program, os)
-    has_sleep = is_known and os is OsFamily.LINUX and program.shell is not Shell.NONE and "sleep" in command_line
+    on_linux = is_known and os is OsFamily.LINUX
+    has_sleep = on_linux and "sleep" in command_line and not _is_straight(program)
+    reads_outside = on_linux and (_FROM_OUTSIDE.search(command_line) is not None or any(outside_files(text.script)))
+    commands = list(all_commands(text.script))
     return LineFacts(
         is_found,
-        (sum(map(_sleep_ms, simple_commands(text.script))) or UNDERSTOOD_MS) if is_known else None,
+        (sum(_sleep_ms(command, os) for command in simple_commands(text.script)) or UNDERSTOOD_MS)
+        if is_known
+        else None,
         leaves_nothing=not is_known and _leaves_nothing(program),
-        sleeps_by_chance=has_sleep and not _is_straight(program),
+        needs_rehearsal=has_sleep or reads_outside,
         unreadable=text.not_readable if is_found else None,
         syntax_error=None if text.error is None else f"line {text.error}",
+        most_ms=_limit_ms(commands[0]) if os is OsFamily.LINUX and len(commands) == 1 else None,
     )
+
+
+_FROM_OUTSIDE = lazy_regex(r"AZ_BATCH_(?:APP_PACKAGE|NODE_MOUNTS_DIR)")
+
+
+def _limit_ms(command: Command) -> int | None:
+    """Return the time after which a command ends because ``timeout`` runs it; None if nothing ends it."""
+    if not isinstance(command, ShellCommand) or base_name(command.name or "") != "timeout":
+        return None
+    with suppress(WrongUsage, NotSimulated):
+        operands = ProgramOptions(_words(command)[1:], RUNNERS["timeout"]).operands
+        return slept_ms(operands[:1]) or None
+    return None
 
 
 def _knows_all(script: Script, shell: Shell, os: OsFamily) -> bool:
@@ -203,14 +238,67 @@ def _knows(shell: Shell, os: OsFamily, command: ShellCommand) -> bool:
         return True
     if not name or builtin_of(shell, os, name) is None:
         return False
-    base = base_name(name)
+    words = _words_within(command) if os is OsFamily.LINUX else [name]
+    base = base_name(words[0])
     if base not in _SHELLS:
-        return True
-    arguments = [word.constant for word in command.words[1:]]
-    if shell is Shell.NONE or not arguments or not (arguments[0] or "").startswith("-") or len(arguments) < 2:
+        return words[0] == name or base in PROGRAMS
+    if len(words) < 3 or not words[1].startswith("-") or _UNKNOWN in words[1:3]:
         return False
-    inner = read_script(arguments[1], bash=base == "bash") if arguments[1] is not None else None
-    return inner is not None and inner.not_readable is None and _knows_all(inner.script, Shell.SH, os)
+    inner = read_script(words[2], bash=base == "bash")
+    return inner.not_readable is None and _knows_all(inner.script, Shell.SH, os)
+
+
+def words_within(words: list[str]) -> list[str]:
+    """Return the words of the command that these words run in the end: ``sudo nice ls`` runs ``ls``."""
+    while (runner := RUNNERS.get(words[0].rpartition("/")[2])) is not None:
+        try:
+            given = ProgramOptions(words[1:], runner).operands
+        except (WrongUsage, NotSimulated):
+            return words
+        inner = given[runner.runs :]
+        while inner and ASSIGNMENT.match(inner[0]):
+            inner = inner[1:]
+        if not inner:
+            return words
+        words = inner
+    return words
+
+
+_UNKNOWN = "\0"  # a word that is known only when it is expanded
+
+
+def _words_within(command: ShellCommand) -> list[str]:
+    """Return the words of the command that a command runs in the end, as far as they are known."""
+    return words_within(_words(command))
+
+
+def _words(command: ShellCommand) -> list[str]:
+    return [_UNKNOWN if word.constant is None else word.constant for word in command.words]
+
+
+_NO_FILES = frozenset({"echo", "printf", "expr", "basename", "dirname", "export", "cd", "exit", "set", "date", "which"})
+
+
+def outside_files(script: Script) -> Iterator[tuple[str, str]]:
+    """Yield the files outside Batch's directories that a script may read and does not make, each with the command."""
+    made: list[str] = []
+    for command in simple_commands(script):
+        words = _words_within(command) if command.words else [""]
+        base, *paths = base_name(words[0]), *words[1:]
+        reads = [redirect.target.constant or "" for redirect in command.redirects if redirect.reads]
+        made += [redirect.target.constant or "" for redirect in command.redirects if not redirect.reads]
+        made += paths if base in ("mkdir", "touch", "tee") else paths[-1:] if base in ("cp", "mv") else []
+        if base in PROGRAMS or base in SHELL_BUILTINS:
+            reads += paths if base not in _NO_FILES else []
+        for path in reads:
+            if _OUTSIDE.match(path) and not any(each and path.startswith(each) for each in made):
+                yield base, path
+
+
+_OUTSIDE = lazy_regex(
+    r"/(?!mnt/batch/tasks(?:/|$)|opt/batch/data/tasks(?:/|$)|tmp(?:/|$)|var/tmp(?:/|$)"
+    r"|dev/(?:null|zero|u?random|tty|full|stdin|stdout|stderr|shm)(?:/|$))[^\s*?\[]"
+)
 
 
 def _is_found(program: ParsedLine, os: OsFamily) -> bool:
@@ -218,9 +306,7 @@ def _is_found(program: ParsedLine, os: OsFamily) -> bool:
     if program.shell is not Shell.NONE:
         return True
     name = next((command.name for command in simple_commands(program.text.script)), "") or ""
-    if os is OsFamily.LINUX:
-        return bool(name) and name not in NO_PROGRAM_ON_LINUX
-    return bool(name) and name.lower() not in NO_PROGRAM_ON_WINDOWS
+    return bool(name) and not is_missing(name, os, outside_shell=True)
 
 
 def _leaves_nothing(program: ParsedLine) -> bool:
@@ -241,7 +327,9 @@ def _leaves_nothing(program: ParsedLine) -> bool:
 
 
 def _is_script(command: ShellCommand) -> bool:
-    """Return whether the command may run a script that is a file on the node."""
+    """Return whether the command may run a script that is a file on the node, or a command that may."""
+    if command.name and base_name(command.name) in RUNNERS:
+        return True
     last = command.words[0].parts[-1] if command.words and command.words[0].parts else None
     return isinstance(last, Piece) and (last.text.lower().endswith(_SCRIPTS) or base_name(last.text) in _SHELLS)
 
@@ -264,11 +352,81 @@ def _is_straight(program: ParsedLine) -> bool:
         command = chain.parts[0][1].commands[0]
         if chain.background or len(list(all_commands((chain,)))) > 1 or not isinstance(command, ShellCommand):
             return False
-        if command.name is None or base_name(command.name) in _LEAVES_EARLY:
+        if command.name is None or base_name(command.name) in (*_LEAVES_EARLY, *RUNNERS):
             return False
         if base_name(command.name) == "sleep" and any(word.constant is None for word in command.words):
             return False
     return True
+
+
+_OF_SHELLS = "|".join(sorted(map(re.escape, NO_PROGRAM_ON_LINUX | NO_PROGRAM_ON_WINDOWS | KEYWORDS)))
+NEEDS_A_LOOK = lazy_regex(rf"sh\b|cmd|[$`;|&<>%~=]|[A-Z]:[\\/]|/bin/|^\s*(?:{_OF_SHELLS})(?=\s|$)", re.IGNORECASE)
+"""What a command line holds that has traps or needs a shell."""
+
+_STARTS = {OsFamily.LINUX: '/bin/sh -c "..."'}
+_OPERATOR = lazy_regex(r"&&|\|\|?|;|&|<|(?:[0-2&]?>>?)(?:&[012]|[^>=\s]*)")
+_VARIABLE_ON_LINUX = lazy_regex(
+    r"(?:^|[=:/,@])\$(?:\{[A-Za-z_]\w*\}|\(|[A-Z_][A-Z0-9_]*(?!\w)|AZ_BATCH_\w+)|^~/|^`", re.ASCII
+)
+_VARIABLE_ON_WINDOWS = lazy_regex(r"%[A-Za-z_]\w+%", re.ASCII)
+_POWERSHELL = lazy_regex(r"(?:power)?shell|pwsh", re.IGNORECASE)
+
+
+@lru_cache(maxsize=8192)
+def traps_of(command_line: str, os: OsFamily) -> tuple[tuple[str, str], ...]:
+    """Return what in a command line fails on every node, or is not what it seems: codes of warnings, with sentences."""
+    program = parse(command_line, os)
+    commands = list(simple_commands(program.text.script))
+    system = "Linux" if os is OsFamily.LINUX else "Windows"
+    if program.shell is not Shell.NONE:
+        return tuple(_traps_in_script(program, commands, system, os))
+    words = _words(commands[0]) if commands else [""]
+    start = _STARTS.get(os, "cmd /c ...")
+    if is_of_other_system(words[0], os):
+        ends = "its process ends with CommandProgramNotFound"
+        return (("wrong-shell", f"a {system} node has no program {shortened(words[0])}: {ends} (NODE-1)"),)
+    if is_of_shell(words[0], os):
+        text = f"{words[0]} is a command of the shell and no program: begin the line with {start} (TASK-4)"
+        return (("builtin-as-program", text),)
+    found = _for_a_shell(command_line, words, os)
+    if found is None:
+        return ()
+    return (("no-shell", f"the line runs in no shell, so {shortened(found)} stays as it is: begin it with {start}"),)
+
+
+def _traps_in_script(
+    program: ParsedLine, commands: list[ShellCommand], system: str, os: OsFamily
+) -> Iterator[tuple[str, str]]:
+    names = [command.name or "" for command in commands]
+    if (name := next((name for name in names if is_of_other_system(name, os)), None)) is not None:
+        yield "wrong-shell", f"a {system} node has no program {shortened(name)}: the command fails (NODE-1)"
+    if os is OsFamily.LINUX and "source" in names and not program.bash:
+        yield "wrong-shell", "sh of Ubuntu and Debian has no command source: write '.', or begin the line with bash"
+    outside = outside_files(program.text.script) if os is OsFamily.LINUX else iter(())
+    if path := next((path for name, path in outside if not _is_simulated(name, path)), ""):
+        yield (
+            "system-file",
+            f"the simulator does not know {shortened(path)}: where it is read, the command counts as a program that"
+            " takes its default time and succeeds (FILE-15); say with 'simulate' what the line does",
+        )
+
+
+def _is_simulated(name: str, path: str) -> bool:
+    """Return whether a command finds at a path outside Batch's directories what it finds on a real node (FILE-15)."""
+    lists = name in ("ls", "cp", "grep") and path != "/mnt"
+    return path in SYSTEM_FILES or (not lists and (path.rstrip("/") or "/") in SYSTEM_DIRECTORIES)
+
+
+def _for_a_shell(command_line: str, words: list[str], os: OsFamily) -> str | None:
+    """Return the word of a line without a shell that only a shell would understand; None if there is none."""
+    signs = _VARIABLE_ON_LINUX if os is OsFamily.LINUX else _VARIABLE_ON_WINDOWS
+    if is_missing(words[0], os, outside_shell=True):
+        return words[0] or None
+    joins = not _POWERSHELL.search(words[0]) and "';'" not in command_line and "\\;" not in command_line
+    for word in words[1:]:
+        if not any(map(str.isspace, word)) and (signs.search(word) or (joins and _OPERATOR.fullmatch(word))):
+            return word
+    return None
 
 
 def run(
@@ -292,11 +450,11 @@ def run(
         start_ms: The start of the process, as Unix time in ms, for ``date``.
     """
     files.mkdir(cwd)
-    here = {"CD": root.native(cwd), "ERRORLEVEL": "0"} | dict(env) if root.is_windows else {}
+    here = _of_cmd(root.native(cwd), start_ms) | dict(env) if root.is_windows else {}
     program = parse(command_line, root.os, here)
     if not _is_found(program, root.os):
         return Output(127, "", "", found=False)
-    state = Run(start_ms)
+    state = Run(start_ms, is_described=simulated != NO_OUTPUT)
     out, err = Stream(state), Stream(state)
     variables = dict(env)
     if program.shell is Shell.SH:
@@ -312,14 +470,27 @@ def run(
         exit_code = Interpreter(process, program.shell, simulated).run_all(program.text)
         message = ""
     except BoundReached as bound:
-        exit_code, message = 1, f"sh: {bound}\n"
+        exit_code, message = (0, "") if state.vague_texts else (1, f"sh: {bound}\n")  # it waits for unknown programs
     if simulated.exit_code is not None:
         exit_code = simulated.exit_code
-    return Output(exit_code, out.text, err.text + message, slept_ms=state.slept_ms)
+    return Output(exit_code, out.text, err.text + message, slept_ms=state.slept_ms, is_known=not state.after_unknown)
 
 
-def _sleep_ms(command: ShellCommand) -> int:
-    if not command.name or base_name(command.name) not in ("sleep", "timeout"):
+def _of_cmd(directory: str, start_ms: int) -> dict[str, str]:
+    """Return the variables that cmd makes when a line is read."""
+    return {
+        "CD": directory,
+        "DATE": formatted(start_ms, "%a %m/%d/%Y"),
+        "ERRORLEVEL": "0",
+        "RANDOM": str(random_number(Run(start_ms), directory)),
+        "TIME": formatted(start_ms, "%k:%M:%S.00"),
+    }
+
+
+def _sleep_ms(command: ShellCommand, os: OsFamily) -> int:
+    if not command.words:
         return 0
-    arguments = [word.constant for word in command.words[1:]]
-    return sum(slept_ms([argument]) or 0 for argument in arguments if argument is not None)
+    name, *arguments = _words_within(command) if os is OsFamily.LINUX else _words(command)
+    if base_name(name.lower()) != ("sleep" if os is OsFamily.LINUX else "timeout"):
+        return 0
+    return sum(slept_ms([argument]) or 0 for argument in arguments)

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from engine.base.values import lazy_regex
-from engine.shell.call import WHOLE, Call, Program, ProgramOptions, WrongUsage, all_text, read_input
-from engine.shell.files import lines_of
+from engine.shell.call import WHOLE, Call, Program, ProgramOptions, WrongUsage, all_text, lines_of, read_input
 
 ORDERS = "bdfghiMnRrV"
 """The letters of orders, which a key may have too."""

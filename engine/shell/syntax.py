@@ -6,9 +6,13 @@ simple commands with literal words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple, TypeAlias
+
+from engine.base.terms import OsFamily
+from engine.base.values import lazy_regex
 
 SHELL_OPTIONS = {
     "a": "allexport", "C": "noclobber", "e": "errexit", "f": "noglob", "n": "noexec", "u": "nounset", "v": "verbose",
@@ -212,3 +216,52 @@ def all_commands(script: Script) -> Iterator[Command]:
             pending.append(part.word)
         elif isinstance(part, tuple):
             pending += reversed(part)
+
+
+# -- names of commands ---------------------------------------------------------------------------------------------
+
+KEYWORDS = frozenset(
+    {"if", "then", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "{", "}", "!", "[["}
+)
+"""The words of a Linux shell that begin or end its compound commands."""
+
+# fmt: off
+# Shell built-ins that are not found as programs (TASK-4).
+NO_PROGRAM_ON_LINUX = frozenset({
+    "alias", "bg", "bind", "break", "builtin", "cd", "command", "continue", "declare", "eval", "exec", "exit", "export",
+    "fg", "getopts", "hash", "history", "jobs", "let", "local", "read", "readonly", "return", "set", "shift", "shopt",
+    "source", "trap", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
+})
+NO_PROGRAM_ON_WINDOWS = frozenset({
+    "assoc", "break", "call", "cd", "chdir", "cls", "color", "copy", "date", "del", "dir", "echo", "endlocal", "erase",
+    "exit", "for", "ftype", "goto", "if", "md", "mkdir", "mklink", "move", "path", "pause", "popd", "prompt", "pushd",
+    "rd", "rem", "ren", "rename", "rmdir", "set", "setlocal", "shift", "start", "time", "title", "type", "ver",
+    "verify", "vol",
+})
+# fmt: on
+
+_NOT_ON_LINUX = lazy_regex(r"(?:cmd|powershell)(?:\.exe)?|[A-Za-z]:[\\/].*", re.IGNORECASE | re.DOTALL)
+_NOT_ON_WINDOWS = lazy_regex(r"(?:ba|da|z|k|c)?sh|(?:/usr(?:/local)?)?/s?bin/.*", re.IGNORECASE | re.DOTALL)
+# What only a shell reads: a file with such a name does not exist.
+_FOR_SHELL_OF_LINUX = lazy_regex(r"[$`;|&<>()*?!{]|~/|[A-Za-z_][A-Za-z_0-9]*=", re.ASCII)
+_FOR_SHELL_OF_WINDOWS = lazy_regex(r"%[^%\s]+%|[|&<>]")
+
+
+def is_of_other_system(name: str, os: OsFamily) -> bool:
+    """Return whether a program is a shell of the other operating system, or lies where only that one has programs."""
+    return (_NOT_ON_LINUX if os is OsFamily.LINUX else _NOT_ON_WINDOWS).fullmatch(name) is not None
+
+
+def is_of_shell(name: str, os: OsFamily) -> bool:
+    """Return whether a name is a command or a word of the shell, and no program (TASK-4)."""
+    if os is OsFamily.LINUX:
+        return name in NO_PROGRAM_ON_LINUX or name in KEYWORDS
+    return name.lower() in NO_PROGRAM_ON_WINDOWS
+
+
+def is_missing(name: str, os: OsFamily, *, outside_shell: bool) -> bool:
+    """Return whether no node has such a program (TASK-4)."""
+    if is_of_other_system(name, os):
+        return True
+    signs = _FOR_SHELL_OF_LINUX if os is OsFamily.LINUX else _FOR_SHELL_OF_WINDOWS
+    return outside_shell and (is_of_shell(name, os) or signs.search(name) is not None)

@@ -24,23 +24,23 @@ _OF_FILES = ("-nt", "-ot", "-ef")
 _DEPTH_LIMIT = 40
 
 
-_SYSTEM_DIRECTORIES = frozenset(
-    {"/", "/bin", "/dev", "/etc", "/home", "/lib", "/mnt", "/opt", "/proc", "/tmp", "/usr", "/usr/bin", "/var"}
-)
 _DEVICES = frozenset({"/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"})
 
 
-def _of_system(path: str) -> bool:
-    """Return whether a directory is one that every machine has."""
-    return (path.rstrip("/") or path[:1]) in _SYSTEM_DIRECTORIES
+def _may_exist(process: ShellProcess, path: str, known: Callable[[str], bool]) -> bool:
+    """Return whether a path passes a test, or whether a real node may have what is missing here (FILE-15)."""
+    if not path or path in _DEVICES:
+        return bool(path)
+    key = process.key(path)
+    return known(key) or not (process.files.exists(key) or process.must_know(key))
 
 
 def _exists(process: ShellProcess, path: str) -> bool:
-    return bool(path) and (path in _DEVICES or _of_system(path) or process.files.exists(process.key(path)))
+    return _may_exist(process, path, process.files.exists)
 
 
 def _is_directory(process: ShellProcess, path: str) -> bool:
-    return bool(path) and (_of_system(path) or process.files.is_dir(process.key(path)))
+    return path not in _DEVICES and _may_exist(process, path, process.files.is_dir)
 
 
 _UNARY: dict[str, Callable[[ShellProcess, str], bool]] = {
@@ -48,9 +48,15 @@ _UNARY: dict[str, Callable[[ShellProcess, str], bool]] = {
     "-z": lambda _, text: not text,
     "-d": _is_directory,
     "-c": lambda _, path: path in _DEVICES,
-    "-f": lambda process, path: bool(path) and process.files.read(process.key(path)) is not None,
-    "-x": lambda process, path: path.startswith(("/bin/", "/usr/bin/")) or _exists(process, path),  # no modes
-    "-s": lambda process, path: _is_directory(process, path) or process.files.size(process.key(path)) > 0,
+    "-f": lambda process, path: (
+        path not in _DEVICES and _may_exist(process, path, lambda key: process.files.read(key) is not None)
+    ),
+    "-x": _exists,  # no modes
+    "-s": lambda process, path: _may_exist(
+        process,
+        path,
+        lambda key: process.files.is_dir(key) or process.files.size(key) > 0 or key in process.run.vague_files,
+    ),
     **dict.fromkeys(("-e", "-r", "-w", "-O", "-G"), _exists),
     **dict.fromkeys(("-b", "-g", "-h", "-k", "-L", "-p", "-S", "-t", "-u"), lambda *_: False),
 }

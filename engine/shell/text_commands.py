@@ -17,8 +17,10 @@ from engine.shell.call import (
     ProgramOptions,
     all_text,
     inputs,
+    lines_of,
+    with_ends,
 )
-from engine.shell.files import FileStream, lines_of, with_ends
+from engine.shell.files import FileStream
 from engine.shell.patterns import Expression, NotExpression, Whole
 
 _GREP_SYNOPSIS = "Usage: grep [OPTION]... PATTERNS [FILE]..."

@@ -262,7 +262,7 @@ def _with_tilde(text: str) -> list[Part]:
 
 _TOKEN = lazy_regex(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|[0-9]+)(?![A-Za-z_])|(?P<name>[A-Za-z_][A-Za-z_0-9]*)"
-    r"|(?P<sign><<=|>>=|&&|\|\||\+\+|--|<<|>>|[-+*/%&|^<>=!]=|[-+*/%&|^<>=!~?:()])|(?P<bad>\S))",
+    r"|(?P<sign><<=|>>=|&&|\|\||\+\+|--|\*\*|<<|>>|[-+*/%&|^<>=!]=|[-+*/%&|^<>=!~?:()])|(?P<bad>\S))",
     re.ASCII,
 )
 _NUMBER = lazy_regex(r"\s*([-+]?)(0[xX][0-9a-fA-F]+|[0-9]+)\s*", re.ASCII)
@@ -291,6 +291,13 @@ def remainder(left: int, right: int) -> int:
     return left - right * divided(left, right)
 
 
+def power(base: int, exponent: int) -> int:
+    """Return a power in 64 bits, as bash does."""
+    if exponent < 0:
+        raise ArithmeticMistake("exponent less than 0")
+    return pow(base, exponent, 2**64)
+
+
 _BINARY: dict[str, tuple[int, Callable[[int, int], int]]] = {
     "|": (3, operator.or_),
     "^": (4, operator.xor),
@@ -308,6 +315,7 @@ _BINARY: dict[str, tuple[int, Callable[[int, int], int]]] = {
     "*": (10, operator.mul),
     "/": (10, divided),
     "%": (10, remainder),
+    "**": (11, power),
 }
 _LOGICAL = {"||": 1, "&&": 2}
 _ASSIGNING = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="})
@@ -345,7 +353,7 @@ class _Evaluation:
             if kind == "bad":
                 raise ArithmeticMistake("expecting EOF")
             token = found[kind]
-            if token in ("++", "--") and not bash:
+            if token in ("++", "--", "**") and not bash:
                 self.tokens += [("sign", token[0]), ("sign", token[0])]
             else:
                 self.tokens.append((kind, token))
@@ -418,7 +426,7 @@ class _Evaluation:
                 left = int(bool(left) if decided else bool(right))
             elif sign in _BINARY and _BINARY[sign][0] >= lowest:
                 self.at += 1
-                left = self._applied(sign, left, self._operation(_BINARY[sign][0] + 1))
+                left = self._applied(sign, left, self._operation(_BINARY[sign][0] + (sign != "**")))
             else:
                 return left
 

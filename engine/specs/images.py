@@ -219,6 +219,73 @@ def _nearest(publisher: str, offer: str, sku: str) -> str:
     return ""
 
 
+# The names of the systems, with the identifiers and code names that they give themselves.
+_NAMES = {
+    "ubuntu": ("Ubuntu", "ubuntu", "debian"),
+    "debian": ("Debian GNU/Linux", "debian", ""),
+    "centos": ("CentOS Linux", "centos", "rhel fedora"),
+    "el": ("AlmaLinux", "almalinux", "rhel centos fedora"),
+    "opensuse": ("openSUSE Leap", "opensuse-leap", "suse opensuse"),
+}
+_CODE_NAMES = {
+    "ubuntu 14.04": "trusty", "ubuntu 16.04": "xenial", "ubuntu 18.04": "bionic", "ubuntu 20.04": "focal",
+    "ubuntu 22.04": "jammy", "ubuntu 24.04": "noble", "debian 8": "jessie", "debian 9": "stretch",
+    "debian 10": "buster", "debian 11": "bullseye", "debian 12": "bookworm",
+}  # fmt: skip
+_HOSTS = "127.0.0.1 localhost\n\n::1 ip6-localhost ip6-loopback\nfe00::0 ip6-localnet\nff02::1 ip6-allnodes\n"
+
+
+class LinuxSystem(NamedTuple):
+    """What a Linux node tells of itself in the files of its operating system (FILE-15)."""
+
+    node_agent_sku_id: str
+    cores: int
+    memory_gib: float
+    host: str
+    user: str
+
+    def text(self, path: str) -> str | None:
+        """Return the text of a file, or None if it is not simulated."""
+        match path:
+            case "/etc/os-release" | "/usr/lib/os-release":
+                return self._os_release()
+            case "/etc/hostname":
+                return f"{self.host}\n"
+            case "/etc/hosts":
+                return _HOSTS
+            case "/etc/passwd":
+                users = ("root:x:0:0:root:/root:/bin/bash", "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin")
+                own = (f"{self.user}:x:1000:1000::/home/{self.user}:/bin/bash",) if self.user != "root" else ()
+                return "".join(f"{line}\n" for line in (*users, *own))
+            case "/proc/cpuinfo":
+                return "".join(self._processor(number) for number in range(self.cores))
+            case "/proc/meminfo":
+                total = round(self.memory_gib * 1024 * 1024)
+                figures = {"MemTotal": total, "MemFree": total, "MemAvailable": total, "SwapTotal": 0, "SwapFree": 0}
+                return "".join(f"{name + ':':<15} {figure:>8} kB\n" for name, figure in figures.items())
+        return None
+
+    def _processor(self, number: int) -> str:
+        facts = {
+            "processor": number, "vendor_id": "GenuineIntel", "model name": "Intel(R) Xeon(R) Platinum CPU",
+            "physical id": 0, "siblings": self.cores, "core id": number, "cpu cores": self.cores,
+        }  # fmt: skip
+        return "".join(f"{name:<16}: {fact}\n" for name, fact in facts.items()) + "\n"
+
+    def _os_release(self) -> str | None:
+        system = self.node_agent_sku_id.lower().removeprefix("batch.node.")
+        family, _, version = system.partition(" ")
+        if family not in _NAMES:
+            return None
+        name, identifier, like = _NAMES[family]
+        code_name = _CODE_NAMES.get(system, "")
+        facts = {"PRETTY_NAME": f'"{name} {version}"', "NAME": f'"{name}"', "VERSION_ID": f'"{version}"'}
+        facts |= {"VERSION_CODENAME": code_name} if code_name else {}
+        facts |= {"ID": identifier if family in ("ubuntu", "debian") else f'"{identifier}"'}
+        facts |= {"ID_LIKE": like if " " not in like else f'"{like}"'} if like else {}
+        return "".join(f"{key}={value}\n" for key, value in facts.items())
+
+
 NEWEST = "*"
 """The version of a pool that follows new releases of its family (POOL-28)."""
 

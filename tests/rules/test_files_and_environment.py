@@ -11,6 +11,7 @@ from tests.builders import (
     a_shell,
     a_task,
     do,
+    events,
     evict,
     file,
     job_state,
@@ -19,6 +20,7 @@ from tests.builders import (
     run_to,
     run_to_end,
     task_state,
+    times,
 )
 from tests.rules.nodes import ON_NODE
 
@@ -340,3 +342,49 @@ def test_task_4_redirection_of_an_unknown_program_under_a_shell(start):
     sim = start(a_job(prep=body))
     run_to_end(sim)
     assert file(sim, "shared/market.csv") == "a,b\n"
+
+
+# -- the world around a command line ---------------------------------------------------------------------------------
+
+
+def test_env_4_and_file_15_a_process_sees_user_and_machine(start):
+    script = "cd ~; echo $USER $TMPDIR; pwd; . /etc/os-release; echo $ID; grep -c processor /proc/cpuinfo"
+    tasks = [
+        a_shell_task("own", script),
+        a_shell_task("admin", "echo $USER", userIdentity={"autoUser": {"elevationLevel": "admin"}}),
+        a_shell_task("task", "echo $USER", userIdentity={"autoUser": {"scope": "task"}}),
+    ]
+    sim = start(a_job(tasks=tasks), pools=[a_pool(vmSize="standard_d4s_v3")])
+    run_to_end(sim)
+    working = "/mnt/batch/tasks/workitems/j/job-1/own/wd"
+    assert disk(sim).read(f"{JOB}/own/stdout.txt") == f"_azbatch /tmp\n{working}\nubuntu\n4\n"
+    assert disk(sim).read(f"{JOB}/admin/stdout.txt") == "_azbatchsudo\n"
+    assert disk(sim).read(f"{JOB}/task/stdout.txt") == "_azbatchtask_1\n"
+
+
+def test_env_4_windows_names_user_and_processors(start):
+    task = a_task("t") | a_cmd("echo %USERNAME% %NUMBER_OF_PROCESSORS% %TEMP%")
+    sim = start(a_job(tasks=[task]), pools=[a_pool(virtualMachineConfiguration=WINDOWS, vmSize="standard_d4s_v3")])
+    run_to_end(sim)
+    temporary = r"C:\Users\TaskNonAdmin\AppData\Local\Temp"
+    assert disk(sim).read(f"{JOB}/t/stdout.txt") == f"TaskNonAdmin 4 {temporary}\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "lasts_ms"),
+    [("cat /etc/hosts > h", 1_000), ("cat /etc/fstab > h", 60_000), ("timeout 5 sleep 90 || true", 5_000)],
+)
+def test_file_15_a_line_with_an_unknown_file_takes_the_time_of_an_unknown_program(start, script, lasts_ms):
+    sim = start(a_job(tasks=[{"id": "t"} | a_shell(script)]))
+    run_to_end(sim)
+    begun, ended = (times(sim, "TaskStateChanged", to=state)[0] for state in ("running", "completed"))
+    assert 1000 * (ended - begun) == lasts_ms + 1_000
+    assert events(sim, "TaskStateChanged", to="completed")[0]["exitCode"] == 0
+
+
+@pytest.mark.parametrize(("install", "code"), [("install > $AZ_BATCH_NODE_SHARED_DIR/log", 0), ("true", 127)])
+def test_file_15_an_unknown_start_task_may_have_installed_anything(start, install, code):
+    task = {"id": "t"} | a_shell("bash $AZ_BATCH_NODE_SHARED_DIR/tool.sh")
+    sim = start(a_job(tasks=[task]), pools=[a_pool(startTask=a_shell(install), vmSize="standard_d2s_v3")])
+    run_to_end(sim)
+    assert events(sim, "TaskStateChanged", to="completed")[0]["exitCode"] == code

@@ -239,7 +239,7 @@ def test_the_pool_decides_which_shell_reads_a_line():
         "nodeAgentSKUId: batch.node.windows amd64}}\n"
     )
     task = '[{id: t, commandLine: "cmd /c \\"if exist a echo b\\""}]'
-    assert warnings(job(tasks=task)) == []
+    assert [warning.code for warning in warnings(job(tasks=task))] == ["wrong-shell"]
     text = job(tasks=task, poolInfo="{poolId: win}").replace("jobs:\n", windows + "jobs:\n")
     line = len(text[: text.index("if exist")].splitlines())
     assert [warning.line for warning in warnings(text)] == [line]
@@ -431,3 +431,47 @@ def test_pool_26_an_image_whose_support_has_ended():
     ended = f"the support of {focal} ended on 2025-04-22"
     assert of_image(*focal.split()) == [(PLACE, ended)]
     assert of_image(*focal.split(), start="2025-01-01T00:00:00Z") == []
+
+
+# --- traps of command lines, and comments that silence a warning
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("cmd /c echo hi", "wrong-shell"),
+        ("cd x && ls", "builtin-as-program"),
+        ("python x.py > out.txt", "no-shell"),
+        ("$AZ_BATCH_NODE_SHARED_DIR/run.sh", "no-shell"),
+        ("/bin/sh -c 'cat /etc/fstab'", "system-file"),
+        ("/bin/sh -c 'if true'", "shell-syntax"),
+        (BASH, "shell-unreadable"),
+    ],
+)
+def test_a_trap_of_a_command_line_has_a_code_and_can_be_silenced(line, code):
+    text = job(tasks=f'\n      - id: t\n        commandLine: "{line}"')
+    (warning,) = warnings(text)
+    assert (warning.code, warning.line) == (code, 9)
+    assert f"warning: [{code}] jobs[0].tasks[0].commandLine: " in str(warning)
+    assert warnings(text.rstrip() + f"  # batchdeck: ignore[{code}]\n") == []
+    assert warnings(text.rstrip() + f"  # known; batchdeck: ignore[other, {code}]\n") == []
+    assert len(warnings(text.rstrip() + "  # batchdeck: ignore[other]\n")) == 1
+    assert len(warnings(f"# batchdeck: ignore[{code}]\n" + text)) == 1
+
+
+def test_a_silenced_warning_is_no_mistake_of_a_strict_check():
+    text = job(tasks='\n      - {id: t, commandLine: "cd x"}  # batchdeck: ignore[builtin-as-program]')
+    assert load("w.yaml", text=text, strict=True).warnings == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python x.py",
+        "env A=1 python x.py",
+        "docker run --rm image sh -c 'a && b'",
+        "/bin/bash -c 'cat /etc/hosts | wc -l'",
+    ],
+)
+def test_a_line_without_a_trap_has_no_warning(line):
+    assert warnings(job(tasks=f'[{{id: t, commandLine: "{line}"}}]')) == []

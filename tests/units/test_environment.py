@@ -79,9 +79,37 @@ two_nodes = MultiInstanceFacts(
     ],
 )
 def test_env_2_which_task_sees_which_variables(task, more):
-    assert set(variables(a_node(), task, multi_instance=two_nodes)) == ON_EVERY_TASK | more
-    on_linux = set(variables(a_node(OsFamily.LINUX), task, multi_instance=two_nodes))
+    assert of_batch(variables(a_node(), task, multi_instance=two_nodes)) == ON_EVERY_TASK | more
+    on_linux = of_batch(variables(a_node(OsFamily.LINUX), task, multi_instance=two_nodes))
     assert on_linux == ON_EVERY_TASK | more | {"AZ_BATCH_CERTIFICATES_DIR"}
+
+
+def of_batch(names):
+    return {name for name in names if name.startswith(("AZ_BATCH_", "CCP_"))}
+
+
+def test_env_4_linux_says_where_home_is_and_who_runs_the_process():
+    shown = variables(a_node(OsFamily.LINUX), a_task(user="_azbatch"))
+    working = shown["AZ_BATCH_TASK_WORKING_DIR"]
+    assert {name: value for name, value in shown.items() if not name.startswith("AZ_")} == {
+        "HOME": working,
+        "HOSTNAME": "tvm-1",
+        "PATH": f"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/mnt/batch/tasks/shared:{working}",
+        "TMPDIR": "/tmp",
+        "USER": "_azbatch",
+    }
+
+
+def test_env_4_windows_says_where_the_profile_is_and_how_many_processors_there_are():
+    shown = variables(a_node(cores=4), a_task(user="PoolAdmin"))
+    assert shown["USERPROFILE"] == r"C:\Users\PoolAdmin"
+    assert shown["TEMP"] == shown["TMP"] == r"C:\Users\PoolAdmin\AppData\Local\Temp"
+    assert (shown["COMPUTERNAME"], shown["NUMBER_OF_PROCESSORS"], shown["USERNAME"]) == ("tvm-1", "4", "PoolAdmin")
+
+
+def test_env_4_settings_win_over_the_variables_of_the_system():
+    shown = variables(a_node(OsFamily.LINUX), a_task(), job_settings={"HOME": "/job"}, task_settings={"PATH": "/x"})
+    assert (shown["HOME"], shown["PATH"]) == ("/job", "/x")
 
 
 def test_directories_are_native():
@@ -112,9 +140,9 @@ def test_env_1_service_over_task_over_job():
 
 def test_env_1_on_windows_case_makes_no_other_name():
     settings = {"job_settings": {"Path": "job"}, "task_settings": {"PATH": "task"}}
-    assert {name: value for name, value in variables(a_node(), a_task(), **settings).items() if name[0] == "P"} == {
-        "PATH": "task"
-    }
+    assert {
+        name: value for name, value in variables(a_node(), a_task(), **settings).items() if name.upper() == "PATH"
+    } == {"PATH": "task"}
     on_linux = variables(a_node(OsFamily.LINUX), a_task(), **settings)
     assert (on_linux["Path"], on_linux["PATH"]) == ("job", "task")
 

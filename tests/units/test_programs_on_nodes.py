@@ -87,14 +87,38 @@ def test_node_1_any_program_of_the_operating_system_can_be_run(os, line):
     assert Machine(os).run(line, 3, "out", "err") == (3, "out", "err", True)
 
 
-@pytest.mark.parametrize("line", ["price --deal 1 > out.txt", "/bin/sh run.sh", "powershell -c ls > x", "bash"])
+@pytest.mark.parametrize("line", ["price --deal 1 > out.txt", "powershell -c ls > x", "./fetch"])
 @pytest.mark.parametrize("os", OsFamily)
 def test_task_4_an_unknown_program_exists_and_does_what_simulate_says(os, line):
+    if line.startswith("powershell") and os is LINUX:
+        line = "pwsh -c ls > x"
     machine = Machine(os)
     assert machine.run(line, 3, "out", "err") == (3, "out", "err", True)
     assert machine.run(line) == (0, "", "", True)
     assert machine.texts() == {}
     assert facts_of(line, os).understood_ms is None
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("bash gone.sh", 127),
+        ("/bin/bash gone.sh", 127),
+        ("sh gone.sh", 2),
+        ("nohup bash gone.sh", 127),
+        ("timeout 5 bash gone.sh", 127),
+        (sh("bash gone.sh"), 127),
+        (sh("true && bash gone.sh"), 127),
+        (sh("sudo bash gone.sh"), 127),
+        (sh("exec bash gone.sh"), 127),
+        (sh("bash gone.sh || exit 9"), 9),
+        (sh("(bash gone.sh)"), 127),
+        (sh("echo $(bash gone.sh)"), 0),
+    ],
+)
+def test_task_4_a_shell_that_finds_no_script_ends_in_the_same_way_wherever_it_stands(linux, line, code):
+    assert linux.run(line).exit_code == code
+    assert linux.run(line, 3).exit_code == 3  # what the scenario says wins
 
 
 @pytest.mark.parametrize(
@@ -126,7 +150,51 @@ def test_linux_programs_run_without_a_shell(linux):
     assert linux.run("ls 'a b'").stdout == "x\n"
 
 
-def test_a_shell_of_the_other_system_is_only_a_program(linux, windows):
-    assert linux.run("cmd /c echo hi > x", stdout="simulated").stdout == "simulated"
-    assert windows.run("/bin/sh -c 'echo hi > x'", stdout="simulated").stdout == "simulated"
-    assert linux.texts() == windows.texts() == {}
+@pytest.mark.parametrize(
+    ("line", "os"),
+    [
+        ("cmd /c echo hi > x", LINUX),
+        ("cmd.exe /c dir", LINUX),
+        ("powershell -c ls", LINUX),
+        (r"C:\\tools\\run.exe", LINUX),
+        ("bash run.sh", WINDOWS),
+        ("/bin/sh -c 'echo hi > x'", WINDOWS),
+        ("/usr/bin/python3 x.py", WINDOWS),
+        ("sh -c ls", OsFamily.CLOUD_SERVICE),
+    ],
+)
+def test_node_1_a_node_has_no_shell_of_the_other_system(line, os):
+    machine = Machine(os)
+    assert not facts_of(line, os).found
+    assert machine.run(line, stdout="simulated") == (127, "", "", False)
+    assert machine.texts() == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "os", "code"),
+    [(sh("cmd /c dir"), LINUX, 127), (sh("powershell x || exit 4"), LINUX, 4), (cmd("bash x.sh"), WINDOWS, 1)],
+)
+def test_node_1_a_script_does_not_find_the_shell_of_the_other_system(line, os, code):
+    result = Machine(os).run(line)
+    assert (result.exit_code, result.found) == (code, True)
+    assert result.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "os"),
+    [
+        ("$AZ_BATCH_NODE_SHARED_DIR/run.sh", LINUX),
+        ("${HOME}/run", LINUX),
+        ("~/run", LINUX),
+        ("`which python` x.py", LINUX),
+        ("env;export", LINUX),
+        ("(cd x)", LINUX),
+        ("A=1 python x.py", LINUX),
+        ("if true", LINUX),
+        (r"%AZ_BATCH_NODE_SHARED_DIR%\run.exe", WINDOWS),
+        ("dir&exit", WINDOWS),
+    ],
+)
+def test_env_3_a_name_that_only_a_shell_reads_is_no_program(line, os):
+    assert not facts_of(line, os).found
+    assert not Machine(os).run(line).found

@@ -153,4 +153,4 @@ def test_task_25_a_construct_of_bash_is_unreadable(shell, script, reason):
     ],
 )
 def test_task_24_sleeping_may_depend_on_the_run(line, by_chance):
-    assert facts_of(line, LINUX).sleeps_by_chance is by_chance
+    assert facts_of(line, LINUX).needs_rehearsal is by_chance

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.calendar import DueKind
 from engine.base.paths import (
+    SHARED,
     STARTUP,
     MultiInstanceFacts,
     NodeFacts,
@@ -23,6 +24,7 @@ from engine.base.paths import (
     subtask_directory,
     task_directory,
     variables,
+    working_directory,
 )
 from engine.base.terms import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, OsFamily
 from engine.rules.facts import WaitOver
@@ -30,6 +32,7 @@ from engine.rules.processes import node_disk, setup
 from engine.rules.processes.setup import Work, packages_of
 from engine.shell.protocol import READY, HookProcess, Launch
 from engine.specs.common import CertificateVisibility
+from engine.specs.images import DEFAULT_IMAGE, LinuxSystem
 from engine.state.acting import NO_JOB, Acting, Process, ProcessKind, adds_tasks
 from engine.state.files import Traffic
 from engine.state.instances import ENDED_WELL, Ending
@@ -38,6 +41,7 @@ from engine.state.tasks import COMPLETED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.shell.files import SystemText
     from engine.shell.protocol import Output, Plan
     from engine.specs.base import Distribution
     from engine.specs.common import ResourceFile
@@ -74,7 +78,7 @@ def _rehearsed(world: World, node: int, launch: Launch, work: Work) -> Launch:
     """
     environment = environment_of(world, node, launch, work)
     files = world.disks.edit(node).copy()
-    with files.guarded(_read_only(world, node, launch, work)):
+    with files.guarded(_read_only(world, node, launch, work), system=_system(world, node, launch, work)):
         root = world.root_of(world.pool_of(node))
         slept_ms = world.executor.rehearse(launch, environment, root, files, world.now_ms)
     kept = launch.setup._replace(slept_ms=slept_ms)
@@ -85,6 +89,21 @@ def _rehearsed(world: World, node: int, launch: Launch, work: Work) -> Launch:
 def _read_only(world: World, node: int, launch: Launch, work: Work) -> tuple[str, ...]:
     identity = work.spec.user_identity
     return setup.read_only_directories(world, node, work.job, launch.kind, identity, launch.directory)
+
+
+def _system(world: World, node: int, launch: Launch, work: Work) -> SystemText | None:
+    """Return the files of the operating system that a process sees; None on Windows and in a container (FILE-15)."""
+    pool = world.pool_of(node)
+    if pool.os is not OsFamily.LINUX or work.spec.container_settings is not None:
+        return None
+
+    def text(path: str) -> str | None:
+        machine, size = pool.spec.virtual_machine_configuration, pool.size
+        agent = DEFAULT_IMAGE.node_agent_sku_id if machine is None else machine.node_agent_sku_id
+        user = setup.user_name_of(pool.spec, work.spec.user_identity, launch.directory)
+        return LinuxSystem(agent, size.cores, size.memory_gib, world.nodes[node].id, user).text(path)
+
+    return text
 
 
 def _show_certificates(world: World, node: int, launch: Launch) -> None:
@@ -112,8 +131,12 @@ def finish(world: World, node: int, launch: Launch, plan: Plan, work: Work) -> O
     files = world.disks.edit(node)
     used_bytes = files.used_bytes
     root = world.root_of(world.pool_of(node))
-    with files.guarded(_read_only(world, node, launch, work), node_disk.room_of(world, node)):
+    room, system = node_disk.room_of(world, node), _system(world, node, launch, work)
+    with files.guarded(_read_only(world, node, launch, work), room, system):
         output = world.executor.finish(launch, plan, environment, root, files, world.now_ms)
+    if launch.kind is TaskKind.START and not output.is_known:
+        for place in (SHARED, working_directory(STARTUP)):  # where nobody knows what it has installed (FILE-15)
+            files.mkdir(place, known=False)
     put = files.append if launch.kind is TaskKind.PRIMARY else files.write
     put(f"{launch.directory}/stdout.txt", output.stdout)
     put(f"{launch.directory}/stderr.txt", output.stderr)
@@ -134,6 +157,7 @@ def environment_of(world: World, node: int, launch: Launch, work: Work) -> dict[
         node_id=record.id,
         root=world.root_of(pool),
         dedicated=record.dedicated,
+        cores=pool.size.cores,
     )
     prep = job.spec.job_preparation_task if job is not None else None
     of_task = TaskFacts(
@@ -142,6 +166,7 @@ def environment_of(world: World, node: int, launch: Launch, work: Work) -> dict[
         task_id=task_id,
         job_id=job.id if job is not None else "",
         prep_directory=task_directory(job.id, prep.id) if job is not None and prep is not None else None,
+        user=setup.user_name_of(pool.spec, spec.user_identity, launch.directory),
     )
     common = job.spec.common_environment_settings if job is not None else ()
     return variables(

@@ -263,7 +263,8 @@ class Delivery:
         root = self._world.root_of(self._world.pool_of(self._node))
         place = (file.file_path or "").strip("/\\")
         if not file.http_url:  # then the path names a directory
-            self._world.disks.edit(self._node).mkdir(root.key(place, directory))
+            known = self._world.storage.names_container(url_of_resource_file(file))
+            self._world.disks.edit(self._node).mkdir(root.key(place, directory), known=known or bool(files))
         for name, content in files:
             key = root.key("/".join((place or ".", *_inner_names(name))), directory)
             if name and not self._world.disks[self._node].can_hold(key):  # blobs `a` and `a/b` cannot both be files
@@ -352,13 +353,30 @@ def user_of(pool: PoolSpec, identity: UserIdentity, directory: str) -> User:
     account = account_of(pool, identity)
     if account is not None:
         return User(account.name, account.elevation_level is ElevationLevel.ADMIN)
+    of_pool, is_admin = _auto_user(pool, identity)
+    return User(f"{'pool' if of_pool else directory} ({'admin' if is_admin else 'nonadmin'})", is_admin)
+
+
+def _auto_user(pool: PoolSpec, identity: UserIdentity) -> tuple[bool, bool]:
+    """Return whether an auto user has the scope of the pool, and whether it is an administrator."""
     auto = identity.auto_user
     is_admin = auto is not None and auto.elevation_level is ElevationLevel.ADMIN
-    scope = auto.scope if auto is not None and "scope" in auto.model_fields_set else None
-    if scope is None:
-        scope = AutoUserScope.POOL if pool.os_family is OsFamily.LINUX else AutoUserScope.TASK
-    name = "pool" if scope is AutoUserScope.POOL else directory
-    return User(f"{name} ({'admin' if is_admin else 'nonadmin'})", is_admin)
+    if auto is not None and "scope" in auto.model_fields_set and auto.scope is not None:
+        return auto.scope is AutoUserScope.POOL, is_admin
+    return pool.os_family is OsFamily.LINUX, is_admin
+
+
+def user_name_of(pool: PoolSpec, identity: UserIdentity, directory: str) -> str:
+    """Return the name of the user that a command runs as, as its processes see it (ENV-4)."""
+    account = account_of(pool, identity)
+    if account is not None:
+        return account.name
+    of_pool, is_admin = _auto_user(pool, identity)
+    if pool.os_family is not OsFamily.LINUX:
+        return f"{'Pool' if of_pool else 'Task'}{'Admin' if is_admin else 'NonAdmin'}"
+    if of_pool:
+        return "_azbatchsudo" if is_admin else "_azbatch"
+    return f"_azbatchtask_{'start' if directory == STARTUP else '1'}"
 
 
 def account_of(pool: PoolSpec, identity: UserIdentity) -> UserAccount | None:
