@@ -237,3 +237,13 @@ def test_advice_that_a_trial_has_shown_to_be_useless_is_left_out_of_the_text(fil
     assert "What helps: reactivate" not in capsys.readouterr().out
     assert main(["why", file(a_job(tasks=[a_task(exit_code=1)]), until="PT1H")]) == 0
     assert "What helps: reactivate" in capsys.readouterr().out
+
+
+def test_preempted_nodes_come_back_without_a_user(file, why):
+    pool = a_pool(nodes=0, targetLowPriorityNodes=1)
+    evicted = {"at": 100, "evictNode": {"poolId": "p", "node": 0}}
+    path = file(a_job(tasks=[a_task("t", 3000)]), pools=[pool], timeline=[evicted], until="PT2H")
+    for subject in ("task:j/t", "node:p/0", "job:j"):
+        answer = why(path, subject, "--at", "PT3M")
+        assert answer["next"]["says"] == "Batch tries to allocate Spot nodes", subject
+        assert answer["expected"] is None or answer["next"]["at"] <= answer["expected"]["at"]

@@ -274,7 +274,13 @@ def _growth(world: World, agenda: Agenda, pool: Pool) -> Next | None:
     if capacity.blocked_ports(world, pool):
         return None  # new nodes do not get ready either
     arrivals = agenda.allocations.get(pool.row, {}).values()
-    return due(f"a new node joins pool {pool.id}", min(arrivals, default=None), "RSZ-2")
+    joins = due(f"a new node joins pool {pool.id}", min(arrivals, default=None), "RSZ-2")
+    return earliest((joins, next_refill(pool)))
+
+
+def next_refill(pool: Pool) -> Next | None:
+    """Return when Batch next tries to get the Spot nodes that the pool lacks (SPOT-5)."""
+    return due("Batch tries to allocate Spot nodes", pool.refill_at_ms, "SPOT-5")
 
 
 def first_end(world: World, nodes: Iterable[int], job: Job) -> Next | None:

@@ -21,6 +21,7 @@ from engine.views.diagnosis.candidates import (
     is_cut_off,
     network_checks,
     network_notes,
+    next_refill,
     occupancy,
     room_ms,
     state_passes_ms,
@@ -213,7 +214,8 @@ def _next(world: World, node: int, state: NodeState) -> Next | None:
     if state not in READY:
         when_ms = state_passes_ms(world, Agenda(world), node)
         text, rule = _passing(world, node, state)
-        return earliest([due(f"{where} {text}", when_ms, rule), eviction])
+        refill = next_refill(world.pool_of(node)) if state is _N.PREEMPTED else None
+        return earliest([due(f"{where} {text}", when_ms, rule), eviction, refill])
     tasks, instances = world.tasks, world.instances
     ends = []
     for task in world.nodes.running[node]:

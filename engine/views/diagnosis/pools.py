@@ -22,7 +22,7 @@ from engine.specs.catalogue import SPOT_REFILL_INTERVAL_MS
 from engine.specs.commands import EvictNode
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
-from engine.views.diagnosis.candidates import network_checks, network_remedy, room_ms
+from engine.views.diagnosis.candidates import network_checks, network_remedy, next_refill, room_ms
 from engine.views.diagnosis.model import (
     DENIED,
     Clause,
@@ -223,7 +223,7 @@ def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> 
     if preempted:  # the next try may get none of them
         text = f"Spot {plural(len(preempted), 'node')} preempted"
         reasons.append(Finding(Condition.PREEMPTED, text, "SPOT-3", size=len(preempted)))
-    changes.append(due("Batch tries to allocate Spot nodes", pool.refill_at_ms, "SPOT-5"))
+    changes.append(next_refill(pool))
     leaving: list[tuple[int | None, int]] = []
     draining: list[tuple[int | None, int]] = []
     for node in sorted(pool.victims):
