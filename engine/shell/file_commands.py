@@ -304,7 +304,8 @@ def _hostname(call: Call) -> int:
     """Print the id of the node, which stands for the name of its machine (decided here)."""
     if call.args:
         raise NotSimulated
-    call.say(call.process.env.get("AZ_BATCH_NODE_ID", "localhost"))
+    named = call.process.files.read("/etc/hostname") or call.process.env.get("AZ_BATCH_NODE_ID", "localhost")
+    call.say(named.strip())
     return 0
 
 
