@@ -264,5 +264,6 @@ def states_in(*availabilities: Availability) -> tuple[NodeState, ...]:
 READY = states_in(_Phase.READY)
 COMING_UP = states_in(_Phase.ALLOCATING, _Phase.BOOTING)
 UNBILLED = tuple(state for state, meaning in NODE_STATES.items() if not meaning.is_billed)
+WITHOUT_BILL = (None, *UNBILLED)  # None: of a node that is not in a pool
 WIPED_IN = tuple(state for state, meaning in NODE_STATES.items() if meaning.wipes_disk)
 PROBLEMS = {state: meaning.problem for state, meaning in NODE_STATES.items() if meaning.problem is not None}

@@ -41,7 +41,7 @@ class Rule:
 
     @property
     def is_observed(self) -> bool:
-        """Whether the rule rests on a recording or report that is named, alone or beside other sources."""
+        """True if the rule rests on a recording or report that is named, alone or beside other sources."""
         return bool(self.recordings or self.reports)
 
 

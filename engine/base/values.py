@@ -158,6 +158,7 @@ HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
 LONGEST_RUN_MS = 7 * DAY_MS  # of a run without `until`
 
+USD = "USD"  # the currency of list prices
 _MOST_DECIMALS = 5  # of an amount of money
 
 # The service's "no limit"; None inside the simulator (GEN-4).
@@ -244,7 +245,7 @@ def format_utc(start: datetime, ms: int) -> str:
     return _second(start.replace(microsecond=0) if start.microsecond else start, second) + _UTC_FRACTIONS[fraction]
 
 
-def format_money(value: float, currency: str = "USD") -> str:
+def format_money(value: float, currency: str = USD) -> str:
     """Return an amount with cents, below ten cents with two digits: ``$1,234.50``, ``$0.064``, ``EUR 12.00``."""
     amount = round(abs(value), 6)  # so that sums in another order have the same form
     decimals = min(_MOST_DECIMALS, max(2, 1 - math.floor(math.log10(amount)))) if amount else 2
@@ -253,7 +254,7 @@ def format_money(value: float, currency: str = "USD") -> str:
 
 def currency_sign(currency: str) -> str:
     """Return what stands before an amount of a currency, ``$`` or its code."""
-    return "$" if currency == "USD" else f"{currency} "
+    return "$" if currency == USD else f"{currency} "
 
 
 def format_time(start: datetime, ms: int) -> str:

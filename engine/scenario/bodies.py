@@ -156,10 +156,8 @@ def spelled(place: DocumentPlace, model: type[Spec], style: Style) -> Tree:
         if inner.tree.value is None or (style.is_returned and name == PRINTED_BY_AZ):
             continue
         known = _name_in(model, name, is_resource=style.is_resource)
-        if known == "simulate":
-            parts.put(known, inner)
-        elif known is not None:
-            parts.put(known, inner, spelled_value(inner, fields[known], style))
+        if known is not None:
+            put_spelled(parts, known, inner, fields[known], style)
         elif style.is_resource and name not in getattr(model, "OLDER_NAMES", ()):
             words = [RESOURCE_NAMES.get(other, other) for other in fields]
             inner.report(does_not_exist(name, words), key=True)
@@ -174,7 +172,12 @@ def spelled(place: DocumentPlace, model: type[Spec], style: Style) -> Tree:
     return parts.place().tree
 
 
-def spelled_value(place: DocumentPlace, field: FieldInfo, style: Style) -> Tree:
+def put_spelled(parts: Parts, name: str, place: DocumentPlace, field: FieldInfo, style: Style) -> None:
+    """Add a property with the names of its model in its value; ``simulate`` has our own names already."""
+    parts.put(name, place, None if name == "simulate" else _spelled_value(place, field, style))
+
+
+def _spelled_value(place: DocumentPlace, field: FieldInfo, style: Style) -> Tree:
     """Return the value of a property, with the names of its model if it has one."""
     if is_duration(field):
         return _duration(place.tree)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from engine.base import runtime
 from engine.base.errors import Position, Problem, ScenarioError, Severity
-from engine.base.values import lazy_regex, parse_utc, shortened, text_at
+from engine.base.values import USD, lazy_regex, parse_utc, shortened, text_at
 from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.commands import UNKNOWN_OWNER, Given
 from engine.scenario.conditions import Asked, read_condition, read_time
@@ -250,7 +250,7 @@ class _ScenarioReader:
             lacks = f"{shortened(prices.file.name)} has no price of {shown(place.plain)} in {prices.region}"
             if settled.has(str(place.plain)) or vm_size(str(place.plain)) is None:
                 continue
-            if settled.currency == "USD":
+            if settled.currency == USD:
                 place.warn(f"{lacks}: the list price of {PRICES_REGION} counts")
             else:
                 place.report(f"{lacks}, and list prices are in USD, not {settled.currency}")

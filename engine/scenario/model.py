@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from engine.base.terms import AutoScaleRetries, ReleaseAfter
-from engine.base.values import lazy_regex, quoted
+from engine.base.values import USD, lazy_regex, quoted
 from engine.scenario.document import DocumentPlace, check_keys
 from engine.scenario.locations import (
     VALUE_LIMIT,
@@ -347,7 +347,7 @@ class Scenario:
     @property
     def currency(self) -> str:
         """The currency of all costs of a run."""
-        return "USD" if self.prices is None else self.prices.currency
+        return USD if self.prices is None else self.prices.currency
 
     @property
     def pool_setting(self) -> PoolSetting:

@@ -20,8 +20,8 @@ from engine.scenario.bodies import (
     Parts,
     Style,
     fields_of,
+    put_spelled,
     spelled,
-    spelled_value,
     wire_spelled,
 )
 from engine.scenario.document import DocumentPlace, Path, check_keys
@@ -203,9 +203,8 @@ class _PoolReader:
         return self._parts.place()
 
     def _put(self, name: str, place: DocumentPlace) -> None:
-        """Add a property of the data plane with the value at a place of the resource; ``simulate`` is always ours."""
-        is_ours = name == "simulate"
-        self._parts.put(name, place, None if is_ours else spelled_value(place, self._fields[name], self._style))
+        """Add a property of the data plane with the value at a place of the resource."""
+        put_spelled(self._parts, name, place, self._fields[name], self._style)
 
     def _beside(self, name: str, place: DocumentPlace) -> None:
         """Read a key that stands beside the properties, or would if there were ``properties``."""

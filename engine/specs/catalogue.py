@@ -59,17 +59,17 @@ class VmSize(NamedTuple):
 
     @property
     def has_price(self) -> bool:
-        """Whether there is any list price."""
+        """True if there is any list price."""
         return self.linux_usd is not None or self.windows_usd is not None
 
     @property
     def has_spot(self) -> bool:
-        """Whether the size is offered as Spot machine."""
+        """True if the size is offered as Spot machine."""
         return self.spot_linux_usd is not None or self.spot_windows_usd is not None
 
     @property
     def is_classic(self) -> bool:
-        """Whether only cloud services have the size, which have Windows."""
+        """True if only cloud services have the size, which have Windows."""
         return self.name in _CLOUD_SERVICE
 
     def price_usd(self, os: OsFamily, *, dedicated: bool) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.errors import Problem, ScenarioError
-from engine.base.values import quoted, shortened
+from engine.base.values import USD, quoted, shortened
 from engine.specs.catalogue import usual_name
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from engine.specs.catalogue import VmSize
 
-USD = "USD"
 LIMIT_BYTES = 1 << 28
 _DIGITS = 6
 _COLUMNS = {

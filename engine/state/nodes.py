@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.lifecycles import NODE, UNBILLED
+from engine.base.lifecycles import NODE, WITHOUT_BILL
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import FailureInfo, NodeState, SchedulingState, TaskResult, end_fields, result_of, with_pairs
 from engine.state.tables import (
@@ -156,7 +156,6 @@ def _address(number: int) -> str:
 CREATING, _IDLE, _RUNNING = NodeState.CREATING, NodeState.IDLE, NodeState.RUNNING
 # States of a node that is out of order, and those on its way back.
 _DOWN = (NodeState.UNUSABLE, NodeState.PREEMPTED, CREATING, NodeState.STARTING, NodeState.WAITING_FOR_START_TASK)
-_UNBILLED = (None, *UNBILLED)
 GONE = len(NodeState)  # in the column: the node has left its pool
 
 
@@ -231,7 +230,7 @@ class NodeTable(PagedColumns[None]):
             record = self.edit(node)
             record.has_vm = new is NodeState.CREATING
             record.gone_ms = now_ms if new is None else None
-        if (change := (new not in _UNBILLED) - (old not in _UNBILLED)) != 0:
+        if change := (new not in WITHOUT_BILL) - (old not in WITHOUT_BILL):
             self._bill(now_ms, self[node], change)
         shape = self.log.shape("NodeStateChanged", LogSubject.NODE, ("from", old), ("to", new), ("rule", rule))
         self.log.append(now_ms, shape, -1, node)

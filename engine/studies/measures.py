@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from engine.base.values import SECOND_MS, percentile
-from engine.specs.prices import USD
+from engine.base.values import SECOND_MS, USD, percentile
 from engine.views import results
 from engine.views.log.tally import hook_times
 

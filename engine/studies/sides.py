@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.errors import Problem, ScenarioError
-from engine.base.values import HOUR_MS, SECOND_MS, quoted, shortened, value_at
+from engine.base.values import HOUR_MS, SECOND_MS, USD, quoted, shortened, value_at
 from engine.histories.history import HOOK_INFOS, check, epoch_ms, read_history
 from engine.histories.reading import STATUS, objects_in
 from engine.specs.catalogue import has_low_priority, os_of, vm_size
-from engine.specs.prices import USD, price_list
+from engine.specs.prices import price_list
 from engine.studies.measures import Figures, Times, figures, figures_of_run
 from engine.views.diagnosis.model import plural, some
 

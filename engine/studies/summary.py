@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from math import fsum, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.base.values import percentile
+from engine.base.values import USD, percentile
 from engine.scenario.model import MEASURES
-from engine.specs.prices import USD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

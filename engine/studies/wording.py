@@ -9,10 +9,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.base.values import SECOND_MS, currency_sign, format_clock, format_money, shortened
+from engine.base.values import SECOND_MS, USD, currency_sign, format_clock, format_money, shortened
 from engine.scenario.model import JobEnd
 from engine.scenario.record import values_text
-from engine.specs.prices import USD
 from engine.studies.measures import AMOUNT, HEADINGS, LABELS, largest
 from engine.studies.summary import Spread
 

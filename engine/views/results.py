@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.log import Json
 from engine.base.terms import JobState, TaskResult
-from engine.base.values import DAY_MS, HOUR_MS, LONGEST_RUN_MS, SECOND_MS
+from engine.base.values import DAY_MS, HOUR_MS, LONGEST_RUN_MS, SECOND_MS, USD
 from engine.rules.job_schedules import missed, next_run_ms
 from engine.run.conditions import cost_of_nodes, makespan_ms
 from engine.scenario.record import GivenCommand, dump, timeline_line
 from engine.specs.catalogue import PRICES_AS_OF, PRICES_REGION
-from engine.specs.prices import USD
 from engine.state.jobs import NO_JOB
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import ACTIVE, COMPLETED, RUNNING

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click import style
 
-from engine.base.values import shortened, visible
+from engine.base.values import USD, shortened, visible
 from tui.cli.arguments import DONE, echo, echo_json, echo_styled, output_option, prices_option, scenario_mistakes
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _priced(sizes: Sequence[VmSize], file: PriceFile, *, is_table: bool) -> tupl
     Raises:
         click.UsageError: Prices are in several currencies, or in another than the columns of the output say.
     """
-    from engine.specs.prices import USD, price_list
+    from engine.specs.prices import price_list
 
     with scenario_mistakes():
         found = price_list(file)

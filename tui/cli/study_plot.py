@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
-from engine.base.values import shortened, visible
-from engine.specs.prices import USD
+from engine.base.values import USD, shortened, visible
 from engine.studies.wording import end_text, percent, time_step_s
 
 if TYPE_CHECKING:

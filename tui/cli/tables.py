@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from engine.base.values import shortened, visible
+from engine.base.values import USD, shortened, visible
 from engine.scenario.model import MEASURES
 from engine.scenario.record import flow_text, values_text
-from engine.specs.prices import USD
 from engine.studies.measures import AMOUNT, largest
 from engine.studies.summary import amount_of
 from engine.studies.wording import (

@@ -14,9 +14,9 @@ from itertools import pairwise
 from math import floor, log10
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from engine.base.values import USD
 from engine.scenario.model import JobEnd
 from engine.scenario.record import flow_text
-from engine.specs.prices import USD
 from engine.studies.summary import amount_of
 from engine.studies.wording import (
     cost_text,

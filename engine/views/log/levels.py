@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.lifecycles import READY, UNBILLED
+from engine.base.lifecycles import READY, WITHOUT_BILL
 from engine.base.log import LogSubject
 from engine.base.terms import InstanceState
 from engine.views.log.changes import ALL
@@ -210,7 +210,6 @@ class LaneTotals:
 
 
 _COST = 16  # entries of other kinds are skipped in the time that one takes
-_UNBILLED = (None, *UNBILLED)
 _TARGETS = ("targetDedicatedNodes", "targetLowPriorityNodes")
 
 
@@ -343,7 +342,7 @@ _NO_EFFECT = _Effect()
 def _effect_of(shape: Shape) -> _Effect:
     fields = dict(shape.fields)
     if shape.event == "NodeStateChanged":
-        billed = (fields["to"] not in _UNBILLED) - (fields["from"] not in _UNBILLED)
+        billed = (fields["to"] not in WITHOUT_BILL) - (fields["from"] not in WITHOUT_BILL)
         return _Effect(billed=billed, interrupts=fields["to"] not in READY)
     if shape.event == "JobPreparationTaskStateChanged":
         return _Effect(prepares=fields["to"] is InstanceState.RUNNING)
