@@ -269,6 +269,7 @@ class LinuxSystem(NamedTuple):
         facts = {
             "processor": number, "vendor_id": "GenuineIntel", "model name": "Intel(R) Xeon(R) Platinum CPU",
             "physical id": 0, "siblings": self.cores, "core id": number, "cpu cores": self.cores,
+            "flags": "fpu sse sse2 ssse3 fma sse4_1 sse4_2 popcnt aes avx f16c rdrand hypervisor bmi1 avx2 bmi2",
         }  # fmt: skip
         return "".join(f"{name:<16}: {fact}\n" for name, fact in facts.items()) + "\n"
 
