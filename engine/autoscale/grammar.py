@@ -1,6 +1,7 @@
 """The grammar of formulas (AS-6 to AS-15), and the errors for a text that does not follow it.
 
-Methods belong to names, not to values (AS-33). The rules are in ``formula.lark``; only this module imports the parser generator.
+Methods belong to names, not to values (AS-33). The rules of the grammar are in ``formula.lark``; only this module
+imports the parser generator.
 """
 
 from __future__ import annotations
