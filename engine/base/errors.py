@@ -21,15 +21,7 @@ _KNOWN = {code: (status, message) for code, status, message in read_table("error
 _STATUS = {code: int(status) for code, (status, _) in _KNOWN.items() if status}
 _MESSAGES = {code: message for code, (_, message) in _KNOWN.items() if message}
 _NOT_FOUND, _CONFLICT = 404, 409
-_KEYS = (
-    "PropertyName",
-    "PropertyValue",
-    "QueryParameterName",
-    "QueryParameterValue",
-    "HeaderName",
-    "HeaderValue",
-    "Reason",
-)
+_KEYS = tuple(f"{kind}{part}" for kind in ("Property", "QueryParameter", "Header") for part in ("Name", "Value"))
 
 
 def _kind(code: str, ending: str) -> str:
@@ -81,7 +73,7 @@ class BatchError(Exception):
         """Return ``values`` as the service sends them; an id that is unknown or taken is a property, too."""
         listed: dict[str, str] = {}
         for key, value in self.values.items():
-            listed |= {key: value} if key in _KEYS else {"PropertyName": key, "PropertyValue": value}
+            listed |= {key: value} if key in (*_KEYS, "Reason") else {"PropertyName": key, "PropertyValue": value}
         return [{"key": key, "value": value} for key, value in listed.items()]
 
 

@@ -68,6 +68,11 @@ def read_table(name: str, beside: str) -> list[list[str]]:
     return [row.split(",", heading.count(",")) for row in rows]
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text, which are separated by spaces."""
+    return tuple(text.split())
+
+
 LONGEST = 80
 """The most characters of a value in a message or table, the dots and quotes included (GEN-19)."""
 
