@@ -168,10 +168,8 @@ _SUBJECTS = {
     "BlobUploaded": "blob",
 }
 # Fields that have their own place in a line.
-_PLACED = {
-    *words("from to reason attempt exitCode result failureInfo rule subtaskId occurrence command thumbprint body")
-}
-_PLACED |= {*words("code category message values")}
+_PLACED = {*words("from to reason attempt exitCode result failureInfo rule subtaskId occurrence command thumbprint")}
+_PLACED |= {*words("body code category message values")}
 # Of resizes and formulas, whose outcome is in words.
 _PLACED |= {*words("currentDedicatedNodes targetDedicatedNodes currentLowPriorityNodes targetLowPriorityNodes")}
 _PLACED |= {*words("nodeDeallocationOption enableAutoScale isAutoPool startTime endTime resultCode resultMessage")}
