@@ -11,148 +11,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.values import shortened
+from engine.base.values import read_table, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# The HTTP status of error codes that do not end as those of what is not found and are no conflict (ERR-H).
-_STATUS: dict[str, int] = dict.fromkeys(
-    (
-        "EmptyMetadataKey",
-        "InvalidMetadata",
-        "MetadataTooLarge",
-        "InvalidPropertyValue",
-        "MissingRequiredProperty",
-        "UnsupportedProperty",
-        "UnsupportedRequestVersion",
-        "InvalidRequestBody",
-        "OutOfRangeInput",
-        "OutOfRangePriority",
-        "UnsupportedConstraint",
-        "InvalidConstraintValue",
-        "InvalidAutoScalingSettings",
-        "AutoScalingFormulaSyntaxError",
-        "AutoScalingFormulaTooLong",
-        "OSVersionNotFound",
-        "OSVersionDisabled",
-        "OSVersionExpired",
-        "PoolVersionEqualsUpgradeVersion",
-        "PoolNotEligibleForOSVersionUpgrade",
-        "InvalidAuthenticationInfo",
-        "InvalidHeaderValue",
-        "InvalidInput",
-        "InvalidQueryParameterValue",
-        "InvalidUri",
-        "MissingRequiredQueryParameter",
-        "OutOfRangeQueryParameterValue",
-        "UnsupportedQueryParameter",
-        "TaskDependenciesNotSpecifiedOnJob",
-        "TaskDependencyListTooLong",
-        "TaskDependencyRangesTooLong",
-    ),
-    400,
-)
-_STATUS |= {
-    "Unauthorized": 401,
-    "AuthenticationFailed": 403,
-    "OriginNotAllowed": 403,
-    "UnsupportedHttpVerb": 405,
-    "ConditionNotMet": 412,
-    "RequestBodyTooLarge": 413,
-    "RequestEntityTooLarge": 413,
-    "InvalidRange": 416,
-    "MisdirectedRequest": 421,
-    "InternalError": 500,
-    "ServerBusy": 503,
-    "TooManyEnableAutoScaleRequests": 503,
-}
+# The codes whose status or message their endings do not give (ERR-1, ERR-H).
+_KNOWN = {code: (status, message) for code, status, message in read_table("errors.csv", __file__)}
+_STATUS = {code: int(status) for code, (status, _) in _KNOWN.items() if status}
+_MESSAGES = {code: message for code, (_, message) in _KNOWN.items() if message}
 _NOT_FOUND, _CONFLICT = 404, 409
-_KEYS = (
-    "PropertyName",
-    "PropertyValue",
-    "QueryParameterName",
-    "QueryParameterValue",
-    "HeaderName",
-    "HeaderValue",
-    "Reason",
-)
-
-# The service's message for each error code (ERR-1). The default is "not valid for the current state".
-_MESSAGES: dict[str, str] = {
-    "InvalidPropertyValue": "The value provided for one of the properties in the request body is invalid.",
-    "MissingRequiredProperty": "A required property was not specified in the request body.",
-    "OutOfRangePriority": "The priority is outside the range -1000 to 1000.",
-    "InvalidConstraintValue": "The value of one of the constraints is invalid.",
-    "TaskDependenciesNotSpecifiedOnJob": "The job does not use task dependencies.",
-    "TaskDependencyListTooLong": "The list of task dependencies is too long.",
-    "TaskDependencyRangesTooLong": "The list of task dependency ranges is too long.",
-    "PoolQuotaReached": "The account has reached its quota of pools.",
-    "ActiveJobAndScheduleQuotaReached": "The account has reached its quota of active jobs and job schedules.",
-    "PoolBeingResized": "The specified pool is being resized.",
-    "PoolBeingDeleted": "The specified pool is being deleted.",
-    "NodeBeingCreated": "The specified node is being created.",
-    "NodeBeingStarted": "The specified node is being started.",
-    "NodeBeingRebooted": "The specified node is being rebooted.",
-    "NodeBeingReimaged": "The specified node is being reimaged.",
-    "NodeAlreadyInTargetSchedulingState": "The specified node is already in the target scheduling state.",
-    "OperationNotValidOnNode": "The specified operation is not valid on the node.",
-    "OperationNotValidOnPool": "The specified operation is not valid on the pool.",
-    "NodeStateUnusable": "The specified node is unusable.",
-    "JobCompleted": "The specified job is already in a completed state.",
-    "JobBeingTerminated": "The specified job is being terminated.",
-    "JobBeingDeleted": "The specified job is being deleted.",
-    "JobDisabled": "The specified job is disabled.",
-    "JobNotActive": "The specified job is not active.",
-    "JobPreparationTaskNotSpecified": "The specified job has no job preparation task.",
-    "JobReleaseTaskNotSpecified": "The specified job has no job release task.",
-    "JobWithSameIdExists": "A job with the specified id already exists.",
-    "JobScheduleWithSameIdExists": "A job schedule with the specified id already exists.",
-    "TaskCompleted": "The specified task is already in a completed state.",
-    "TaskNotCompleted": "The specified task is not in a completed state.",
-    "TaskSucceeded": "The specified task has succeeded.",
-    "TaskFilesUnavailable": "The files of the specified task are not available.",
-    "TaskFilesCleanedup": "The files of the specified task have been cleaned up.",
-    "TaskIdSameAsJobPreparationTask": "The task id is the same as the id of the job preparation task.",
-    "TaskIdSameAsJobReleaseTask": "The task id is the same as the id of the job release task.",
-    "JobPreparationTaskNotRunOnNode": "The job preparation task has not run on the specified node.",
-    "JobReleaseTaskNotRunOnNode": "The job release task has not run on the specified node.",
-    "InvalidApplicationPackageReferences": "One or more application package references are invalid.",
-    "InvalidCertificateReferences": "One or more certificate references are invalid.",
-    "AutoPoolCreationFailedWithQuotaReached": "The auto pool could not be created: a quota has been reached.",
-    "InvalidApplicationPackageReferencesInAutoPool": "The auto pool has invalid application package references.",
-    "InvalidAutoPoolSettings": "The settings of the auto pool are invalid.",
-    "InvalidAutoScaleFormulaInAutoPool": "The autoscale formula of the auto pool is invalid.",
-    "InvalidCertificatesInAutoPool": "The auto pool has invalid certificate references.",
-    "InvalidAutoScalingSettings": "The autoscale settings are invalid.",
-    "AutoScalingFormulaSyntaxError": "The autoscale formula has a syntax error.",
-    "AutoScalingFormulaTooLong": "The autoscale formula is too long.",
-    "TooManyEnableAutoScaleRequests": "There have been too many requests to enable autoscale on the pool.",
-    "EmptyMetadataKey": "The name of a metadata item is empty.",
-    "InvalidMetadata": "A metadata item has characters that are not allowed.",
-    "RequestBodyTooLarge": "The request has more than 100 tasks or is larger than 1 MB.",
-    "ResourceNotFound": "The specified resource does not exist.",
-    "Unauthorized": "The request has no authentication information.",
-    "AuthenticationFailed": "Server failed to authenticate the request. Make sure the value of Authorization header is "
-    "formed correctly including the signature.",
-    "InvalidAuthenticationInfo": "The authentication information was not provided in the correct format.",
-    "OriginNotAllowed": "Requests from web pages of other origins are not allowed.",
-    "MisdirectedRequest": "This server does not answer for the host that the request names.",
-    "InvalidInput": "One of the request inputs is not valid.",
-    "InvalidHeaderValue": "The value provided for one of the HTTP headers was not in the correct format.",
-    "InvalidQueryParameterValue": "Value for one of the query parameters specified in the request URI is invalid.",
-    "InvalidRange": "The range specified is invalid for the current size of the resource.",
-    "InvalidRequestBody": "The specified Request Body is not syntactically valid.",
-    "InvalidUri": "The requested URI does not represent any resource on the server.",
-    "MissingRequiredQueryParameter": "A query parameter that's mandatory for this request is not specified.",
-    "OutOfRangeQueryParameterValue": "A query parameter specified in the request URI is outside the permissible range.",
-    "UnsupportedQueryParameter": "One of the query parameters specified in the request URI is not supported.",
-    "UnsupportedHttpVerb": "The resource doesn't support the specified HTTP verb.",
-    "ConditionNotMet": "The condition specified using HTTP conditional header(s) is not met.",
-    "InternalError": "Server encountered an internal error. Please try again after some time.",
-    "ServerBusy": "Server is currently unable to receive requests. Please retry your request.",
-    "OperationInvalidForCurrentState": "The specified operation is not valid for the current state of the resource.",
-}
+_KEYS = tuple(f"{kind}{part}" for kind in ("Property", "QueryParameter", "Header") for part in ("Name", "Value"))
 
 
 def _kind(code: str, ending: str) -> str:
@@ -204,7 +73,7 @@ class BatchError(Exception):
         """Return ``values`` as the service sends them; an id that is unknown or taken is a property, too."""
         listed: dict[str, str] = {}
         for key, value in self.values.items():
-            listed |= {key: value} if key in _KEYS else {"PropertyName": key, "PropertyValue": value}
+            listed |= {key: value} if key in (*_KEYS, "Reason") else {"PropertyName": key, "PropertyValue": value}
         return [{"key": key, "value": value} for key, value in listed.items()]
 
 

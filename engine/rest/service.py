@@ -23,12 +23,11 @@ from urllib.parse import unquote, unquote_plus
 from uuid import uuid4
 
 from engine.base.errors import BatchError
-from engine.base.values import SECOND_MS, format_utc, quoted
+from engine.base.values import SECOND_MS, format_utc, quoted, words
 from engine.rest import jobs, messages, pools
 from engine.rest.handlers import Call, Latest
 from engine.rest.messages import LONGEST_BODY, Answer
 from engine.rest.session import not_found
-from engine.specs.base import words
 from engine.specs.draws import draw_ms, uniform
 from engine.views.rest.account import account_url
 

@@ -20,10 +20,9 @@ from engine.base.terms import (
     TaskResult,
     TaskState,
 )
-from engine.base.values import SECOND_MS, lazy_regex, parse_duration, parse_utc, quoted, shortened
+from engine.base.values import SECOND_MS, lazy_regex, parse_duration, parse_utc, quoted, shortened, words
 from engine.scenario.document import DocumentPlace
 from engine.scenario.text import nearest, one_of, shown
-from engine.specs.base import words
 from engine.specs.conditions import OWN_JOB, Bounds, Condition, ConditionSubject, SubjectKind, Verbatim, Wanted
 
 LATEST_MS = 100 * 366 * 86_400_000

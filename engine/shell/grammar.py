@@ -1,4 +1,4 @@
-"""The grammar of scripts of the POSIX shell (TASK-22)."""
+"""The grammar of scripts of the POSIX shell (TASK-22), which is in ``script.lark``, and the trees that it makes."""
 
 from __future__ import annotations
 
@@ -17,27 +17,6 @@ if TYPE_CHECKING:
 
     from engine.shell.lexer import Token
 
-
-_GRAMMAR = r"""
-script: lists?
-lists: and_or (SEPARATOR and_or)* SEPARATOR?
-and_or: pipeline ((AND | OR) pipeline)*
-pipeline: BANG? command (PIPE command)*
-?command: COMMAND                                                       -> simple
-        | compound REDIRECT*                                            -> redirected
-        | FUNCTION command                                              -> function
-?compound: LPAR lists RPAR                                               -> subshell
-         | LBRACE lists RBRACE                                           -> group
-         | IF lists THEN lists (ELIF lists THEN lists)* (ELSE lists)? FI     -> if_clause
-         | WHILE lists DO lists DONE                                      -> while_loop
-         | UNTIL lists DO lists DONE                                      -> until_loop
-         | FOR DO lists DONE                                             -> for_loop
-         | CASE (item DSEMI)* item? ESAC                                -> case_clause
-item: PATTERNS lists?
-
-%declare SEPARATOR AND OR PIPE DSEMI BANG COMMAND REDIRECT FUNCTION LPAR RPAR LBRACE RBRACE
-%declare IF THEN ELIF ELSE FI WHILE UNTIL DO DONE FOR CASE ESAC PATTERNS
-"""
 
 _EXPECTED = {"THEN": "then", "FI": "fi", "DO": "do", "DONE": "done", "ESAC": "esac", "RPAR": ")", "RBRACE": "}"}
 
@@ -119,7 +98,9 @@ class _Builder(Transformer[LarkToken, Any]):
         return children[0].value, children[1] if len(children) > 1 else ()
 
 
-_PARSER = Lark(_GRAMMAR, start="script", parser="lalr", lexer=_Tokens, transformer=_Builder(), maybe_placeholders=False)
+_PARSER = Lark.open(
+    "script.lark", rel_to=__file__, start="script", parser="lalr", lexer=_Tokens, transformer=_Builder()
+)
 
 
 def parse(tokens: list[Token]) -> Script:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from engine.base.terms import NodeProfile, OsFamily
-from engine.base.values import MINUTE_MS, SECOND_MS, lazy_regex
+from engine.base.values import MINUTE_MS, SECOND_MS, lazy_regex, words
 from engine.specs.base import Distribution
 
 # --- VM sizes -------------------------------------------------------------------------------------------------------
@@ -337,20 +337,7 @@ def allowed_by_classic_size_rules(name: str, *, cloud_service: bool) -> bool:
     return key != "standard_a0" and not key.startswith(("standard_gs", "standard_ds"))
 
 
-_CLOUD_SERVICE_SERIES = {
-    ("a", None, ""),
-    ("a", "2", ""),
-    ("a", "2", "m"),
-    ("d", None, ""),
-    ("d", "2", ""),
-    ("d", "3", ""),
-    ("e", "3", ""),
-    ("g", None, ""),
-    ("h", None, ""),
-    ("h", None, "m"),
-    ("h", None, "r"),
-    ("h", None, "mr"),
-}
+_CLOUD_SERVICE_SERIES = words("A Av2 Amv2 D Dv2 Dv3 Ev3 G H Hm Hr Hmr")
 
 
 def is_cloud_service_size(name: str) -> bool:
@@ -359,7 +346,7 @@ def is_cloud_service_size(name: str) -> bool:
     form = _DOCUMENTED_FORM.fullmatch(key)
     if form is None or form["chip"] or form["constrained"] or key.startswith("basic"):
         return key in _CLOUD_SERVICE
-    return (form["family"], form["version"], form["features"]) in _CLOUD_SERVICE_SERIES
+    return _series(form) in _CLOUD_SERVICE_SERIES
 
 
 # --- operating systems ----------------------------------------------------------------------------------------------
