@@ -16,12 +16,12 @@ from engine.specs.commands import CreateJob, CreateJobSchedule, CreatePool, Eval
 from engine.views.log.series import Window
 from engine.views.results import given_by_hand
 from tui.app.navigation_keys import branch, unmark
+from tui.app.process import broken_note
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet, Autoscale, FormulaEditor, Why, WhyActions
 from tui.dialogs.sheets import HelpScreen, Sheet
 from tui.panes.timeline import Timeline
 from tui.panes.watch import Attention, Watch
-from tui.saving.session_files import broken_note
 from tui.saving.targets import NewLines
 from tui.textual.keys import Command
 from tui.textual.screens import OfferActions, ShowView, StudyFormula, say

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.saving.session_files import Recorder
+    from tui.app.process import Recorder
     from tui.saving.settings import Settings
     from tui.viewmodels.frame import Transport
     from tui.viewmodels.items import FileLocation

@@ -16,7 +16,6 @@ from engine.base.terms import NodeState
 from engine.base.values import lazy_regex
 from engine.scenario.text import SUFFIXES, bundled, content_of, decode, headline, listed
 from engine.views.resources.account import bytes_of_run
-from tui.saving.session_files import NEW_EMPTY
 from tui.saving.settings import OPTIONS, Source, Value
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import (
@@ -165,6 +164,8 @@ def _states(table: Iterable[Glyph], glyphs: GlyphSet, cells: int, *, has_room: b
 
 
 EMPTY_TEXT = "scenario: new\n"
+NEW_EMPTY = "New, empty"
+"""The path of a scenario that was begun from nothing: it gets the name of the file in which it is saved."""
 _ABOUT_NEW = "Nothing in it: build pools and jobs by hand"
 _SCENARIO_CELLS = 38  # beside a description
 _LEAST_ABOUT = 40  # cells; a shorter part of a description says nothing
