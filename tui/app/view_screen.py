@@ -7,6 +7,7 @@ goes back through those visited.
 from __future__ import annotations
 
 from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
@@ -401,10 +402,8 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         if not texts:
             say(self, if_empty)
             return
-        offers = [
-            (Pick(letters[at] if at < len(letters) else "", self.session.text(text)), partial(on_pick, at))
-            for at, text in enumerate(texts)
-        ]
+        lettered = enumerate(zip_longest(texts, letters[: len(texts)], fillvalue=""))
+        offers = [(Pick(letter, self.session.text(text)), partial(on_pick, at)) for at, (text, letter) in lettered]
         self.choose(title, *offers)
 
     def choose(self, title: str, *offers: tuple[Pick, Callable[[], object] | None]) -> None:

@@ -275,11 +275,8 @@ def drawn(summary: StudySummary, kind: str) -> bytes:
 
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     axes = figure.add_subplot()
-    points = [
-        (one.median_cost, one.end_s, one)
-        for one in summary.variants
-        if one.median_cost is not None and one.end_s is not None
-    ]
+    ended = (one for one in summary.variants if one.median_cost is not None and one.end_s is not None)
+    points = [(one.median_cost, one.end_s, one) for one in ended]
     for _, _, one in points:
         _draw(axes, one, summary)
     line = sorted((cost, end) for cost, end, one in points if one.pareto)

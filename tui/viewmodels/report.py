@@ -229,10 +229,8 @@ def _failures(session: Session) -> Section:
         name = event.task_id or node or event.pool_id or event.job_id or what(event)
         if name and name not in known and len(known) < _MOST_NAMES:
             known.append(name)
-    rows = [
-        (why, f"{count:,}", session.clock(first_ms[why]), ", ".join(names[why]))
-        for why, count in counts.most_common(_MOST_CAUSES)
-    ]
+    common = counts.most_common(_MOST_CAUSES)
+    rows = [(why, f"{count:,}", session.clock(first_ms[why]), ", ".join(names[why])) for why, count in common]
     if not rows:
         return Section("Failures", ["Nothing failed."])
     said = [f"Of {len(failures):,} failures the newest {_MOST_FAILURES:,}."] if len(failures) > _MOST_FAILURES else []

@@ -154,10 +154,8 @@ def _states(table: Iterable[Glyph], glyphs: GlyphSet, cells: int, *, has_room: b
     entries = [(glyphs.span(glyph), Span(" " + fit(glyph.name, _ENTRY_CELLS - 2))) for glyph in table]
     if has_room and any(glyph in _REMARKS for glyph in table):
         rest = cells - _ENTRY_CELLS
-        return [
-            (*entry, Span(fit(_REMARKS.get(glyph, ""), rest), Role.DIM))
-            for entry, glyph in zip(entries, table, strict=True)
-        ]
+        remarks = (Span(fit(_REMARKS.get(glyph, ""), rest), Role.DIM) for glyph in table)
+        return [(*entry, remark) for entry, remark in zip(entries, remarks, strict=True)]
     columns = max(1, cells // _ENTRY_CELLS)
     rows = -(-len(entries) // columns)
     return [tuple(span for entry in entries[at::rows] for span in entry) for at in range(rows)]
@@ -321,9 +319,8 @@ def entry_lines(found: Sequence[SettingEntry], cells: int) -> list[tuple[int, Li
             lines += [(-1, ())] if lines else []
             lines.append((-1, line(Span(_HEADINGS[kind], Role.STRONG))))
         is_default, is_narrow = entry.source == Source.DEFAULT.value, cells < _WIDE
-        source = (
-            [] if is_narrow else [Span(fit(entry.source, _SOURCE_CELLS) + " ", Role.DIM if is_default else Role.PLAIN)]
-        )
+        role = Role.DIM if is_default else Role.PLAIN
+        source = [] if is_narrow else [Span(fit(entry.source, _SOURCE_CELLS) + " ", role)]
         rest = max(0, cells - _SETTING_CELLS - _VALUE_CELLS - 2 - (0 if is_narrow else _SOURCE_CELLS + 1))
         spans = [
             Span(fit(entry.name, _SETTING_CELLS) + " "),

@@ -69,10 +69,8 @@ class PoolBand:
 
     def values(self, columns: TimeColumns, known_ms: int) -> list[list[int]]:
         """Return for each line the highest number in each column that has begun. Columns that are over are cached."""
-        return [
-            self._columns.get(self._sources, number, columns, known_ms, partial(_highest, counts, columns.step_ms))
-            for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id))
-        ]
+        values = [partial(_highest, counts, columns.step_ms) for counts in self._lanes.in_pool(self._session.pool_id)]
+        return [self._columns.get(self._sources, at, columns, known_ms, value) for at, value in enumerate(values)]
 
     @property
     def _sources(self) -> object:
@@ -465,11 +463,8 @@ class _Picture:
         lines = zip(BAND, band.values(self._columns, known_ms), band.tops(), numbers, strict=True)
         for (name, role), values, top, number in lines:
             self._y += _LINE
-            bars = "".join(
-                f"M{self._x(column):g} {self._y}h{_CELL}v-{value * _BAR / top:.1f}h-{_CELL}z"
-                for column, value in enumerate(values)
-                if value
-            )
+            heights = ((self._x(column), value * _BAR / top) for column, value in enumerate(values) if value)
+            bars = "".join(f"M{x:g} {self._y}h{_CELL}v-{height:.1f}h-{_CELL}z" for x, height in heights)
             found.append(self._text(_MARGIN, self._y, Role.PLAIN, name))
             found.append(f'<path class="{role.name.lower()}" d="{bars}"/>')
             found.append(self._text(self._x(self._columns.number) + _LETTER, self._y, Role.STRONG, f"{number:,}"))
