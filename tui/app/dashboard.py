@@ -22,12 +22,12 @@ from tui import interrupts
 from tui.app import process
 from tui.app.item_keys import subjects_of_act
 from tui.app.main_screen import MainScreen, palette_entries, picture_entry, save_picture
+from tui.app.process import Recorder
 from tui.app.run_keys import take_study_news
 from tui.dialogs.pickers import Palette, SettingsScreen
 from tui.dialogs.sheets import LiveSheet, RuleSheet, Sheet, rules_on
 from tui.saving.console import console
-from tui.saving.session_files import Recorder, SettingsFile
-from tui.saving.settings import ANSI, MOST_TOLD, NO_COLOUR, OPTIONS, Settings, Source, Value
+from tui.saving.settings import ANSI, MOST_TOLD, NO_COLOUR, OPTIONS, Settings, SettingsFile, Source, Value
 from tui.saving.targets import TargetError
 from tui.textual import views
 from tui.textual.keys import Keyboard

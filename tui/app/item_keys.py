@@ -16,12 +16,12 @@ from engine.specs.commands import CreateJob, CreateJobSchedule, CreatePool, Eval
 from engine.views.log.series import Window
 from engine.views.results import given_by_hand
 from tui.app.navigation_keys import branch, unmark
+from tui.app.process import broken_note
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet, Autoscale, FormulaEditor, Why, WhyActions
 from tui.dialogs.sheets import HelpScreen, Sheet
 from tui.panes.timeline import Timeline
 from tui.panes.watch import Attention, Watch
-from tui.saving.session_files import broken_note
 from tui.saving.targets import NewLines
 from tui.textual.keys import Command
 from tui.textual.screens import OfferActions, ShowView, StudyFormula, say
@@ -33,7 +33,7 @@ from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.report import variant_note
 from tui.viewmodels.sentences import answers_to, describe, expected_of
 from tui.viewmodels.sheets import HelpPage
-from tui.viewmodels.text import ItemRef, Role, Span, line, wrapped
+from tui.viewmodels.text import ItemRef, Role, Span, line, paragraph
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
 from tui.widgets.texts import AnswerError, Prompt
@@ -359,10 +359,8 @@ def explain(main: ViewScreen, view: View, pane: Widget | None = None, *, page: b
 
 def describe_screen(main: ViewScreen) -> None:
     """Describe the Watch view in sentences, for screen readers."""
-    sentences = [main.session.text(each) for each in describe(main.session, main.playback.transport)]
-    main.app.push_screen(
-        Sheet("Described", lambda cells: [line(each) for one in sentences for each in wrapped(one, cells)])
-    )
+    texts = [main.session.text(each) for each in describe(main.session, main.playback.transport)]
+    main.app.push_screen(Sheet("Described", lambda cells: [each for text in texts for each in paragraph(text, cells)]))
 
 
 INFORMATION: tuple[Command[ViewScreen], ...] = (

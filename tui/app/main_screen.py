@@ -15,7 +15,6 @@ from tui.app.go_line_keys import GO_LINE, PAGES, SHEETS
 from tui.app.view_screen import ViewScreen
 from tui.dialogs.sheets import Sheet
 from tui.panes.timeline import TimelineGrid
-from tui.saving.session_files import NEW_EMPTY
 from tui.saving.settings import OPTIONS
 from tui.saving.targets import TargetError, write_new
 from tui.textual.keys import when_of, words_of
@@ -28,7 +27,7 @@ from tui.viewmodels.go_line import (
     offered_actions,
 )
 from tui.viewmodels.items import focus_on
-from tui.viewmodels.sheets import blob_lines
+from tui.viewmodels.sheets import NEW_EMPTY, blob_lines
 from tui.viewmodels.text import ItemRef
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from textual.geometry import Size
 
     from tui.app.go_line_keys import Page
-    from tui.saving.session_files import Recorder
+    from tui.app.process import Recorder
     from tui.saving.settings import Settings
     from tui.textual import screens
     from tui.viewmodels.session import Session

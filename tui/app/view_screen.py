@@ -7,6 +7,7 @@ goes back through those visited.
 from __future__ import annotations
 
 from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.saving.session_files import Recorder
+    from tui.app.process import Recorder
     from tui.saving.settings import Settings
     from tui.viewmodels.frame import Transport
     from tui.viewmodels.items import FileLocation
@@ -401,10 +402,8 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         if not texts:
             say(self, if_empty)
             return
-        offers = [
-            (Pick(letters[at] if at < len(letters) else "", self.session.text(text)), partial(on_pick, at))
-            for at, text in enumerate(texts)
-        ]
+        lettered = enumerate(zip_longest(texts, letters[: len(texts)], fillvalue=""))
+        offers = [(Pick(letter, self.session.text(text)), partial(on_pick, at)) for at, (text, letter) in lettered]
         self.choose(title, *offers)
 
     def choose(self, title: str, *offers: tuple[Pick, Callable[[], object] | None]) -> None:

@@ -24,7 +24,7 @@ import click
 from engine.base.partial_files import discard_all
 from engine.base.values import with_short_words
 from tui import interrupts
-from tui.cli.analysis import VariantChoice, check_study, compare, import_history, study, variant_options
+from tui.cli.analysis import VariantChoice, check_study, compare, study, variant_options, why
 from tui.cli.arguments import (
     DONE,
     FAILED,
@@ -49,8 +49,7 @@ from tui.cli.arguments import (
     seed_option,
 )
 from tui.cli.reference import rules, sizes
-from tui.cli.serve import ClientOptions, client_options, read_options, serve
-from tui.cli.why import why
+from tui.cli.serve import ClientOptions, client_options, import_history, read_options, serve
 from tui.saving.settings import THEME_NAMES
 
 if TYPE_CHECKING:
@@ -436,13 +435,8 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
     return DONE
 
 
-cli.add_command(compare)
-cli.add_command(import_history)
-cli.add_command(rules)
-cli.add_command(serve)
-cli.add_command(sizes)
-cli.add_command(study)
-cli.add_command(why)
+for _command in (compare, import_history, rules, serve, sizes, study, why):
+    cli.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

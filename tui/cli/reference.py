@@ -267,5 +267,4 @@ def _sizes_text(sizes: Sequence[VmSize], about: str) -> str:
     derived = [size.name for size in sizes if not is_listed(size.name)]
     if derived:
         notes.append(f"Not in the table, so derived from the name: {', '.join(derived)}.")
-    made = table("", _HEADINGS, rows, target)
-    return parts_text([*([made] if made else []), plain_text("\n".join(notes))], target)
+    return parts_text([table("", _HEADINGS, rows, target), plain_text("\n".join(notes))], target)

@@ -172,9 +172,8 @@ class ActionForm(Modal[list[Command] | Action | None]):
         action = self._action
         labels = [action.title, *(f"{each.title.split()[0]} instead" for each in self._better), "Cancel"]
         buttons = self.query_one(Buttons)
-        buttons.show(
-            [self._session.text(each) for each in labels], len(labels) - 1 if action.type.cannot_be_undone else 0
-        )
+        first = len(labels) - 1 if action.type.cannot_be_undone else 0
+        buttons.show([self._session.text(each) for each in labels], first)
         self._show_keys()
         if not self._inputs.focus_first():
             (self._confirmation.entry if action.to_type else buttons).focus()

@@ -336,9 +336,8 @@ class StudyScreen(Modal[None]):
     def action_along(self, by: int) -> None:
         """Move the cursor to the variant that costs next less or next more."""
         table = self.query_one(Table)
-        in_order = [
-            dot.number for dot in sorted(dots_of(self.study), key=lambda dot: (dot.cost.median or 0, dot.number))
-        ]
+        dots = sorted(dots_of(self.study), key=lambda dot: (dot.cost.median or 0, dot.number))
+        in_order = [dot.number for dot in dots]
         if table.key in in_order:
             table.move_to_key(in_order[max(0, min(in_order.index(table.key) + by, len(in_order) - 1))])
 

@@ -153,12 +153,8 @@ class ListPage(ResizeFilter, View):
         room = body.height + self._footing.size.height - footing
         lines = max(count, _LEAST_ROWS) + _FRAME_AND_HEAD
         is_narrow = self.screen.has_class("-narrow") or self.screen.has_class("-tiny")
-        is_few = (
-            not self.has_class("-bare")
-            and count > 0
-            and (is_narrow or lines <= room * _FEW_SHARE)
-            and room - lines >= _LEAST_DETAILS
-        )
+        has_room = (is_narrow or lines <= room * _FEW_SHARE) and room - lines >= _LEAST_DETAILS
+        is_few = count > 0 and has_room and not self.has_class("-bare")
         self.set_class(is_few, "-few")
         self.set_class(not count, "-empty")
         natural_width = self.table.natural_width

@@ -190,9 +190,8 @@ class Introduction(LinesView):
         self.border_title = Content(f"Welcome  {another}  {_CLOSES}" if is_low else "Welcome")
         self.border_subtitle = "" if is_low else _CLOSES
         about = [line(Span(each, Role.STRONG)) for each in wrapped(self._about, cells)] if self._about else []
-        keys = [
-            line(Span(self._keymap.shown(key), Role.KEY), f" {does}") for key, does in _KEYS if not is_low or not about
-        ]
+        named = [each for each in _KEYS if not is_low or not about]
+        keys = [line(Span(self._keymap.shown(key), Role.KEY), f" {does}") for key, does in named]
         self.show([*about, *_flowing(keys, cells)])
 
     def on_click(self, event: events.Click) -> None:

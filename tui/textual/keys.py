@@ -408,9 +408,8 @@ class Keyboard:
                 await _done(each, each.call_later)
             receivers = self._receivers()
             if receivers != before and receivers:
-                await _done(
-                    receivers[0], receivers[0].call_after_refresh
-                )  # a new screen is filled after its first refresh
+                first = receivers[0]  # a new screen is filled after its first refresh
+                await _done(first, first.call_after_refresh)
             rounds = rounds + 1 if receivers == before else 0
             before = receivers
         self._handling = None

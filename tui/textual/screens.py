@@ -361,14 +361,9 @@ class HeldScreen(_Screen):
 
     def _update_focus_styles(self, focused: Widget | None = None, blurred: Widget | None = None) -> None:
         """Style panes anew in which the focus has come or gone. Textual does so with all that is in them, too."""
-        panes = {
-            pane
-            for widget in (focused, blurred)
-            if widget is not None
-            for pane in widget.ancestors_with_self
-            if pane._has_focus_within and is_displayed(pane)
-        }
-        self.app.stylesheet.update_nodes(panes, animate=True)
+        widgets = (widget for widget in (focused, blurred) if widget is not None)
+        panes = {pane for widget in widgets for pane in widget.ancestors_with_self if pane._has_focus_within}
+        self.app.stylesheet.update_nodes(set(filter(is_displayed, panes)), animate=True)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         self._below = None

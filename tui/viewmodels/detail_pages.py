@@ -342,15 +342,12 @@ class TaskDetailModel(DetailModel):
         if not drawn or rows < _LEAST_VARIABLES:
             return []
         more = len(drawn) - rows
-        title = line(
-            *drawn[0], Span(f"  and {fmt.counted(more, 'more line')} in Execution" if more > 0 else "", Role.DIM)
-        )
-        return [(), title, *drawn[1:rows]]
+        also = f"  and {fmt.counted(more, 'more line')} in Execution" if more > 0 else ""
+        return [(), line(*drawn[0], Span(also, Role.DIM)), *drawn[1:rows]]
 
     def _properties(self, cells: int) -> Sequence[Line]:
-        return columns(
-            rest_blocks(self.session, task_settings(self.session.simulation, self._task), _TASK_PARTS), cells
-        )
+        settings = task_settings(self.session.simulation, self._task)
+        return columns(rest_blocks(self.session, settings, _TASK_PARTS), cells)
 
     def _execution(self, cells: int) -> Sequence[Line]:
         session, row, page = self.session, self._row, self._page

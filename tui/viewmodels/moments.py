@@ -86,9 +86,8 @@ class Bookmarks:
         session = self._session
         here = self._recording("", session.newest_ms)
         done = summed_up([command for _, command in here.by_hand], here.refused)
-        name = (
-            f"the run before the branch at {session.clock(session.now_ms)}, {f'after: {done}' if done else 'untouched'}"
-        )
+        when, after = session.clock(session.now_ms), f"after: {done}" if done else "untouched"
+        name = f"the run before the branch at {when}, {after}"
         self._runs = [*self._runs, here._replace(name=name)][-_MOST_RUNS:]
 
     def here(self) -> Recording:

@@ -211,9 +211,8 @@ def search_heading(search: Search) -> Line:
         return line(Span(f"{count:,} found, searching {where} ...", Role.DIM))
     if any(group.note for group in search.groups):
         return line(Span(f"{count:,} found; not everything was searched", Role.DIM))
-    return line(
-        Span(f"{count:,} found" if count else f"No name, command line or event contains {search.text}.", Role.DIM)
-    )
+    none = f"No name, command line or event contains {search.text}."
+    return line(Span(f"{count:,} found" if count else none, Role.DIM))
 
 
 def search_lines(search: Search, cells: int) -> tuple[list[tuple[int, Line]], list[Target]]:

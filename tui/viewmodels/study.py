@@ -90,10 +90,8 @@ class ValueNames:
 
 def factor_lines(factors: Iterable[Factor]) -> list[str]:
     """Return a line for each factor, with its values: ``pools.render.vmSize  a, b``."""
-    return [
-        f"{one.path}  {', '.join(shortened(flow_text(each.written.plain), 40) for each in one.values)}"
-        for one in factors
-    ]
+    named = {one.path: (shortened(flow_text(each.written.plain), 40) for each in one.values) for one in factors}
+    return [f"{path}  {', '.join(values)}" for path, values in named.items()]
 
 
 def short_head(head: str) -> str:
@@ -352,9 +350,8 @@ def progress_line(study: StudyModel, glyphs: GlyphSet, stop_key: str) -> Line:
             parts = [(done, Role.RUNNING, glyphs.meter), (total - done, Role.DIM, glyphs.meter_rest)]
             return line(" ", *bar(parts, _BAR_CELLS), Span(f" {runs}{pace}"), *errors, *kept)
         case StudyState.STOPPED:
-            return line(
-                Span(f" Stopped after {runs}.", Role.WARNING), Span(f" {stop_key}", Role.KEY), " continues.", *kept
-            )
+            stopped = Span(f" Stopped after {runs}.", Role.WARNING)
+            return line(stopped, Span(f" {stop_key}", Role.KEY), " continues.", *kept)
         case StudyState.FAILED:
             return line(Span(f" {glyphs.bad} Failed after {runs}.", Role.FAILED), *errors)
     return line(Span(f" {glyphs.good} {runs}", Role.OK), *errors, *kept)

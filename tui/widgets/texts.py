@@ -95,12 +95,8 @@ class PageView(LinesView):
             return
         target = None if is_new else self.link
         self._page = page
-        self._links = [
-            _Link(y, at, span.leads_to)
-            for y, spans in enumerate(page)
-            for at, span in enumerate(spans)
-            if span.leads_to is not None
-        ]
+        places = ((y, at, span.leads_to) for y, spans in enumerate(page) for at, span in enumerate(spans))
+        self._links = [_Link(y, at, leads_to) for y, at, leads_to in places if leads_to is not None]
         same = (number for number, link in enumerate(self._links) if link.leads_to == target)
         self._at = next(same, 0 if is_new else min(self._at, max(0, len(self._links) - 1)))
         if is_new:

@@ -279,11 +279,8 @@ def _completions(session: Session, trial: TrialResult) -> list[_Row]:
     changed.sort(key=lambda job: given.get(job, without.get(job, 0)))
     new = [job for job in changed if job not in without and session.progress(job) is None]
     clock, never = session.clock, "never" if trial.is_end else "later"
-    rows = [
-        (f"{job} completed", clock(given.get(job)) or never, clock(without.get(job)) or never)
-        for job in changed
-        if job in without or session.progress(job) is not None
-    ]
+    known = (job for job in changed if job in without or session.progress(job) is not None)
+    rows = [(f"{job} completed", clock(given.get(job)) or never, clock(without.get(job)) or never) for job in known]
     if new:
         first, last = clock(given[new[0]]), clock(given[new[-1]])
         name, when = (f"{len(new):,} new jobs", f"{first} to {last}") if len(new) > 1 else (new[0], first)

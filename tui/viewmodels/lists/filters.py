@@ -364,9 +364,8 @@ class _TextTerm:
         self._names: EventMatcher | None = None
         if is_named:
             begins = matcher(term._replace(is_excluded=False)) if "*" in term.value else begins_with(term.value)
-            self._names = EventMatcher(
-                session.simulation, session.events, _event_name, lambda names: list(map(begins, names))
-            )
+            events = session.simulation, session.events
+            self._names = EventMatcher(*events, _event_name, lambda names: list(map(begins, names)))
 
     def keep(self, entries: Sequence[int]) -> Sequence[int]:
         flags = self._matcher.flags(entries)

@@ -143,12 +143,8 @@ class JobsModel(NamedRowsModel["JobRow"]):
 
     def sentence(self, key: int) -> Line:
         job = self.row(key)
-        return line(
-            Span(
-                f"{job.job_id}, {glyph_of_job(job).name}, pool {job.record.pool_id}, priority {job.record.priority}",
-                Role.DERIVED,
-            )
-        )
+        where, priority = f"pool {job.record.pool_id}", f"priority {job.record.priority}"
+        return line(Span(f"{job.job_id}, {glyph_of_job(job).name}, {where}, {priority}", Role.DERIVED))
 
     def details(self, key: int) -> Sequence[Block]:
         job, session = self.row(key), self.session
@@ -270,11 +266,8 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
             job = session.job(job_id)
             if job is not None:
                 glyph, tasks = glyph_of_job(job), job.phases.tasks
-                until = (
-                    f" {session.glyphs.arrow} {session.clock(job.record.end_ms)}"
-                    if job.record.end_ms is not None
-                    else ""
-                )
+                end_ms = job.record.end_ms
+                until = "" if end_ms is None else f" {session.glyphs.arrow} {session.clock(end_ms)}"
                 done = f"{tasks.succeeded + tasks.failed:,} of {tasks.total:,}"
                 text = f"{session.glyphs.of(glyph)} {session.clock(job.record.created_ms)}{until}, {done}"
                 rows.append((job_id.removeprefix(f"{schedule_id}:"), link(text, ItemRef("job", job_id), glyph.role)))
@@ -283,10 +276,9 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
     def _missed(self, schedule_id: str) -> list[Block]:
         """Return the last occurrences that made no job, with the reason; nothing if there are none (JS-15)."""
         missed = missed_occurrences(self.session.simulation, schedule_id, _MOST_MISSED)
-        times = [
-            (f"{self.session.clock(each.when_ms)}", f"occurrence {each.occurrence:,}: {each.reason}") for each in missed
-        ]
-        return [Block("Missed occurrences, newest first", tuple(row(*each) for each in times))] if times else []
+        clock = self.session.clock
+        rows = (row(clock(each.when_ms), f"occurrence {each.occurrence:,}: {each.reason}") for each in missed)
+        return block_of("Missed occurrences, newest first", rows)
 
     def empty(self) -> Sequence[str]:
         return (
