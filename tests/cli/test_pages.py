@@ -186,8 +186,7 @@ FOR_DEVELOPERS = ("README.md", "engine/README.md", "tui/README.md", "tests/bench
 @cache
 def paths():
     """The paths of all files, each in a line that begins with a stroke."""
-    folders = ("engine", "examples", "scenarios", "tests", "tui")
-    below = (one for folder in folders for one in (ROOT / folder).rglob("*.*"))
+    below = (one for folder in ("engine", "scenarios", "tests", "tui") for one in (ROOT / folder).rglob("*.*"))
     found = (*ROOT.glob("*.*"), *(one for one in below if "__pycache__" not in one.parts))
     return "".join(f"/{one.relative_to(ROOT).as_posix()}\n" for one in found)
 
