@@ -11,10 +11,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MultipleLocator
 
 from engine.base.values import USD, shortened, visible
-from engine.studies.wording import end_text, percent, time_step_s
+from engine.studies.outcome import end_text, percent, time_step_s
 
 if TYPE_CHECKING:
-    from engine.studies.summary import Spread, StudySummary, VariantSummary
+    from engine.studies.outcome import Spread, StudySummary, VariantSummary
 
 _SIZE_INCHES = (8.0, 5.0)
 _DPI = 150

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
+from engine.studies.outcome import as_json, summarize
 from engine.studies.runs import Run, Variants
-from engine.studies.summary import as_json, summarize
 from tui import interrupts
 from tui.cli.arguments import (
     DONE,
@@ -32,8 +32,8 @@ from tui.workers.runs import NoResults, ResultsFile, Workers, WorkersLost, resul
 if TYPE_CHECKING:
     from engine.scenario.model import Scenario
     from engine.specs.prices import PriceFile
+    from engine.studies.outcome import StudySummary
     from engine.studies.runs import Result, Study
-    from engine.studies.summary import StudySummary
 
 
 class StudyOptions(TypedDict):

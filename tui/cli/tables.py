@@ -17,9 +17,9 @@ from engine.base.values import USD, shortened, visible
 from engine.scenario.model import MEASURES
 from engine.scenario.record import flow_text, values_text
 from engine.studies.measures import AMOUNT, largest
-from engine.studies.summary import amount_of
-from engine.studies.wording import (
+from engine.studies.outcome import (
     agreement,
+    amount_of,
     change_text,
     heading,
     interval_text,
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from engine.base.terms import Plain
     from engine.scenario.model import JobEnd
     from engine.studies.measures import Row
+    from engine.studies.outcome import StudySummary, VariantSummary
     from engine.studies.runs import Result, Study
     from engine.studies.sides import Side
-    from engine.studies.summary import StudySummary, VariantSummary
 
 
 _LONGEST_VALUE = 40
