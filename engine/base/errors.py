@@ -1,8 +1,8 @@
-"""Errors, by who made the mistake.
+"""Errors and failures, by who made the mistake.
 
 A command that the service would refuse raises ``BatchError``. A mistake in a scenario file is a ``Problem``; all of
 them are collected into one ``ScenarioError``. A mistake in the engine raises ``BrokenInvariant`` (``state.tables``). A
-failure inside the simulated world is data (``failureInfo``), never an exception.
+failure inside the simulated world is data, never an exception: a code with its category and message (ERR-T).
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.terms import TaskResult
 from engine.base.values import read_table, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
 # The codes whose status or message their endings do not give (ERR-1, ERR-H).
 _KNOWN = {code: (status, message) for code, status, message in read_table("errors.csv", __file__)}
@@ -146,3 +147,64 @@ class ScenarioError(Exception):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.problems))
+
+
+class ErrorCategory(StrEnum):
+    """The category of a failure; it keeps its capitals on the wire (GEN-5)."""
+
+    USER_ERROR = "UserError"
+    SERVER_ERROR = "ServerError"
+
+
+# Category and message of each code (ERR-T).
+_CODES = {code: (ErrorCategory(kind), message) for code, kind, message in read_table("failures.csv", __file__)}
+
+
+def with_pairs(body: dict[str, object], name: str, pairs: tuple[tuple[str, str], ...]) -> dict[str, object]:
+    """Return a body with these pairs as the service writes them under this name; without any they are left out."""
+    listed = [{"name": name, "value": value} for name, value in pairs]
+    return body | ({name: listed} if listed else {})
+
+
+class FailureInfo(NamedTuple):
+    """The ``failureInfo`` of a task, or of a preparation, release or start task (TASK-10)."""
+
+    code: str
+    category: ErrorCategory
+    message: str
+    details: tuple[tuple[str, str], ...] = ()
+
+    def wire(self) -> dict[str, object]:
+        """Return the failure as the service writes it."""
+        return with_pairs(
+            {"category": self.category, "code": self.code, "message": self.message}, "details", self.details
+        )
+
+
+def failure(code: str, *details: tuple[str, str], category: ErrorCategory | None = None) -> FailureInfo:
+    """Return the failure ``code`` with its message (ERR-T); pass ``category`` only where the cause decides it."""
+    usual, message = _CODES[code]
+    return FailureInfo(code, category or usual, message, details)
+
+
+def ended(by: str, category: ErrorCategory = ErrorCategory.USER_ERROR) -> FailureInfo:
+    """Return the failure of a process that was stopped; ServerError after a time limit or fault (RETRY-8, PREP-19)."""
+    return failure("TaskEnded", ("Message", by), category=category)
+
+
+def result_of(exit_code: int | None, failure: FailureInfo | None) -> TaskResult:
+    """Return the result of a process that has ended (RETRY-11)."""
+    return TaskResult.FAILURE if failure or exit_code else TaskResult.SUCCESS
+
+
+def end_fields(exit_code: int | None, failure: FailureInfo | None) -> tuple[tuple[str, Hashable], ...]:
+    """Return the fields of an event about the end of a process; without an exit code it never ran."""
+    code = () if exit_code is None else (("exitCode", exit_code),)
+    why = () if failure is None else (("failureInfo", failure),)
+    return (*code, ("result", result_of(exit_code, failure)), *why)
+
+
+FAILURE_EXIT_CODE = failure("FailureExitCode")
+
+# The exit code of a stopped process on every operating system, 0xC000013A (RETRY-8).
+STOPPED_EXIT_CODE = -1073741510

@@ -69,11 +69,8 @@ class _Builder(Transformer[LarkToken, Any]):
     def function(self, children: list[Any]) -> Function:
         return Function(children[0].value, children[1])
 
-    def subshell(self, children: list[Any]) -> Group:
-        return Group(children[1], subshell=True)
-
     def group(self, children: list[Any]) -> Group:
-        return Group(children[1])
+        return Group(children[1], subshell=children[0].type == "LPAR")
 
     def if_clause(self, children: list[Any]) -> If:
         bodies = [child for child in children if not isinstance(child, LarkToken)]
@@ -81,11 +78,8 @@ class _Builder(Transformer[LarkToken, Any]):
         branches = tuple((bodies[2 * index], bodies[2 * index + 1]) for index in range(pairs))
         return If(branches, bodies[-1] if len(bodies) % 2 else ())
 
-    def while_loop(self, children: list[Any]) -> Loop:
-        return Loop(children[1], children[3])
-
-    def until_loop(self, children: list[Any]) -> Loop:
-        return Loop(children[1], children[3], ends_when=True)
+    def loop(self, children: list[Any]) -> Loop:
+        return Loop(children[1], children[3], ends_when=children[0].type == "UNTIL")
 
     def for_loop(self, children: list[Any]) -> For:
         name, words = children[0].value

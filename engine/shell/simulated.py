@@ -6,8 +6,9 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from engine.base.errors import FailureInfo, failure
 from engine.base.paths import TaskKind, working_directory
-from engine.base.terms import FailureInfo, OsFamily, failure
+from engine.base.terms import OsFamily
 from engine.shell import small_shell
 from engine.shell.files import AccessDenied, NoSpaceLeft
 from engine.shell.interpreter import SimulatedOutput

@@ -94,6 +94,8 @@ class VmSize(NamedTuple):
         )
 
 
+_PRICES = words("linux_usd windows_usd spot_linux_usd spot_windows_usd")
+
 # The sizes of cloud services (VM-1): cores, memory GiB, temporary disk GiB, Windows.
 _CLOUD_SERVICE: dict[str, tuple[int, float, float, float]] = {
     "extrasmall": (1, 0.75, 20, 0.020),
@@ -157,12 +159,7 @@ def vm_size(name: str) -> VmSize | None:
     derived = _derived(key, form)
     if listed is None or derived is None:
         return listed or derived
-    return listed._replace(
-        linux_usd=derived.linux_usd,
-        windows_usd=derived.windows_usd,
-        spot_linux_usd=derived.spot_linux_usd,
-        spot_windows_usd=derived.spot_windows_usd,
-    )
+    return listed._replace(**{name: getattr(derived, name) for name in _PRICES})
 
 
 def has_low_priority(start: date, *, in_subscription: bool = False) -> bool:
@@ -293,10 +290,7 @@ def _derived(key: str, form: re.Match[str]) -> VmSize | None:
         memory_gib=round(memory_gib, 2),
         temp_disk_gib=round(base.temp_disk_gib * scale, 2),
         series=series,
-        linux_usd=_scaled(base.linux_usd, scale),
-        windows_usd=_scaled(base.windows_usd, scale),
-        spot_linux_usd=_scaled(base.spot_linux_usd, scale),
-        spot_windows_usd=_scaled(base.spot_windows_usd, scale),
+        **{name: _scaled(getattr(base, name), scale) for name in _PRICES},
         gpus=None if base.gpus is None else round(base.gpus * scale, 4),
         retires=kin[0].retires if kin else None,
         replacement=kin[0].replacement if kin else "",

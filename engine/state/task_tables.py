@@ -22,9 +22,10 @@ from collections.abc import Hashable, Iterable, Iterator
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.errors import end_fields, result_of
 from engine.base.lifecycles import SUBTASK
 from engine.base.log import LogSubject
-from engine.base.terms import SubtaskState, TaskResult, end_fields, result_of
+from engine.base.terms import SubtaskState, TaskResult
 from engine.base.values import equals
 from engine.state.tables import NEVER_MS, PAGE_BITS, PAGE_ROWS, Excerpt, Kept, rule_of_move
 from engine.state.tasks import ACTIVE, RUNNING

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from engine.base.values import SECOND_MS, format_clock, format_utc, shortened, visible, visible_json
 from engine.studies.measures import AMOUNT, largest
-from engine.studies.wording import agreement, change_text, label, notable, percent_text, report_card, value_text
+from engine.studies.outcome import agreement, change_text, label, notable, percent_text, report_card, value_text
 from engine.views import results
 from engine.views.diagnosis.concerns import CALM, Attention
 from tui.saving.console import visible_text

@@ -19,9 +19,9 @@ from rich.text import Text
 from engine.base.values import USD, shortened, visible
 from engine.scenario.model import MEASURES
 from engine.scenario.record import flow_text
-from engine.studies.runs import Run, Variants
-from engine.studies.summary import amount_of, as_json, summarize
-from engine.studies.wording import (
+from engine.studies.outcome import (
+    amount_of,
+    as_json,
     end_text,
     heading,
     interval_text,
@@ -30,9 +30,11 @@ from engine.studies.wording import (
     short_names,
     shown_measures,
     spread_of,
+    summarize,
     text_of,
     time_step_s,
 )
+from engine.studies.runs import Run, Variants
 from tui import interrupts
 from tui.cli.arguments import (
     DONE,
@@ -61,8 +63,8 @@ if TYPE_CHECKING:
     from engine.base.terms import Plain
     from engine.scenario.model import JobEnd, Scenario
     from engine.specs.prices import PriceFile
+    from engine.studies.outcome import Spread, StudySummary, VariantSummary
     from engine.studies.runs import Result, Study
-    from engine.studies.summary import Spread, StudySummary, VariantSummary
 
 
 class StudyOptions(TypedDict):

@@ -11,9 +11,8 @@ from engine.base.paths import task_directory
 from engine.base.terms import TaskState
 from engine.views.diagnosis.questions import job_waits_for
 from engine.views.log.histories import JobHistory, TaskHistory
-from engine.views.resources.files import output_ends
 from engine.views.resources.jobs import row_of_job
-from engine.views.resources.processes import task_needs
+from engine.views.resources.processes import output_ends, task_needs
 from engine.views.resources.statistics import critical_path, deciding_task
 from engine.views.resources.tasks import dependencies_of
 from engine.views.rest.account import counts_of
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.views.log.histories import Attempt
-    from engine.views.resources.files import OutputEnd
     from engine.views.resources.jobs import JobRow
+    from engine.views.resources.processes import OutputEnd
     from engine.views.resources.tasks import TaskPage, TaskRow
     from tui.viewmodels.session import Session
 

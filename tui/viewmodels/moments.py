@@ -11,7 +11,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.studies.measures import LABELS, Row, Times, change, measures_of_times
-from engine.studies.wording import change_text, end_label, label, percent_text, value_text
+from engine.studies.outcome import change_text, end_label, label, percent_text, value_text
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
 from engine.views.log.tally import (
     LogColumns,

@@ -6,10 +6,9 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.resources.account import schedule_ids
-from engine.views.resources.files import FilePage
 from engine.views.resources.jobs import job_ids, pool_ids
 from engine.views.resources.nodes import NodePage
-from engine.views.resources.processes import command_lines
+from engine.views.resources.processes import FilePage, command_lines
 from engine.views.resources.tasks import TaskPage
 from tui.viewmodels import format as fmt
 from tui.viewmodels.format import described

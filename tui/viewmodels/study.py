@@ -19,9 +19,8 @@ from engine.scenario.locations import locate, tree_at
 from engine.scenario.record import flow_text
 from engine.scenario.text import did_you_mean
 from engine.scenario.tree import parse_valid
+from engine.studies.outcome import Tally, pace_text, recommendation, short_names
 from engine.studies.runs import Run, StudyState, Variants, installed_version, planned
-from engine.studies.summary import Tally
-from engine.studies.wording import pace_text, recommendation, short_names
 from tui.viewmodels.format import counted
 from tui.viewmodels.glyphs import (
     VARIANT_BREAKS,
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
     from engine.scenario.locations import Factor
     from engine.scenario.model import Scenario
     from engine.scenario.tree import Tree
+    from engine.studies.outcome import StudySummary, VariantSummary
     from engine.studies.runs import Result, Study
-    from engine.studies.summary import StudySummary, VariantSummary
     from tui.viewmodels.glyphs import GlyphSet
     from tui.workers.background import BackgroundStudy
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from engine.base.values import USD
 from engine.scenario.model import JobEnd
 from engine.scenario.record import flow_text
-from engine.studies.summary import amount_of
-from engine.studies.wording import (
+from engine.studies.outcome import (
+    amount_of,
     cost_text,
     end_text,
     heading,
@@ -38,8 +38,8 @@ from tui.viewmodels.text import Block, Line, Role, Span, block_of, merged, row
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from engine.studies.outcome import Spread, VariantSummary
     from engine.studies.runs import Result
-    from engine.studies.summary import Spread, VariantSummary
     from tui.viewmodels.glyphs import Glyph, GlyphSet
     from tui.viewmodels.lists.order import SortValues
     from tui.viewmodels.session import Session

@@ -10,7 +10,8 @@ from array import array
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.terms import ErrorCategory, FailureInfo, JobState, TaskResult
+from engine.base.errors import ErrorCategory, FailureInfo
+from engine.base.terms import JobState, TaskResult
 from engine.base.values import LazyRows, picked
 from engine.rules.jobs import ALL_TASKS_COMPLETED, MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
 from engine.shell.protocol import TIME_LIMIT

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from engine.base.terms import FailureInfo, NodeState
+    from engine.base.errors import FailureInfo
+    from engine.base.terms import NodeState
     from engine.run.agenda import Cut, PlannedInput
     from engine.specs.common import CommandLine
     from engine.state.jobs import Job

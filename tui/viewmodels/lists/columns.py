@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from enum import Enum
 
-    from engine.base.terms import FailureInfo
+    from engine.base.errors import FailureInfo
 
 
 RowT = TypeVar("RowT")

@@ -41,7 +41,7 @@ from tui.viewmodels.text import Block, Line, Role, Span, block_of, line, one_lin
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
-    from engine.base.terms import FailureInfo
+    from engine.base.errors import FailureInfo
     from engine.views.resources.instances import InstanceView
     from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.session import Session
