@@ -36,7 +36,7 @@ from tui.viewmodels.sheets import HelpPage
 from tui.viewmodels.text import ItemRef, Role, Span, line, paragraph
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
-from tui.widgets.texts import AnswerError, Prompt
+from tui.widgets.texts import AnswerError, Prompt, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -258,7 +258,7 @@ def _report(main: ViewScreen, first: Input, count: int, refused: Sequence[tuple[
 
 def _ask_where_to_save(main: ViewScreen) -> None:
     """Ask for a file to save what was done by hand as a scenario."""
-    main.ask("save the session as", partial(_save_session, main), text=str(main.recorder.proposal()))
+    main.ask(Question("save the session as", partial(_save_session, main), str(main.recorder.proposal())))
     given = len(given_by_hand(main.session.simulation))
     said = f"A scenario with the {counted(given, 'command')} given by hand, which replays exactly."
     variant = variant_note(main.session.simulation.scenario)

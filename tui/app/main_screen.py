@@ -31,7 +31,7 @@ from tui.viewmodels.sheets import NEW_EMPTY, blob_lines
 from tui.viewmodels.text import ItemRef
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
-from tui.widgets.texts import PageView
+from tui.widgets.texts import PageView, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -225,7 +225,7 @@ def ask_picture(app: App[None], main: ViewScreen) -> None:
     def write(name: str) -> None:
         _write(main, picture, Path(name.strip()))
 
-    main.ask("save the picture of this screen as", write, text=str(_free(main.view.id or "")))
+    main.ask(Question("save the picture of this screen as", write, str(_free(main.view.id or ""))))
 
 
 def save_picture(app: App[None], main: ViewScreen) -> None:

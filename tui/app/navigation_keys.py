@@ -22,7 +22,7 @@ from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.moments import compare_lines
 from tui.viewmodels.text import ItemRef
 from tui.viewmodels.watch.arrangement import PINNED, toggle_pin
-from tui.widgets.texts import AnswerError
+from tui.widgets.texts import AnswerError, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -326,7 +326,7 @@ TIME: tuple[Command[ViewScreen], ...] = (
     Command("equals_sign", "time.real", "speed 1x", lambda main: _set_speed(main, 1)),
     Command("right_curly_bracket", "time.max", "as fast as possible", lambda main: _set_speed(main, None)),
     Command("Z", "time.cross", "cross stretches without events at once, or play them", _cross_quiet),
-    Command("t", "time.go", "go to a time", lambda main: main.ask(_ASKED, partial(go_to_time, main))),
+    Command("t", "time.go", "go to a time", lambda main: main.ask(Question(_ASKED, partial(go_to_time, main)))),
     Command("G,ctrl+end", "time.end", "go to the end of the run", lambda main: main.playback.seek_end()),
     Command("b", "time.branch", "branch here", branch),
     Command("B", "time.bookmark", "bookmark this moment", _bookmark),

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.screen import Screen
     from textual.timer import Timer
-    from textual.widgets import Input
     from textual.worker import Worker
 
     from tui.viewmodels.actions.trial import TrialResult, Trials
@@ -223,9 +222,8 @@ class ActionForm(Modal[list[Command] | Action | None]):
         """True while what is typed has not been read or tried out yet."""
         return self._trial.is_behind
 
-    def on_form_inputs_changed(self, message: FormInputs.Changed) -> None:
+    def on_form_inputs_changed(self) -> None:
         """Show the consequences of what is typed, once no other key follows at once."""
-        message.stop()
         self._is_warned = self._is_refused = False
         self._trial.interrupt()
         self._trial.wait(_READ_DELAY_S, self._update)
@@ -316,9 +314,8 @@ class ActionForm(Modal[list[Command] | Action | None]):
 
     # -- confirmation --------------------------------------------------------------------------------------------
 
-    def on_form_inputs_submitted(self, message: FormInputs.Submitted) -> None:
+    def on_form_inputs_submitted(self) -> None:
         """Confirm. An action that cannot be undone needs one step more."""
-        message.stop()
         if self._action.to_type:
             self._confirmation.entry.focus()
         elif self._action.type.cannot_be_undone:
@@ -326,14 +323,8 @@ class ActionForm(Modal[list[Command] | Action | None]):
         else:
             self.action_confirm()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Confirm with what was typed to confirm it."""
-        event.stop()
-        self.action_confirm()
-
     def on_buttons_pressed(self, message: Buttons.Pressed) -> None:
         """Confirm, return the better action, or cancel."""
-        message.stop()
         if message.number == 0:
             self.action_confirm()
         elif message.number <= len(self._better):
@@ -360,6 +351,8 @@ class ActionForm(Modal[list[Command] | Action | None]):
             self._say(f"The service would refuse it: {self._refusal}. ctrl+s again sends it all the same.", "warning")
         else:
             self.dismiss(list(self._result.commands))
+
+    on_input_submitted = action_confirm
 
     @property
     def _refusal(self) -> str:

@@ -336,7 +336,6 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         self._show_consequences(self._offered[message.number][1])
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        message.stop()
         self._open(self._offered[message.number][1])
 
     def _open(self, action: Action) -> None:

@@ -19,7 +19,7 @@ from tui.textual.views import LinesView
 from tui.viewmodels.file_browser import HELP_TEXT, FilesModel
 from tui.viewmodels.sheets import HelpPage
 from tui.widgets.rows import FileTree
-from tui.widgets.texts import AnswerError, Prompt, TextView
+from tui.widgets.texts import AnswerError, Prompt, Question, TextView
 
 if TYPE_CHECKING:
     from textual import events
@@ -124,10 +124,6 @@ class Files(Modal[None]):
         else:
             self._show_status()
 
-    def on_screen_resume(self) -> None:
-        """Update: time may have moved while the help was open."""
-        self.update()
-
     def _show(self) -> None:
         self.query_one(FileTree).update()
         self.query_one(TextView).update()
@@ -139,6 +135,9 @@ class Files(Modal[None]):
         for name, line in (("#file-heading", self.model.heading), ("#file-status", self.model.status)):
             view = self.query_one(name, LinesView)
             view.show([line(view.size.width)])
+
+    on_screen_resume = update  # time may have moved while the help was open
+    on_text_view_moved = _show_status
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Show the focused pane, if the two have no room beside each other."""
@@ -175,9 +174,6 @@ class Files(Modal[None]):
                 self.model.recall()
             tree.open(item.path)
         self.on_file_tree_moved()
-
-    def on_text_view_moved(self) -> None:
-        self._show_status()
 
     # -- the text ------------------------------------------------------------------------------------------------
 
@@ -216,33 +212,26 @@ class Files(Modal[None]):
 
     # -- the prompt ----------------------------------------------------------------------------------------------
 
-    def _ask(
-        self,
-        label: str,
-        on_answer: Callable[[str], None],
-        *,
-        text: str = "",
-        on_typed: Callable[[str], object] = lambda _: None,
-    ) -> None:
+    def _ask(self, question: Question) -> None:
         """Ask for a text about the file; ``on_typed`` is called with each change, and with "" on Escape."""
         if not self.model.reads:
             say(self, "No file is open: choose one in the tree.")
             return
 
         def answered(answer: str) -> None:
-            on_answer(answer)
+            question.on_answer(answer)
             self._turn_to(TextView)
             self._show()
 
         def typed(text: str) -> None:
-            on_typed(text)
+            question.on_typed(text)
             self._show()
 
         def cancelled() -> None:
             self._turn_to(TextView)
             typed("")
 
-        self.query_one(Prompt).ask(label, answered, text=text, on_typed=typed, on_cancel=cancelled)
+        self.query_one(Prompt).ask(question._replace(on_answer=answered, on_typed=typed, on_cancel=cancelled))
 
     def action_ask_find(self) -> None:
         """Ask for a text to find, and find it while it is typed."""
@@ -251,12 +240,12 @@ class Files(Modal[None]):
             if sought and not self.model.text.found:
                 say(self, f"{quoted(sought)} is not there.")
 
-        self._ask("find", answered, text=self.model.text.sought, on_typed=self.model.text.find)
+        self._ask(Question("find", answered, self.model.text.sought, self.model.text.find))
 
     def action_ask_filter(self) -> None:
         """Ask which lines to show, and filter while it is typed."""
         text = self.model.text
-        self._ask("only lines with, or !without", lambda _: None, text=text.filter_text, on_typed=text.filter)
+        self._ask(Question("only lines with, or !without", lambda _: None, text.filter_text, text.filter))
 
     def action_ask_line(self) -> None:
 
@@ -266,10 +255,10 @@ class Files(Modal[None]):
                 raise AnswerError(f"{quoted(answer)} is not a line number.")
             self.model.text.go_to_line(int(number) - 1)
 
-        self._ask(f"line, 1 to {self.model.text.total:,}", answered)
+        self._ask(Question(f"line, 1 to {self.model.text.total:,}", answered))
 
     def action_ask_save(self) -> None:
-        self._ask("save a copy as", self._save, text=name_of(self.model.reads))
+        self._ask(Question("save a copy as", self._save, name_of(self.model.reads)))
 
     def _save(self, name: str) -> None:
         path = Path(name.strip())

@@ -128,13 +128,10 @@ class ColumnChooser(Modal[None]):
         self.query_one(Choices).show(lines)
 
     def action_switch(self) -> None:
-        """Show the column under the cursor, or hide it."""
         self._model.toggle_column(self._model.named_columns[self.query_one(Choices).number].name)
         self._changed()
 
-    def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        message.stop()
-        self.action_switch()
+    on_choices_chosen = action_switch
 
     def action_default(self) -> None:
         """Let the list choose the columns that fit."""
@@ -224,15 +221,13 @@ class SettingsScreen(Modal[None]):
         lines = wrapped(self._entry.said, max(20, said.size.width))[:_SAID_LINES]
         said.show([line(Span(each, Role.DIM)) for each in lines])
 
+    on_choices_moved = _explain
+
     @property
     def _entry(self) -> SettingEntry:
         return self._entries[self.query_one(Choices).number]
 
-    def on_choices_moved(self) -> None:
-        self._explain()
-
-    def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        message.stop()
+    def on_choices_chosen(self) -> None:
         self.action_change(1)
 
     def action_change(self, by: int) -> None:
@@ -354,16 +349,13 @@ class Finder(Modal[ResultT]):
         self.query_one(Choices).action_cursor(by)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
         self.find(event.value)
         self.query_one(Choices).to_first()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
+    def on_input_submitted(self) -> None:
         self.query_one(Choices).action_choose()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        message.stop()
         self.choose(message.number)
 
 
@@ -390,7 +382,6 @@ class Palette(Finder[Callable[[], object] | None]):
         return line(Span(f"{fmt.counted(len(self._found), 'command')}   ", Role.DIM), Span(about, Role.DERIVED))
 
     def on_choices_moved(self, message: Choices.Moved) -> None:
-        message.stop()
         self.query_one("#found", LinesView).show([self._heading(message.number)])
 
     def choose(self, number: int) -> None:

@@ -77,7 +77,6 @@ class Picker(Modal[int | None]):
         choices.focus()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        message.stop()
         self.dismiss(message.number)
 
     def on_key(self, event: events.Key) -> None:

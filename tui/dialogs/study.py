@@ -27,7 +27,6 @@ from tui.widgets.texts import Prompt
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from textual import events
     from textual.app import ComposeResult
     from textual.geometry import Region
     from textual.strip import Strip
@@ -86,16 +85,10 @@ class VariantRuns(Modal[int | None]):
         lines = self._model.count + len(texts) + _AROUND
         self.query_one("#runs").styles.height = min(lines, self.size.height)
 
-    def on_table_arranged(self, message: Table.Arranged) -> None:
-        message.stop()
+    def on_table_arranged(self) -> None:
         self.query_one(Table).update()
 
-    def on_table_moved(self, message: Table.Moved) -> None:
-        """Stay: nothing else depends on the cursor."""
-        message.stop()
-
     def on_table_opened(self, message: Table.Opened) -> None:
-        message.stop()
         self.dismiss(message.key)
 
 
@@ -280,22 +273,18 @@ class StudyScreen(Modal[None]):
 
     # -- messages of the table -----------------------------------------------------------------------------------
 
-    def on_table_moved(self, message: Table.Moved) -> None:
+    on_table_arranged = on_screen_resume = update
+
+    def on_table_moved(self) -> None:
         """Highlight the variant under the cursor."""
-        message.stop()
         table = self.query_one(Table)
         if table.chosen_key is not None:
             self.study.cursor = table.chosen_key
         self._divide(table)  # it may have been too small before to know what it needs
         self._show_lines(table)
 
-    def on_table_arranged(self, message: Table.Arranged) -> None:
-        message.stop()
-        self.update()
-
     def on_table_opened(self, message: Table.Opened) -> None:
         """List the runs of a variant, and open the one that is chosen."""
-        message.stop()
         self.study.cursor = message.key
 
         def opened(seed: int | None) -> None:
@@ -344,7 +333,3 @@ class StudyScreen(Modal[None]):
     def action_help(self) -> None:
         about, pane = HelpPage("Study", HELP_TEXT, self._model.columns), self.query_one(Table)
         self.app.push_screen(HelpScreen(about, self._keymap, self._session.glyphs, pane, StudyScreen))
-
-    def on_screen_resume(self, _: events.ScreenResume) -> None:
-        """Show what has come in while another dialog was open."""
-        self.update()

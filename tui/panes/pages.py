@@ -356,7 +356,6 @@ class DetailPage(ResizeFilter, View):
 
     def on_page_view_turned(self, message: PageView.Turned) -> None:
         """Turn to another tab."""
-        message.stop()
         if self.model is not None:
             self._turn_to((self.page + message.by) % len(self.model.tabs))
             self.update()

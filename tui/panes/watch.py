@@ -101,7 +101,6 @@ class Attention(ResizeFilter, Choices):
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
         """Show the list with the items of the group; their job or pool gets the focus. Go to what is coming."""
-        message.stop()
         concern = self._model.concerns[message.number]
         if concern.is_coming:
             self.post_message(GoToTime(concern.since_ms))
