@@ -345,11 +345,6 @@ def _show_files(main: ViewScreen) -> None:
         main.open_files(place)
 
 
-def _help(main: ViewScreen) -> None:
-    """Show the keys of the focused pane, and explain the view."""
-    explain(main, main.view, main.focused, page=False)
-
-
 def explain(main: ViewScreen, view: View, pane: Widget | None = None, *, page: bool = True) -> None:
     """Explain a view, beginning with its page or with all keys, first those of the focused pane."""
     about = HelpPage(view.title, view.help_text, view.columns)
@@ -364,7 +359,7 @@ def describe_screen(main: ViewScreen) -> None:
 
 
 INFORMATION: tuple[Command[ViewScreen], ...] = (
-    Command("question_mark,f1", "help", "help", _help),
+    Command("question_mark,f1", "help", "help", lambda main: explain(main, main.view, main.focused, page=False)),
     Command("w", "row.why", "explain the state of the row", _explain),
     Command("f", "row.files", "files of the row", _show_files),
     Command("H", "curves.window", "curves: last hour, or since the start", _change_window),

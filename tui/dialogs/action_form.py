@@ -186,16 +186,14 @@ class ActionForm(Modal[list[Command] | Action | None]):
             keys[1:1] = ["ctrl+t the form" if self._inputs.shows_body else "ctrl+t as a body"]
         set_subtitle(self.query_one("#actions"), "  ".join(keys))
 
-    def on_resize(self) -> None:
-        self._fit()
-        self.call_after_refresh(self._show)
-
     def _fit(self) -> None:
         """Make the form of a whole body as high as its fields; its text and a narrow form take the whole screen."""
         if self._action.document.is_editable:
             is_whole = self._inputs.shows_body or self.has_class("-narrow")
             lines = max(_LEAST_FORM, self._inputs.line_count + _FORM_REST)
             self.query_one("#actions").styles.height = None if is_whole else min(lines, self.size.height)
+
+    on_resize = _fit
 
     def action_toggle_body(self) -> None:
         """Show the body in place of the fields, or the fields for what the body says now."""
@@ -236,13 +234,13 @@ class ActionForm(Modal[list[Command] | Action | None]):
             self._trial.wait(_READ_DELAY_S, self._update)
             return
         self._result = self._inputs.read()
-        self._show()
+        self.fill()
         self._trial.take(self._result.commands)
 
     def _show_trial(self, result: TrialResult) -> None:
         self._tried = result
         self._trial_lines = trial_result_lines(self._session, result, self._cells)
-        self._show()
+        self.fill()
 
     # -- drawing -------------------------------------------------------------------------------------------------
 
@@ -250,7 +248,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
     def _cells(self) -> int:
         return max(20, self.query_one("#consequences", LinesView).size.width - 1)
 
-    def _show(self) -> None:
+    def fill(self) -> None:
         self._inputs.show(self._result, shows_missing=self._is_asked)
         view, cells, session = self.query_one("#consequences", LinesView), self._cells, self._session
         effects = effect_lines(session, self._action, cells, asks=self._inputs.asks_for_choice)
@@ -305,7 +303,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
     def action_fold(self) -> None:
         """Show all lines that are recorded, or only the first ones."""
         self._is_folded = not self._is_folded
-        self._show()
+        self.fill()
 
     def on_descendant_focus(self, _: events.DescendantFocus) -> None:
         """Show the help for the field that has the focus now."""
@@ -342,7 +340,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._result = self._inputs.read()
         if self._result.mistakes:
             self._is_asked = True
-            self._show()
+            self.fill()
             self.action_go_to_mistake()
             self._say(self._result.mistakes[0].sentence)
         elif self._action.type.fields and self._refusal and not self._is_refused:

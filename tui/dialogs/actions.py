@@ -170,17 +170,14 @@ class FormulaEditor(Modal[list[Command] | None]):
         editor.border_title = Content(self._session.text(f"Formula of {self._pool_id}"))
         editor.border_subtitle = "ctrl+s apply  ctrl+t evaluate  ctrl+r study  ctrl+g to the error  esc leave"
         self.query_one(TextArea).focus()
-        self.call_after_refresh(self._try_out)
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._try_out)
+        self.call_after_refresh(self.fill)
 
     def on_text_area_changed(self) -> None:
         """Evaluate the formula after each change."""
         self._is_warned = False
-        self._try_out()
+        self.fill()
 
-    def _try_out(self) -> None:
+    def fill(self) -> None:
         view = self.query_one("#trial", LinesView)
         text = self.query_one(TextArea).text
         self._trial = try_out(self._session, self._pool_id, text, max(20, view.size.width - 1))

@@ -105,26 +105,23 @@ class Files(Modal[None]):
         first: type[FileTree | TextView] = TextView if self.model.reads else FileTree
         self._turn_to(first)
         self.call_after_refresh(self._begin_in, first)
-        self.call_after_refresh(self._show)
+        self.call_after_refresh(self.fill)
 
     def _begin_in(self, pane: type[FileTree | TextView]) -> None:
         """Focus a pane again, which may have been hidden until the first refresh and so have lost the focus."""
         if isinstance(self.focused, FileTree | TextView | None):
             self._turn_to(pane)
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._show)
-
     def update(self) -> None:
         """Show the files as they are at the present moment."""
         if not self.is_mounted:
             return
         if self.model.update():
-            self._show()
+            self.fill()
         else:
             self._show_status()
 
-    def _show(self) -> None:
+    def fill(self) -> None:
         self.query_one(FileTree).update()
         self.query_one(TextView).update()
         self._show_status()
@@ -143,7 +140,7 @@ class Files(Modal[None]):
         """Show the focused pane, if the two have no room beside each other."""
         if isinstance(event.widget, FileTree | TextView):
             self.query_one("#file-panes").set_class(isinstance(event.widget, TextView), "-reads")
-            self.call_after_refresh(self._show)
+            self.call_after_refresh(self.fill)
 
     def action_other_pane(self) -> None:
         """Go from the tree to the text, or back."""
@@ -158,7 +155,7 @@ class Files(Modal[None]):
     def on_file_tree_moved(self) -> None:
         """Show the file that is under the cursor now."""
         self.model.show_item()
-        self._show()
+        self.fill()
 
     def on_file_tree_opened(self, message: FileTree.Opened) -> None:
         """Open a directory, at an earlier moment if it is deleted by now; or read a file."""
@@ -183,20 +180,20 @@ class Files(Modal[None]):
             self.action_ask_find()
         elif not self.model.text.next_match(step):
             say(self, f"{quoted(self.model.text.sought)} is not there.")
-        self._show()
+        self.fill()
 
     def action_jump(self, seconds: int) -> None:
         """Go to a later or earlier line, if lines begin with a time."""
         refusal = self.model.text.jump(seconds)
         if refusal is not None:
             say(self, refusal)
-        self._show()
+        self.fill()
 
     def action_turn(self, what: str) -> None:
         """Follow the end of the text, wrap long lines or number lines; or no longer."""
         text = self.model.text
         {"follow": text.turn_follow, "wrap": text.turn_wrap, "numbers": text.turn_numbers}[what]()
-        self._show()
+        self.fill()
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self.model.tree.path)
@@ -206,7 +203,7 @@ class Files(Modal[None]):
         """Show all lines again; where all are shown, close."""
         if self.model.text.filter_text:
             self.model.text.filter("")
-            self._show()
+            self.fill()
         else:
             self.dismiss()
 
@@ -221,11 +218,11 @@ class Files(Modal[None]):
         def answered(answer: str) -> None:
             question.on_answer(answer)
             self._turn_to(TextView)
-            self._show()
+            self.fill()
 
         def typed(text: str) -> None:
             question.on_typed(text)
-            self._show()
+            self.fill()
 
         def cancelled() -> None:
             self._turn_to(TextView)

@@ -201,12 +201,9 @@ class SettingsScreen(Modal[None]):
 
     def on_mount(self) -> None:
         self.query_one(Choices).focus()
-        self.call_after_refresh(self._show)
+        self.call_after_refresh(self.fill)
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._show)
-
-    def _show(self) -> None:
+    def fill(self) -> None:
         self._configurable.remember()
         app = self._configurable
         self._entries = entries(app.settings, app.listed_keys(), app.speed_now)
@@ -238,7 +235,7 @@ class SettingsScreen(Modal[None]):
             self._configurable.choose(entry.name, next_value(entry.name, value, by, _SPEEDS))
         elif entry.kind == "key":
             self.app.push_screen(KeyCatcher(entry.said), self._rebind)
-        self._show()
+        self.fill()
 
     def action_default(self) -> None:
         """Take the default of the option or binding; forget the user's choices in the view."""
@@ -250,12 +247,12 @@ class SettingsScreen(Modal[None]):
                 self._configurable.reset_view(entry.name)
             case "key":
                 self._configurable.rebind(entry.name, None)
-        self._show()
+        self.fill()
 
     def _rebind(self, key: str | None) -> None:
         if key is not None and (wrong := self._configurable.rebind(self._entry.name, key)):
             say(self, wrong, "error")
-        self._show()
+        self.fill()
 
 
 class KeyCatcher(Modal[str | None]):
@@ -317,8 +314,8 @@ class Finder(Modal[ResultT]):
         self.query_one(Input).focus()
         self.call_after_refresh(self.find, self._initial)
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self.find, self.typed)
+    def fill(self) -> None:
+        self.find(self.typed)
 
     @property
     def typed(self) -> str:

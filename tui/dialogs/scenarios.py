@@ -66,8 +66,8 @@ class ScenarioPicker(Modal[str | None]):
         self.query_one(Input).focus()
         self.call_after_refresh(self._offer, "")
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._offer, None)
+    def fill(self) -> None:
+        self._offer(None)
 
     @property
     def _entry(self) -> ScenarioEntry | None:
@@ -167,10 +167,7 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
     def on_mount(self) -> None:
         empty = (row for row in self._rows.values() if not row.entry.value)
         next(empty, self._rows[SEEDS]).entry.focus()
-        self.call_after_refresh(self._show)
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._show)
+        self.call_after_refresh(self.fill)
 
     # -- what is typed -------------------------------------------------------------------------------------------
 
@@ -252,7 +249,7 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
 
     # -- drawing -------------------------------------------------------------------------------------------------
 
-    def _show(self) -> None:
+    def fill(self) -> None:
         view = self.query_one("#study-about", LinesView)
         cells = max(20, view.size.width - 1)
         said = ["Every combination of the values is a variant: a.b.c=1,2,4 or 10..80:10 or null."]

@@ -67,15 +67,12 @@ class VariantRuns(Modal[int | None]):
     def _begin(self) -> None:
         table = self.query_one(Table)
         table.update()
-        self._fit()
+        self.fill()
         median = self._study.median_seed(self._variant)
         if median is not None:
             table.move_to_key(median)
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._fit)
-
-    def _fit(self) -> None:
+    def fill(self) -> None:
         """Say the values of the variant, and make the dialog as high as its runs."""
         view = self.query_one("#run-values", LinesView)
         values = self._session.text(self._study.names.line_of(self._study.tally.variant(self._variant)))
@@ -198,9 +195,6 @@ class StudyScreen(Modal[None]):
             self._clock.stop()
         self.update()
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self.update)
-
     def on_unmount(self) -> None:
         self.study.arrangement = self._model.remembered()
 
@@ -220,6 +214,8 @@ class StudyScreen(Modal[None]):
         if problems and not self._shown_problems:
             self._shown_problems = True
             self.app.push_screen(Sheet("The study cannot be played", lambda cells: problem_lines(problems, cells)))
+
+    fill = update
 
     def _divide(self, table: Table) -> None:
         """Give the table the width that it needs, as far as it leaves enough for the plot; stacked, its lines.

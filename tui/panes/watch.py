@@ -88,10 +88,9 @@ class Attention(ResizeFilter, Choices):
         rows = self.outer_size.height - self.gutter.height
         self.show(self._model.lines(max(_FEWEST_CELLS, room - self.POINTER_CELLS), rows))
 
-    def on_resize(self, event: events.Resize) -> None:
+    def resized(self) -> None:
         """Break the lines anew: the first ones are drawn before the pane has its size."""
-        if self.has_new_size(event):
-            self.update()
+        self.update()
 
     def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
         """Return the rows for all problems; at least the first one is shown."""

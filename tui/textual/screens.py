@@ -407,6 +407,12 @@ class Modal(ActsWhileShown, HeldScreen, ModalScreen[ResultT]):
         Binding("ctrl+c", "app.interrupt", "quit", show=False, id="dialog.interrupt"),
     ]
 
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.fill)
+
+    def fill(self) -> None:
+        """Fill the dialog for the size that it has now."""
+
     def update(self) -> None:
         """Bring the dialog up to date. Most dialogs show one moment and have nothing to do."""
 
