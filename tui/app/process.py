@@ -25,14 +25,14 @@ from tui.saving.targets import FileLines, NewLines, TargetError
 from tui.viewmodels.sheets import NEW_EMPTY
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from types import FrameType
 
     from engine import Simulation
     from engine.run.conditions import Outcome
     from engine.specs.command import Command
-    from tui.viewmodels.frame import ClientRequest
+    from tui.viewmodels.frame import Served
 
 
 class Host(Protocol):
@@ -54,23 +54,8 @@ class Host(Protocol):
     def save_to(self) -> str | None:
         """The file in which the session is saved at the end."""
 
-    def attach(
-        self,
-        newest_ms: Callable[[], int],
-        speed: Callable[[], float],
-        on_request: Callable[[ClientRequest], None],
-        pause: Callable[[], Awaitable[None]],
-        warn: Callable[[str], None],
-    ) -> None:
-        """Prepare to serve.
-
-        Args:
-            newest_ms: Returns the latest moment that the screen has shown.
-            speed: Returns how fast time passes in the present, in simulated seconds per real second.
-            on_request: Is called after each answer.
-            pause: Lets keys be handled and frames be drawn, between slices of requests.
-            warn: Shows a warning.
-        """
+    def attach(self, served: Served) -> None:
+        """Prepare to serve clients of this dashboard."""
 
     async def serve(self) -> None:
         """Serve until ``end`` is called."""
