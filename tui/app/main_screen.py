@@ -281,9 +281,8 @@ def palette_entries(
     yield from (_of_page(main, page) for page in PAGES)
     about = "HTML or Markdown, with tables, curves and the timeline."
     ask_report = partial(list_keys.ask_report, main)
-    yield PaletteEntry(
-        "Write a report of the run", about, ask_report, words="html markdown export save summary document"
-    )
+    words = "html markdown export save summary document"
+    yield PaletteEntry("Write a report of the run", about, ask_report, words=words)
     yield picture_entry(partial(ask_picture, app, main))
     for title, by in (("Next failure", 1), ("Previous failure", -1)):
         about = "Goes to the moment at which something fails."

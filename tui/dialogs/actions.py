@@ -270,9 +270,8 @@ class ActionSheet(Modal[list[Command] | Action | None]):
 
     def _fitting(self) -> list[int]:
         """Return the numbers of the actions that fit what is typed, the best first."""
-        entries = [
-            PaletteEntry(each.title, each.command, list, words=words_for(each.command)) for _, each in self._offered
-        ]
+        actions = [action for _, action in self._offered]
+        entries = [PaletteEntry(each.title, each.command, list, words=words_for(each.command)) for each in actions]
         return [entries.index(each) for each in fitting(entries, self._typed)]
 
     def _show(self) -> None:
@@ -296,9 +295,8 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         choices.focus()
         typed, cursor = self._typed, "_" if self._session.glyphs.ascii_only else "▏"
         hint = Span("type to filter: reboot, kill, edit, clone ...", Role.DIM)
-        self.query_one("#typed-letters", LinesView).show(
-            [line(Span(f"/ {typed}{cursor}", Role.KEY)) if typed else line(hint)]
-        )
+        letters = line(Span(f"/ {typed}{cursor}", Role.KEY)) if typed else line(hint)
+        self.query_one("#typed-letters", LinesView).show([letters])
         if lines:
             self._show_consequences(self._offered[lines[0][0]][1])
         else:

@@ -268,9 +268,8 @@ class KeyCatcher(Modal[str | None]):
             yield LinesView(id="said")
 
     def on_mount(self) -> None:
-        self.query_one(LinesView).show(
-            [line("for: ", Span(self._does, Role.STRONG)), line(Span("esc: none", Role.DIM))]
-        )
+        does = line("for: ", Span(self._does, Role.STRONG))
+        self.query_one(LinesView).show([does, line(Span("esc: none", Role.DIM))])
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
@@ -392,9 +391,8 @@ class SearchDialog(Finder[Target | None]):
     """Returns what was chosen: an item, a file, an event, or a whole list."""
 
     def __init__(self, session: Session, typed: str = "") -> None:
-        super().__init__(
-            "Find", "a part of a name, an exit code, an error code ...", pointer=session.glyphs.cursor, typed=typed
-        )
+        hint = "a part of a name, an exit code, an error code ..."
+        super().__init__("Find", hint, pointer=session.glyphs.cursor, typed=typed)
         self._session = session
         self._search = Search(session, "")
         self._targets: list[Target] = []

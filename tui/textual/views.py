@@ -379,11 +379,9 @@ class _AtRegions(Layout):
 
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:  # noqa: ARG002  # Textual's signature
         assert isinstance(parent, Regions)
-        return [
-            WidgetPlacement(parent.regions[child.id or ""], NULL_OFFSET, NULL_SPACING, child)
-            for child in children
-            if child.id in parent.regions
-        ]
+        regions = parent.regions
+        placed = (child for child in children if child.id in regions)
+        return [WidgetPlacement(regions[child.id or ""], NULL_OFFSET, NULL_SPACING, child) for child in placed]
 
 
 class Regions(Container):

@@ -193,10 +193,9 @@ class Canvas:
         """Return what a line shows where there is no bar."""
         track = self._height.track or self._height.body
         is_middle = line % track == (track - 1) // 2
+        blank = None if is_middle else Role.QUIET
         return [
-            self._glyphs.stretch(glyph, cells)
-            if is_middle or glyph.role is not Role.QUIET
-            else Span(" " * cells, Role.QUIET)
+            Span(" " * cells, Role.QUIET) if glyph.role is blank else self._glyphs.stretch(glyph, cells)
             for glyph, cells in self._stretches
         ]
 
