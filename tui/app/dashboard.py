@@ -193,7 +193,7 @@ class Dashboard(App[None]):
     @property
     def has_keys_waiting(self) -> bool:
         """True while keys are to be handled after the present one."""
-        return self.keyboard.holds_any
+        return bool(self.keyboard.held)
 
     def on_mount(self) -> None:
         keymap = self.main_screen.keymap

@@ -38,9 +38,8 @@ if TYPE_CHECKING:
 class Host(Protocol):
     """Serves clients that act on the run on the screen, on the event loop of the dashboard; nothing of HTTP shows."""
 
-    @property
-    def url(self) -> str:
-        """The endpoint."""
+    url: str  # of the endpoint
+    save_to: str | None  # the file in which the session is saved at the end
 
     @property
     def exports(self) -> tuple[str, ...]:
@@ -49,10 +48,6 @@ class Host(Protocol):
     @property
     def warning(self) -> str:
         """A sentence about who else can act on the run, "" if nobody can."""
-
-    @property
-    def save_to(self) -> str | None:
-        """The file in which the session is saved at the end."""
 
     def attach(self, served: Served) -> None:
         """Prepare to serve clients of this dashboard."""

@@ -82,9 +82,7 @@ class AccountDetailModel(DetailModel):
         "Options lists what the scenario changes in the rules."
     )
 
-    @property
-    def exists(self) -> bool:
-        return True
+    exists = True
 
     @property
     def name(self) -> str:

@@ -327,9 +327,9 @@ class TimelineRows(ABC):
         """The symbols of the cells, those first that must not be left out where there is little room."""
 
     @property
-    @abstractmethod
     def whose(self) -> str:
-        """The pool or job that the rows belong to; empty for all jobs."""
+        """The pool or job that the rows belong to, by default the job in focus; empty for all jobs."""
+        return self.session.job_id
 
     @abstractmethod
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:
