@@ -36,7 +36,7 @@ from tui.viewmodels.sheets import HelpPage
 from tui.viewmodels.text import ItemRef, Role, Span, line, paragraph
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
-from tui.widgets.texts import AnswerError, Prompt
+from tui.widgets.texts import AnswerError, Prompt, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -258,7 +258,7 @@ def _report(main: ViewScreen, first: Input, count: int, refused: Sequence[tuple[
 
 def _ask_where_to_save(main: ViewScreen) -> None:
     """Ask for a file to save what was done by hand as a scenario."""
-    main.ask("save the session as", partial(_save_session, main), text=str(main.recorder.proposal()))
+    main.ask(Question("save the session as", partial(_save_session, main), str(main.recorder.proposal())))
     given = len(given_by_hand(main.session.simulation))
     said = f"A scenario with the {counted(given, 'command')} given by hand, which replays exactly."
     variant = variant_note(main.session.simulation.scenario)
@@ -345,11 +345,6 @@ def _show_files(main: ViewScreen) -> None:
         main.open_files(place)
 
 
-def _help(main: ViewScreen) -> None:
-    """Show the keys of the focused pane, and explain the view."""
-    explain(main, main.view, main.focused, page=False)
-
-
 def explain(main: ViewScreen, view: View, pane: Widget | None = None, *, page: bool = True) -> None:
     """Explain a view, beginning with its page or with all keys, first those of the focused pane."""
     about = HelpPage(view.title, view.help_text, view.columns)
@@ -364,7 +359,7 @@ def describe_screen(main: ViewScreen) -> None:
 
 
 INFORMATION: tuple[Command[ViewScreen], ...] = (
-    Command("question_mark,f1", "help", "help", _help),
+    Command("question_mark,f1", "help", "help", lambda main: explain(main, main.view, main.focused, page=False)),
     Command("w", "row.why", "explain the state of the row", _explain),
     Command("f", "row.files", "files of the row", _show_files),
     Command("H", "curves.window", "curves: last hour, or since the start", _change_window),

@@ -31,7 +31,7 @@ from tui.viewmodels.sheets import NEW_EMPTY, blob_lines
 from tui.viewmodels.text import ItemRef
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
-from tui.widgets.texts import PageView
+from tui.widgets.texts import PageView, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -225,7 +225,7 @@ def ask_picture(app: App[None], main: ViewScreen) -> None:
     def write(name: str) -> None:
         _write(main, picture, Path(name.strip()))
 
-    main.ask("save the picture of this screen as", write, text=str(_free(main.view.id or "")))
+    main.ask(Question("save the picture of this screen as", write, str(_free(main.view.id or ""))))
 
 
 def save_picture(app: App[None], main: ViewScreen) -> None:
@@ -281,9 +281,8 @@ def palette_entries(
     yield from (_of_page(main, page) for page in PAGES)
     about = "HTML or Markdown, with tables, curves and the timeline."
     ask_report = partial(list_keys.ask_report, main)
-    yield PaletteEntry(
-        "Write a report of the run", about, ask_report, words="html markdown export save summary document"
-    )
+    words = "html markdown export save summary document"
+    yield PaletteEntry("Write a report of the run", about, ask_report, words=words)
     yield picture_entry(partial(ask_picture, app, main))
     for title, by in (("Next failure", 1), ("Previous failure", -1)):
         about = "Goes to the moment at which something fails."

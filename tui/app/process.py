@@ -25,22 +25,21 @@ from tui.saving.targets import FileLines, NewLines, TargetError
 from tui.viewmodels.sheets import NEW_EMPTY
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from types import FrameType
 
     from engine import Simulation
     from engine.run.conditions import Outcome
     from engine.specs.command import Command
-    from tui.viewmodels.frame import ClientRequest
+    from tui.viewmodels.frame import Served
 
 
 class Host(Protocol):
     """Serves clients that act on the run on the screen, on the event loop of the dashboard; nothing of HTTP shows."""
 
-    @property
-    def url(self) -> str:
-        """The endpoint."""
+    url: str  # of the endpoint
+    save_to: str | None  # the file in which the session is saved at the end
 
     @property
     def exports(self) -> tuple[str, ...]:
@@ -50,27 +49,8 @@ class Host(Protocol):
     def warning(self) -> str:
         """A sentence about who else can act on the run, "" if nobody can."""
 
-    @property
-    def save_to(self) -> str | None:
-        """The file in which the session is saved at the end."""
-
-    def attach(
-        self,
-        newest_ms: Callable[[], int],
-        speed: Callable[[], float],
-        on_request: Callable[[ClientRequest], None],
-        pause: Callable[[], Awaitable[None]],
-        warn: Callable[[str], None],
-    ) -> None:
-        """Prepare to serve.
-
-        Args:
-            newest_ms: Returns the latest moment that the screen has shown.
-            speed: Returns how fast time passes in the present, in simulated seconds per real second.
-            on_request: Is called after each answer.
-            pause: Lets keys be handled and frames be drawn, between slices of requests.
-            warn: Shows a warning.
-        """
+    def attach(self, served: Served) -> None:
+        """Prepare to serve clients of this dashboard."""
 
     async def serve(self) -> None:
         """Serve until ``end`` is called."""

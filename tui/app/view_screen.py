@@ -32,7 +32,7 @@ from tui.viewmodels.study import Studies, short_progress
 from tui.viewmodels.text import ItemRef, link_at
 from tui.widgets.charts import Legend, NodeMap
 from tui.widgets.table import Table
-from tui.widgets.texts import PageView, Prompt
+from tui.widgets.texts import PageView, Prompt, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -357,15 +357,7 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
             found.insert(1, ("study.show", short_progress(study)))
         return found
 
-    def ask(
-        self,
-        label: str,
-        on_answer: Callable[[str], None],
-        *,
-        text: str = "",
-        on_typed: Callable[[str], None] | None = None,
-        on_cancel: Callable[[], None] | None = None,
-    ) -> None:
+    def ask(self, question: Question) -> None:
         """Ask for a text in the prompt; a pane has the focus again before the answer is reported.
 
         It gets the focus at once: ``Widget.focus`` would take it later, from a question that follows the answer.
@@ -374,15 +366,14 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         def answered(answer: str) -> None:
             self.set_focus(self._first_pane)
             self.update_header()
-            on_answer(answer)
+            question.on_answer(answer)
 
         def cancelled() -> None:
             self.set_focus(self._first_pane)
-            if on_cancel is not None:
-                on_cancel()
+            question.on_cancel()
             self.update()
 
-        self._prompt.ask(label, answered, text=text, on_typed=on_typed, on_cancel=cancelled)
+        self._prompt.ask(question._replace(on_answer=answered, on_cancel=cancelled))
 
     def open_files(self, place: FileLocation) -> None:
         """Open the dialog with the files on a node, at one of them."""

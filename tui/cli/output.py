@@ -82,7 +82,7 @@ def summary_text(
         (
             "Jobs that have not ended",
             ("job", "waits for", "what can change that"),
-            _some(map(_open_job, open_jobs), _MOST_OPEN_JOBS),
+            _some(((job.job_id, Text(job.waits_for), Text(job.following)) for job in open_jobs), _MOST_OPEN_JOBS),
         ),
         ("Refused commands", ("at", "command", "of", "code", "announced"), map(_refusal, summary.refused)),
         ("Expectations", ("met", "expected", "seen"), map(_expectation, summary.expectations)),
@@ -207,10 +207,6 @@ def _some(rows: Iterable[Row], most: int) -> Iterator[Row]:
     yield from shown[:most]
     if len(shown) > most:
         yield "...", *[""] * (len(shown[0]) - 1)
-
-
-def _open_job(job: OpenJob) -> Row:
-    return job.job_id, Text(job.waits_for), Text(job.following)
 
 
 def _item(item: AttentionItem) -> Row:

@@ -237,9 +237,8 @@ class ListPage(ResizeFilter, View):
             self._update_summary()
             self._update_row()
 
-    def on_resize(self, event: events.Resize) -> None:
-        if self.has_new_size(event):
-            self.call_after_refresh(self.update)
+    def resized(self) -> None:
+        self.call_after_refresh(self.update)
 
     @property
     def first_pane(self) -> Table:
@@ -356,14 +355,12 @@ class DetailPage(ResizeFilter, View):
 
     def on_page_view_turned(self, message: PageView.Turned) -> None:
         """Turn to another tab."""
-        message.stop()
         if self.model is not None:
             self._turn_to((self.page + message.by) % len(self.model.tabs))
             self.update()
 
-    def on_resize(self, event: events.Resize) -> None:
-        if self.has_new_size(event):
-            self.call_after_refresh(self.update)
+    def resized(self) -> None:
+        self.call_after_refresh(self.update)
 
     @property
     def first_pane(self) -> PageView:

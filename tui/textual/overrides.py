@@ -210,10 +210,8 @@ def _bar(  # all that decides how it looks
         bar_color=style.color,
     )
     cells = list(bar.segments)
-    strips = {
-        identity: Strip(Segment.apply_style([cell], ground), thickness)
-        for identity, cell in {id(cell): cell for cell in cells}.items()
-    }
+    known = {id(cell): cell for cell in cells}
+    strips = {key: Strip(Segment.apply_style([cell], ground), thickness) for key, cell in known.items()}
     return [strips[id(cell)] for cell in cells]
 
 

@@ -303,7 +303,7 @@ def _said(event: EventRow) -> str | None:
         case "AutoScaleEvaluated":
             return _evaluation(fields)
         case "BlobUploaded":
-            return f"{size(int(str(fields['bytes'])))} to {_blob_path(str(fields['url']))}"
+            return f"{size(int(str(fields['bytes'])))} to {str(fields['url']).split('/', 3)[-1]}"  # container and blob
     return None
 
 
@@ -335,11 +335,6 @@ def _refused(fields: dict[str, object]) -> str:
     values = refusal_values(fields)
     name = values.get("PropertyName", "").rpartition(".")[2]
     return f"{name} {values['Reason']}".strip() if "Reason" in values else ""
-
-
-def _blob_path(url: str) -> str:
-    """Return container and name of a blob, without scheme and account."""
-    return url.split("/", 3)[-1]
 
 
 def refusal_values(fields: dict[str, object]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from tui.viewmodels.glyphs import JOB
 from tui.viewmodels.text import Line, Role, Span, between, line, merged, squeeze, squeezed, width, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.go_line import Tab
@@ -362,6 +362,16 @@ MOST_REQUESTS = 1000
 _READS = ("GET", "HEAD")
 _WHO_CELLS = 22
 LONGEST = 400  # characters of a client's name or of a path that are kept
+
+
+class Served(NamedTuple):
+    """What a server of clients asks of the dashboard, and tells it."""
+
+    newest_ms: Callable[[], int]  # the latest moment that the screen has shown
+    speed: Callable[[], float]  # how fast time passes in the present, in simulated seconds per real second
+    on_request: Callable[[ClientRequest], None]  # called after each answer
+    pause: Callable[[], Awaitable[None]]  # lets keys be handled and frames be drawn, between slices of requests
+    warn: Callable[[str], None]  # shows a warning
 
 
 class ClientRequest(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.values import SECOND_MS, shortened
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
+from engine.views.diagnosis.model import listed
 from engine.views.log.tally import Measure, Tally, leaving_since, shortfalls_since, tally_since
 from engine.views.resources.jobs import cost_an_hour, cost_so_far
 from tui.viewmodels import format as fmt
@@ -227,7 +228,7 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
         told += [f"breaks {rest:,} more"] if rest > 0 else []
         lines += [each for text in told for each in paragraph(session.text(text), cells, Role.FAILED, "  ")]
     if trial.leaving:
-        lines += paragraph(f"nodes that leave: {_some_of(trial.leaving)}", cells, indent="  ")
+        lines += paragraph(f"nodes that leave: {listed(trial.leaving, 3 * _MOST_TOLD)}", cells, indent="  ")
     return lines
 
 
@@ -249,11 +250,6 @@ def _money_rows(session: Session, trial: TrialResult) -> list[_Row]:
         otherwise, said, more = fmt.compared_money(before, after, session.simulation.scenario.currency)
         rows.append((name, f"{said} ({more})" if more else said, otherwise))
     return rows
-
-
-def _some_of(names: Sequence[str]) -> str:
-    rest = len(names) - 3 * _MOST_TOLD
-    return ", ".join(names) if rest <= 0 else f"{', '.join(names[: 3 * _MOST_TOLD])} and {rest:,} more"
 
 
 def refusal_lines(refused: Sequence[tuple[Command, BatchError]]) -> list[str]:

@@ -32,10 +32,6 @@ def as_span(cell: Span | str) -> Span:
     return cell if cell.text.isprintable() else cell._replace(text=shown(cell.text))
 
 
-def _no_cell(_: object) -> str:
-    return ""
-
-
 class Column(NamedTuple, Generic[RowT]):
     """A column: its head, its widths, and what it shows of a row.
 
@@ -50,7 +46,7 @@ class Column(NamedTuple, Generic[RowT]):
     name: str
     width: int
     help_text: str = ""  # one sentence; for a derived column, how it is computed
-    cell: Callable[[RowT], Span | str] = _no_cell
+    cell: Callable[[RowT], Span | str] = lambda _: ""
     from_width: int = 0
     is_right: bool = False
     is_derived: bool = False

@@ -53,9 +53,8 @@ class JobsModel(NamedRowsModel["JobRow"]):
         yield Column("State", 11, "the service's state; all states are listed below", _state, words=STATES_OF_JOBS)
         said = "-1000 to 1000; higher priorities are scheduled first"
         yield Column("Priority", 8, said, lambda job: str(job.record.priority), 76, is_right=True, is_common=True)
-        yield Column(
-            "Pool", 12, "the pool's id", lambda job: job.record.pool_id, 72, least=9, is_id=True, is_common=True
-        )
+        said = "the pool's id"
+        yield Column("Pool", 12, said, lambda job: job.record.pool_id, 72, least=9, is_id=True, is_common=True)
         said = "nodes on which it has run, of all on which it may; then the failures"
         yield Column("Preparation", 12, said, self._preparation, is_whole=True, short="Prep")
         said = "completed tasks (thick), running ones (dashed) and others, of all; then the failures"
@@ -78,9 +77,8 @@ class JobsModel(NamedRowsModel["JobRow"]):
         yield Column("Uses task dependencies", 22, said, lambda job: yes(job.record.spec.uses_task_dependencies))
         said = "whether tasks of higher-priority jobs may preempt its tasks"
         yield Column("Allow task preemption", 21, said, lambda job: yes(job.record.preemptible))
-        yield Column(
-            "Termination reason", 22, "why the job was terminated", lambda job: job.record.terminate_reason or ""
-        )
+        said = "why the job was terminated"
+        yield Column("Termination reason", 22, said, lambda job: job.record.terminate_reason or "")
         yield Column("Previous state", 14, "the state before this one", lambda job: previous_state(job) or "")
         yield Column("Waiting for", 30, "what it waits for; w explains more", self._waits_for, is_derived=True)
 

@@ -280,10 +280,6 @@ class InstanceRows(RowsByNode):
     hook: ClassVar[Hook]
     _page: InstancePage
 
-    @property
-    def whose(self) -> str:
-        return self.session.job_id
-
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:
         """Return the nodes with failures first, as in the list of instances, or by their index."""
         self._page = self.session.pages(self.session.job_id)[self.hook is Hook.RELEASE]

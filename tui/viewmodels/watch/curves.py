@@ -31,13 +31,6 @@ _NAME_CELLS, _SPARK_READING = 15, 18
 _NO_TIME = " no time has gone by yet"
 
 
-class Place(NamedTuple):
-    """The room of a chart: its column and its rows, the title among them."""
-
-    column: int
-    rows: int
-
-
 class CurvesModel:
     """The curves of the pool and the job in focus."""
 
