@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
 from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, SchedulingState, TaskState
 from engine.rules.decisions import capacity
-from engine.run.agenda import Agenda, ends_in_order, job_limit, known_end_ms, task_end_ms
+from engine.run.agenda import Agenda, acts_due, ends_in_order, job_limit, known_end_ms, task_end_ms
 from engine.state.nodes import GONE
 from engine.state.tables import NEVER_MS
+from engine.state.tasks import RUNNING
 from engine.views.diagnosis.model import (
     Condition,
     Next,
@@ -137,10 +138,28 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     # The end of a preparation frees no slots, nor does an eviction; they count only if nothing else is to happen.
     preparing = changes.pop(_PREPARES, None)
     following = earliest([*changes.values(), _growth(world, agenda, pool)]) or preparing
-    evictions = (
-        due(f"{name_of(world, node)} is preempted", nodes[node].evicted_ms, "SPOT-3") for node in [*full, *foreign]
+    others = (
+        event
+        for node in [*full, *foreign]
+        for event in (
+            due(f"{name_of(world, node)} is preempted", nodes[node].evicted_ms, "SPOT-3"),
+            _preparation_there(world, node),
+        )
     )
-    return Fit(present, fitting, reasons, following or earliest(evictions))
+    return Fit(present, fitting, reasons, following or earliest(others))
+
+
+def _preparation_there(world: World, node: int) -> Next | None:
+    """Return the end of the first preparation on a node for which tasks wait in its slots; None if there is none."""
+    instances = world.instances
+    rows = instances.rows_on(node) if node in world.nodes.preparing else ()
+    running = [row for row in rows if instances.prep_state[row] == InstanceState.RUNNING]
+    row = min(running, key=instances.prep_end.__getitem__, default=-1)
+    if row < 0:
+        return None
+    job = world.jobs[instances.job[row]]
+    ends = Next(f"preparation of job {job.id} ends on {name_of(world, node)}", instances.prep_end[row], "PREP-7")
+    return until_cut(world, job, node, ends)
 
 
 def ineligible_nodes(job: Job, pool: Pool) -> set[int]:
@@ -173,7 +192,15 @@ def _first_end(world: World, nodes: set[int]) -> tuple[int, int] | None:
         node = world.tasks.node[task]
         if node in nodes and (first is None or node < first[1]) and not _is_evicted_by(world, node, when_ms):
             first = when_ms, node
-    return min([*([first] if first is not None else []), *_limits(world, nodes)], default=None)
+    gangs, tasks = world.gangs, world.tasks  # their ends are none of those in order
+    together = (
+        (tasks.ended[task], node)
+        for task in gangs.tasks()
+        if tasks.state[task] == RUNNING
+        for node in gangs[task].nodes
+        if node in nodes and not _is_evicted_by(world, node, tasks.ended[task])
+    )
+    return min([*([first] if first is not None else []), *together, *_limits(world, nodes)], default=None)
 
 
 def _is_evicted_by(world: World, node: int, when_ms: int) -> bool:
@@ -275,7 +302,10 @@ def _growth(world: World, agenda: Agenda, pool: Pool) -> Next | None:
         return None  # new nodes do not get ready either
     arrivals = agenda.allocations.get(pool.row, {}).values()
     joins = due(f"a new node joins pool {pool.id}", min(arrivals, default=None), "RSZ-2")
-    return earliest((joins, next_refill(pool)))
+    answers = agenda.answers.get(pool.row, {}).values()
+    return earliest(
+        (joins, due("Azure answers a request for nodes", min(answers, default=None), "RSZ-16"), next_refill(pool))
+    )
 
 
 def next_refill(pool: Pool) -> Next | None:
@@ -379,6 +409,14 @@ def why_again(world: World, task: int, following: Next | None) -> Explanation | 
     verb = "did" if tasks.state_of(task) is TaskState.COMPLETED else "does"
     starts = note(f"It has been started {some(extra.attempts, 'time')} so far.", "TASK-7") if extra.attempts else None
     return answer(world, f"Why {verb} {task_name(world, task)} run again?", (*checks, starts), following)
+
+
+def may_act(world: World) -> bool:
+    """Return whether a running process may still give commands, or ends when a condition comes true (JM-11, JM-12)."""
+    return any(
+        acting.waiting or (acting.waits and not acting.acts.until_others) or acts_due(world, number)
+        for number, acting in world.acting
+    )
 
 
 def max_retries(world: World, task: int) -> int:

@@ -27,7 +27,7 @@ from engine.views.diagnosis.stuck import (
     hanging_preparations,
     hanging_start_tasks,
 )
-from engine.views.diagnosis.waste import idle_pool_concerns, left_open, left_open_concerns, parked_nodes, unused_slots
+from engine.views.diagnosis.waste import LeftOpen, idle_pool_concerns, parked_nodes, unused_slots
 from engine.views.log.reader import Kept, LogReader, of_kind
 
 if TYPE_CHECKING:
@@ -218,6 +218,7 @@ class Attention:
         self._retries = PreparationRetries(simulation)
         self._task_retries = TaskRetries(simulation)
         self._evictions = Evictions(simulation)
+        self._left_open = LeftOpen(simulation, self._planned)
         self._never = NeverRun(simulation, self._tasks)
         self._interruptions = Interruptions(simulation)
         self._failing = FailingNodes(simulation)
@@ -270,7 +271,7 @@ class Attention:
         names_pools = sum(1 for _ in world.pools.present()) > 1
         return [
             *ended_concerns(simulation),
-            *(left_open_concerns(world, left_open(simulation)) if simulation.finished else ()),
+            *self._left_open.concerns(),
             *idle,
             *parked_nodes(simulation),
             *(unused_slots(simulation, idle) if simulation.finished else ()),

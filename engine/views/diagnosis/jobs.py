@@ -24,6 +24,8 @@ from engine.views.diagnosis.candidates import (
     disabled_by,
     first_end,
     ineligible_nodes,
+    may_act,
+    network_checks,
     priority_check,
     state_passes_ms,
     too_large_tasks,
@@ -109,7 +111,7 @@ def _active_job(world: World, job: Job, outlook: Outlook) -> Explanation:
         if job.schedule == NO_SCHEDULE
         else note(f"Job schedule {world.job_schedules[job.schedule].id} creates no other job until it ends.", "JS-3"),
     )
-    is_stuck = following is None and (not ends_itself or left > 0)
+    is_stuck = following is None and (not ends_itself or left > 0) and not may_act(world)
     nothing = ("JOB-8" if left else "JOB-7") if is_stuck else ""
     return answer(world, f"Why has job {job.id} not {'ended' if begun else 'started'}?", findings, following, nothing)
 
@@ -150,6 +152,7 @@ def _obstacles(world: World, job: Job) -> Iterator[Finding]:
         present = len(pool.nodes) - bytes(values(world.nodes.state, pool.nodes)).count(GONE)
         ready = sum(bits.bit_count() for bits in pool.buckets)
         yield check(Condition.NODES, ready > 0, f"{ready:,} of {present:,} in pool {pool.id}", "SCHED-8")
+        yield from network_checks(world, pool)
     book = world.dependencies.get(job.row)
     if book is not None and book.waiting_count:
         value = f"{some(book.waiting_count, 'task')} waiting for others"

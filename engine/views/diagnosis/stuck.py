@@ -140,11 +140,22 @@ class NeverRun:
 # -- processes that hang -----------------------------------------------------------------------------------------------
 
 _LEAST_MS = 10 * MINUTE_MS  # what has run no longer does not hang
-_LONGER = 4  # times the longest of its kind
+_LONGER = 4  # times the longest of its kind, where all take nearly as long
 _ALONE_MS = HOUR_MS  # preparations of which none has ended yet
 _LEAST_PEERS = 3
+_MANY = 5  # peers; of fewer the durations say less
 _NEAREST = 500  # tasks before and after one, among which others of its kind are looked for
 _DIGITS = lazy_regex(r"\d+")
+
+
+def _limit_ms(took_ms: Sequence[int], times: int = _LONGER) -> int:
+    """Return how long a process may take without hanging, by how long others took.
+
+    Where these differ much among themselves, it may take longer still.
+    """
+    ordered = sorted(took_ms)
+    longest_ms, short_ms = ordered[-1], ordered[len(ordered) // 4]
+    return max(_LEAST_MS, times * longest_ms * longest_ms // max(1, short_ms))
 
 
 def hanging_preparations(simulation: Simulation, *, names_jobs: bool) -> Iterator[Finding]:
@@ -158,17 +169,17 @@ def hanging_preparations(simulation: Simulation, *, names_jobs: bool) -> Iterato
     for job_row, rows in by_job.items():
         job = world.jobs[job_row]
         ended = [row for row in instances.rows_of_job(job_row) if instances.prep_state[row] == InstanceState.COMPLETED]
-        longest_ms = max((instances.prep_end[row] - instances.prep_start[row] for row in ended), default=None)
-        limit_ms = _ALONE_MS if longest_ms is None else max(_LEAST_MS, _LONGER * longest_ms)
+        took_ms = [instances.prep_end[row] - instances.prep_start[row] for row in ended]
+        limit_ms = _limit_ms(took_ms) if took_ms else _ALONE_MS
         late = [row for row in rows if now_ms - instances.prep_start[row] >= limit_ms]
         prep = job.spec.job_preparation_task
         is_bounded = prep is not None and prep.constraints.max_wall_clock_time is not None
-        if late and prep is not None and not (is_bounded and longest_ms is None):
+        if late and prep is not None and (took_ms or not is_bounded):
             nodes = [instances.node[row] for row in late]
             on, names = named("node", first_names(world, nodes), len(nodes))
             of = f" of {job.id}" if names_jobs else ""
             begun_ms = min(instances.prep_start[row] for row in late)
-            compared = "none has ended yet" if longest_ms is None else f"the longest took {_span(longest_ms)}"
+            compared = f"the longest took {_span(max(took_ms))}" if took_ms else "none has ended yet"
             yield concern(
                 Condition.PREPARATION,
                 f"preparation task{of} has run on {on} for {_span(now_ms - begun_ms)}",
@@ -236,10 +247,13 @@ class HangingTasks:
         calm_ms = self._calm_ms
         for task in places(bytes(tasks.state[: tasks.length]), RUNNING):
             if now_ms >= calm_ms.get(task, 0) and now_ms - tasks.started[task] >= _LEAST_MS:
-                longest_ms = self._longest_ms(task)
-                if longest_ms is not None:
-                    since_ms = tasks.started[task] + max(_LEAST_MS, _LONGER * longest_ms)
-                    by_job.setdefault(tasks.block_of(task).job, []).append((since_ms, longest_ms, task))
+                took_ms = self._others_ms(task)
+                times = _LONGER if len(took_ms) >= _MANY else 3 * _LONGER
+                since_ms = tasks.started[task] + _limit_ms(took_ms, times) if took_ms else now_ms + 1
+                if since_ms <= now_ms:
+                    by_job.setdefault(tasks.block_of(task).job, []).append((since_ms, max(took_ms), task))
+                elif took_ms:
+                    calm_ms[task] = since_ms
         for row, found in by_job.items():
             late, job = [task for _, _, task in found], world.jobs[row]
             who, names = named("task", tasks.task_ids(late[:MOST_NAMED]), len(late))
@@ -254,13 +268,13 @@ class HangingTasks:
                 names=names,
             )
 
-    def _longest_ms(self, task: int) -> int | None:
-        """Return how long others took at most that have succeeded nearby, if the task takes far longer; else None."""
+    def _others_ms(self, task: int) -> list[int]:
+        """Return how long others took that have succeeded nearby; nothing if the task takes no longer, or for few."""
         world, now_ms = self._simulation.world, self._simulation.now_ms
         tasks, job = world.tasks, world.tasks.block_of(task).job
         ended = world.jobs[job].counts[COMPLETED]
         if self._alone.get(task) == ended:
-            return None
+            return []
         first = max(0, task - _NEAREST)
         near = places(bytes(tasks.state[first : min(tasks.length, task + _NEAREST)]), COMPLETED)
         found = []
@@ -271,12 +285,12 @@ class HangingTasks:
                 calm_ms = tasks.started[task] + max(_LEAST_MS, _LONGER * took_ms)
                 if now_ms < calm_ms:
                     self._calm_ms[task] = calm_ms
-                    return None
+                    return []
                 found.append(took_ms)
         if len(found) < _LEAST_PEERS:
             self._alone[task] = ended
-            return None
-        return max(found)
+            return []
+        return found
 
     def _is_alike(self, task: int, other: int) -> bool:
         return (

@@ -18,7 +18,7 @@ from engine.state.acting import Process, ProcessKind
 from engine.state.instances import PrepFlag
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED
-from engine.views.diagnosis.candidates import Outlook, first_end, max_retries, network_notes, priority_check
+from engine.views.diagnosis.candidates import Outlook, first_end, max_retries, may_act, network_checks, network_notes, priority_check
 from engine.views.diagnosis.model import (
     Condition,
     Next,
@@ -157,8 +157,8 @@ class _Waiting:
 
     def _nothing(self, deciding: Finding | None) -> str:
         """Return the rule by which it waits until a user acts; empty where that is not certain."""
-        if deciding is None or any(acting.waits for _, acting in self.world.acting):
-            return ""  # the end of a process may change anything (JM-12)
+        if deciding is None or may_act(self.world):
+            return ""
         match deciding.condition:
             case Condition.JOB_STATE:
                 return "JOB-12" if self.job.state is JobState.DISABLED else ""
@@ -186,6 +186,7 @@ class _Waiting:
         else:
             allocation = "" if pool.allocation is None else f", allocation state {pool.allocation.wire}"
             yield check(Condition.JOB_POOL, True, f"{pool.id}{allocation}", "SCHED-7")
+            yield from network_checks(world, pool)
         if self.seen_ms is not None:
             yield check(Condition.KNOWN, False, f"at {moment(world, self.seen_ms)}", "TIME-9")
         yield self._dependencies()
