@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
-from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, SchedulingState, TaskState
+from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, SchedulingState, TaskResult, TaskState
 from engine.rules.decisions import capacity
 from engine.run.agenda import Agenda, acts_due, ends_in_order, job_limit, known_end_ms, task_end_ms
 from engine.state.nodes import GONE
@@ -399,7 +399,7 @@ def why_again(world: World, task: int, following: Next | None) -> Explanation | 
     )
     checks = [
         check(
-            label, True, f"{count:,} {by}{'' if last_ms is None else f', the last at {moment(world, last_ms)}'}", rule
+            label, False, f"{count:,} {by}{'' if last_ms is None else f', the last at {moment(world, last_ms)}'}", rule
         )
         for label, count, by, last_ms, rule in counts
         if count
@@ -409,6 +409,47 @@ def why_again(world: World, task: int, following: Next | None) -> Explanation | 
     verb = "did" if tasks.state_of(task) is TaskState.COMPLETED else "does"
     starts = note(f"It has been started {some(extra.attempts, 'time')} so far.", "TASK-7") if extra.attempts else None
     return answer(world, f"Why {verb} {task_name(world, task)} run again?", (*checks, starts), following)
+
+
+MOST_PARENTS = 1_000  # numbers of ranges, or tasks on the way, that are looked at
+
+
+def unmet_parents(world: World, job: Job, task: int) -> list[tuple[str, int | None]]:
+    """Return the ids that a task still waits for, each with its row; None where no such task exists."""
+    book, wanted = world.dependencies.get(job.row), world.tasks.spec(task).depends_on
+    if book is None or wanted is None or not book.is_waiting(task):
+        return []
+    spans = dict.fromkeys((part.start, part.end) for part in wanted.task_id_ranges)
+    ids = [*book.unmet(wanted)[0], *map(str, book.unmet_numbers(spans, MOST_PARENTS))]
+    return [(task_id, world.tasks.find(job.row, task_id)) for task_id in ids]
+
+
+def circular(world: World, job: Job, tasks: Iterable[int]) -> set[int]:
+    """Return those of some waiting tasks that wait for themselves, or for others that do."""
+    parents = {task: {row for _, row in unmet_parents(world, job, task)} for task in tasks}
+    while free := [task for task, rows in parents.items() if parents.keys().isdisjoint(rows)]:
+        for task in free:
+            del parents[task]
+    return set(parents)
+
+
+def never_met(world: World, job: Job, task: int) -> tuple[str, str] | None:
+    """Return what a task waits for that can never be met, however far away: an id, and its state (DEP-5)."""
+    seen, todo = {task: ""}, [task]
+    for each in todo:
+        for task_id, row in unmet_parents(world, job, each):
+            if row is None:
+                return task_id, "does not exist"
+            if world.tasks.result(row) is TaskResult.FAILURE:
+                return task_id, "failed"
+            if row not in seen and len(seen) < MOST_PARENTS:
+                seen[row] = task_id
+                todo.append(row)
+    book = world.dependencies.get(job.row)
+    waiting = [row for row in seen if book is not None and book.is_waiting(row)]
+    if task not in circular(world, job, waiting):
+        return None
+    return world.tasks.task_id(task), "waits for itself, in a circle"
 
 
 def may_act(world: World) -> bool:
@@ -468,15 +509,16 @@ def network_notes(world: World, pool: Pool) -> Iterator[Finding]:
         yield helps(f"{network_remedy(world, pool).capitalize()}.", "NET-7")
 
 
-def disabled_by(world: World, job: Job) -> int | None:
-    """Return the task whose exit condition has disabled the job; None if a user has (EXIT-5)."""
-    if job.spec.on_task_failure is not OnTaskFailure.PERFORM_EXIT_OPTIONS_JOB_ACTION:
-        return None
+def disabled_by(world: World, job: Job) -> str:
+    """Return who has disabled a job, with words before it: the exit of a task (EXIT-5), or a user; else nothing."""
+    if job.state not in (JobState.DISABLING, JobState.DISABLED):
+        return ""
     log, is_disabled = world.log, is_event("JobStateChanged", to=JobState.DISABLING)
-    entries = [at for at in matching(log, is_disabled) if log.row_a[at] == job.row]
-    if not entries:
-        return None
-    is_end, last = is_event("TaskStateChanged", to=TaskState.COMPLETED), entries[-1]
-    ended = matching(log, is_end, log.index_at(log.when[last] - 1), last)
-    tasks = [log.row_a[at] for at in ended if world.tasks.block_of(log.row_a[at]).job == job.row]
-    return tasks[-1] if tasks else None
+    last = max((at for at in matching(log, is_disabled) if log.row_a[at] == job.row), default=-1)
+    if last >= 0 and job.spec.on_task_failure is OnTaskFailure.PERFORM_EXIT_OPTIONS_JOB_ACTION:
+        is_end = is_event("TaskStateChanged", to=TaskState.COMPLETED)
+        ended = matching(log, is_end, log.index_at(log.when[last] - 1), last)
+        tasks = [log.row_a[at] for at in ended if world.tasks.block_of(log.row_a[at]).job == job.row]
+        if tasks:
+            return f" by the exit of task {world.tasks.task_id(tasks[-1])}"
+    return f" by a user at {moment(world, log.when[last])}" if last >= 0 else " by a user"

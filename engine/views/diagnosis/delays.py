@@ -289,18 +289,19 @@ def stalled_concerns(simulation: Simulation, planned: PlannedInputs, never: Neve
         busy[job.pool] = busy.get(job.pool, 0) + job.busy - held[job.row]
         if job.counts[ACTIVE]:
             waiting.append(job)
-    found = []
+    found, is_final = [], bool(waiting) and not may_act(world)
     for job in waiting:
-        permanent = list(never.of_job(job)) if job.state is JobState.ACTIVE else []
+        plans = planned.to_come(subjects_of_job(world, job))
+        permanent = list(never.of_job(job, is_final=is_final and not plans)) if job.state is JobState.ACTIVE else []
         stalls = [stall for _, stall in permanent]
         left = job.counts[ACTIVE] - sum(count for count, _ in permanent)
         stall = None
         if not job.busy or job.ready_count:
             stall = _stall(world, job, left, is_busy=job.busy > held[job.row], is_pool_busy=busy[job.pool] > 0)
         for one in [*stalls, *([stall] if stall is not None else [])]:
-            plans = next_words(planned.to_come(subjects_of_job(world, job)), partial(moment, world))
             items = one.items._replace(jobs=(job.id,), pools=(job.pool_id,) if job.pool_id else ())
-            effects, since_ms = (*one.effects, *([Clause(plans)] if plans else ())), max(one.since_ms, job.since_ms)
+            words = [Clause(next_words(plans, partial(moment, world)))] if plans else []
+            effects, since_ms = (*one.effects, *words), max(one.since_ms, job.since_ms)
             condition = Condition.JOB_STATE if one.condition is Condition.JOB_DISABLED and plans else one.condition
             found.append(one._replace(condition=condition, since_ms=since_ms, effects=effects, items=items))
     return found
@@ -332,9 +333,8 @@ def _stall(world: World, job: Job, left: int, *, is_busy: bool, is_pool_busy: bo
     tasks, wait = some(count, "task"), "wait" if count > 1 else "waits"
     waiting = f"{tasks} of {job.id} {wait}"
     if job.state is JobState.DISABLED:
-        task = disabled_by(world, job)
-        by = "" if task is None else f" by the exit of task {world.tasks.task_id(task)}"
-        effects = f"{tasks} {wait}", Clause("the exit condition of the task says so", "EXIT-5") if by else ""
+        by = disabled_by(world, job)
+        effects = f"{tasks} {wait}", Clause("the exit condition of the task says so", "EXIT-5") if "exit" in by else ""
         return concern(
             Condition.JOB_DISABLED, f"job {job.id} is disabled{by}", job.since_ms, *effects, remedy="enable it"
         )
@@ -352,7 +352,7 @@ def _stall(world: World, job: Job, left: int, *, is_busy: bool, is_pool_busy: bo
     is_emptied = pool.scaling is None and not pool.target_dedicated + pool.target_spot
     if is_busy:
         return None
-    if pool.pending or (pool.allocation is not AllocationState.STEADY and not is_emptied):
+    if pool.pending or (pool.allocation is AllocationState.RESIZING and not is_emptied):
         is_cut_off = capacity.blocked_ports(world, pool) and not any(values(world.nodes.open, pool.nodes))
         return _cut_off(world, pool, f"{waiting}: no node takes tasks") if is_cut_off else None
     if is_pool_busy and not job.ineligible:
@@ -364,7 +364,7 @@ def _without_nodes(world: World, job: Job, pool: Pool, waiting: str, *, is_pool_
     """Return why none of the nodes of a steady pool takes the job's tasks."""
     states, steady_ms = bytes(values(world.nodes.state, pool.nodes)), pool.allocation_since_ms
     is_cut_off = bool(capacity.blocked_ports(world, pool))
-    if any(states.count(state) for state in COMING_UP) and not is_cut_off:
+    if not is_cut_off and (any(map(states.count, COMING_UP)) or _comes_back(world, pool, states)):
         return None
     if states.count(GONE) == len(states):
         return _empty(world, job, pool, waiting)
@@ -387,6 +387,12 @@ def _without_nodes(world: World, job: Job, pool: Pool, waiting: str, *, is_pool_
     counts = ((some(states.count(state), "node"), NODE_STATES[state].text) for state in NodeState if state in states)
     closed = ", ".join(f"{nodes} {why or 'with scheduling disabled'}" for nodes, why in counts)
     return concern(Condition.NODES, text, closed_ms, closed, remedy="enable, repair or add nodes")
+
+
+def _comes_back(world: World, pool: Pool, states: bytes) -> bool:
+    """Return whether a node is out of order only for a time: it recovers, or Batch tries to replace its VM."""
+    is_refilled = pool.refill_at_ms is not None and NodeState.PREEMPTED in states
+    return is_refilled or any(world.nodes[node].recover_ms is not None for node in pool.nodes)
 
 
 def _cut_off(world: World, pool: Pool, text: str) -> Finding:

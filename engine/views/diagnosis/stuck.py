@@ -14,6 +14,7 @@ from engine.base.terms import InstanceState, NodeState, PoolState, TaskResult, T
 from engine.base.values import HOUR_MS, MINUTE_MS, format_clock, lazy_regex, picked, places
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, RUNNING
+from engine.views.diagnosis.candidates import MOST_PARENTS, circular
 from engine.views.diagnosis.model import (
     MOST_NAMED,
     Clause,
@@ -21,6 +22,7 @@ from engine.views.diagnosis.model import (
     Items,
     concern,
     first_names,
+    listed,
     name_of,
     named,
     some,
@@ -65,6 +67,9 @@ def _misfits(pool: Pool) -> Iterator[tuple[Condition, Callable[[int], bool], Cla
         yield Condition.MULTI_INSTANCE, lambda key: key < 0, Clause(f"pool {pool.id} {lacks}", "MI-2")
 
 
+_MOST_CHECKED = 5_000  # waiting tasks of a job that are searched for circles
+
+
 class Blocked(NamedTuple):
     """The tasks of a job whose dependencies can no longer be met, and what the first of them waits for."""
 
@@ -81,9 +86,13 @@ class NeverRun:
         self._simulation = simulation
         self._failures = failures
         self._blocked: dict[int, Kept[Blocked]] = {}  # by job
+        self._circles: dict[int, Kept[set[int]]] = {}
 
-    def of_job(self, job: Job) -> Iterator[tuple[int, Finding]]:
-        """Yield the concerns about an active job, each with the number of its tasks."""
+    def of_job(self, job: Job, *, is_final: bool) -> Iterator[tuple[int, Finding]]:
+        """Yield the concerns about an active job, each with the number of its tasks.
+
+        ``is_final``: nothing in the run adds tasks for which others wait.
+        """
         world, tasks = self._simulation.world, self._simulation.world.tasks
         pool = world.pools[job.pool] if job.pool >= 0 and world.pools[job.pool].state is PoolState.ACTIVE else None
         for condition, is_kind, why in _misfits(pool) if pool is not None else ():
@@ -96,27 +105,47 @@ class NeverRun:
                     count,
                     concern(condition, f"{some(count, 'task')} of {job.id} {text}", since_ms, why, remedy=remedy),
                 )
-        blocked = self._blocked_of(job)
+        blocked = self._blocked_of(job, is_final=is_final)
         if blocked.tasks:
             count, wait = len(blocked.tasks), "wait" if len(blocked.tasks) > 1 else "waits"
             text = f"{some(count, 'task')} of {job.id} {wait} for others that have failed or do not exist"
             remedy = "reactivate or add these"
             yield count, concern(Condition.DEPENDENCIES, text, blocked.since_ms, blocked.first, remedy=remedy)
+        circle = self._circle_of(job) - blocked.tasks
+        if circle:
+            since_ms = max(tasks.block_of(task).created_ms for task in circle)
+            text = f"{some(len(circle), 'task')} of {job.id} can never run: dependencies form a circle"
+            ids = listed(tasks.task_ids(sorted(circle)[:MOST_NAMED]), MOST_NAMED)
+            remedy = "delete one of the circle, and add it again without it"
+            yield len(circle), concern(Condition.DEPENDENCIES, text, since_ms, Clause(ids, "DEP-5"), remedy=remedy)
 
-    def _blocked_of(self, job: Job) -> Blocked:
+    def _circle_of(self, job: Job) -> set[int]:
+        """Return the tasks that wait for themselves, or for such tasks; nothing of very many that wait."""
+        world = self._simulation.world
+        book = world.dependencies.get(job.row)
+        if book is None or not 0 < book.waiting_count <= _MOST_CHECKED:
+            return set()
+        sources = self._simulation.jumps, job.total, sum(job.deleted.values())
+        return self._circles.setdefault(job.row, Kept()).get(sources, lambda: circular(world, job, book.waiting()))
+
+    def _blocked_of(self, job: Job, *, is_final: bool) -> Blocked:
         book = self._simulation.world.dependencies.get(job.row)
         if book is None or not book.waiting_count:
             return Blocked(frozenset())
-        sources = self._simulation.jumps, job.total, sum(job.deleted.values()), job.failed
-        return self._blocked.setdefault(job.row, Kept()).get(sources, lambda: self._find_blocked(job))
+        sources = self._simulation.jumps, job.total, sum(job.deleted.values()), job.failed, is_final
+        return self._blocked.setdefault(job.row, Kept()).get(
+            sources, lambda: self._find_blocked(job, is_final=is_final)
+        )
 
-    def _find_blocked(self, job: Job) -> Blocked:
+    def _find_blocked(self, job: Job, *, is_final: bool) -> Blocked:
         """Return the tasks that depend on failed or missing ones, and those that depend on these."""
         world = self._simulation.world
         tasks, book = world.tasks, world.dependencies[job.row]
         failed = [task for task in self._failures.rows_of(job) if not tasks.satisfied[task]]
         ended_ms = {tasks.task_id(task).lower(): tasks.ended[task] for task in failed}
-        gone = {task_id for task_id in book.unmet_ids() if tasks.find(job.row, task_id) is None}
+        numbers = map(str, book.unmet_numbers(book.spans, MOST_PARENTS))
+        unmet = (*book.unmet_ids(), *numbers) if is_final else ()
+        gone = {task_id for task_id in unmet if tasks.find(job.row, task_id) is None}
         found: dict[int, str] = {}
         begun_ms: list[int] = []
         todo = [*ended_ms, *gone]
