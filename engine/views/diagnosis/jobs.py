@@ -243,7 +243,9 @@ def _completed_job(world: World, job: Job) -> Explanation:
         ended = check("ended", False, f"at {when}: {error.code}", "JOB-20")
     findings = (
         ended,
-        None if job.total or job.deleted else check(Condition.TASKS, False, "it had none", "JOB-7"),
+        None
+        if job.total or job.deleted or error is not None
+        else check(Condition.TASKS, False, "it had none", "JOB-7"),
         note("Tasks that are active stay active.", "JOB-15") if job.counts[ACTIVE] else None,
         note(error.cause, "AUTO-4") if error is not None else None,
     )

@@ -76,6 +76,7 @@ class Blocked(NamedTuple):
     tasks: frozenset[int]
     first: str = ""
     since_ms: int = 0
+    has_failed: bool = True  # one that they wait for; else they are all missing, and may still be added
 
 
 class NeverRun:
@@ -105,12 +106,14 @@ class NeverRun:
                     count,
                     concern(condition, f"{some(count, 'task')} of {job.id} {text}", since_ms, why, remedy=remedy),
                 )
-        blocked = self._blocked_of(job, is_final=is_final)
+        blocked = self._blocked_of(job)
         if blocked.tasks:
             count, wait = len(blocked.tasks), "wait" if len(blocked.tasks) > 1 else "waits"
             text = f"{some(count, 'task')} of {job.id} {wait} for others that have failed or do not exist"
             remedy = "reactivate or add these"
-            yield count, concern(Condition.DEPENDENCIES, text, blocked.since_ms, blocked.first, remedy=remedy)
+            is_certain = is_final or blocked.has_failed
+            condition = Condition.DEPENDENCIES if is_certain else Condition.JOB_NEVER_ENDS
+            yield count, concern(condition, text, blocked.since_ms, blocked.first, remedy=remedy)
         circle = self._circle_of(job) - blocked.tasks
         if circle:
             since_ms = max(tasks.block_of(task).created_ms for task in circle)
@@ -128,23 +131,20 @@ class NeverRun:
         sources = self._simulation.jumps, job.total, sum(job.deleted.values())
         return self._circles.setdefault(job.row, Kept()).get(sources, lambda: circular(world, job, book.waiting()))
 
-    def _blocked_of(self, job: Job, *, is_final: bool) -> Blocked:
+    def _blocked_of(self, job: Job) -> Blocked:
         book = self._simulation.world.dependencies.get(job.row)
         if book is None or not book.waiting_count:
             return Blocked(frozenset())
-        sources = self._simulation.jumps, job.total, sum(job.deleted.values()), job.failed, is_final
-        return self._blocked.setdefault(job.row, Kept()).get(
-            sources, lambda: self._find_blocked(job, is_final=is_final)
-        )
+        sources = self._simulation.jumps, job.total, sum(job.deleted.values()), job.failed
+        return self._blocked.setdefault(job.row, Kept()).get(sources, lambda: self._find_blocked(job))
 
-    def _find_blocked(self, job: Job, *, is_final: bool) -> Blocked:
+    def _find_blocked(self, job: Job) -> Blocked:
         """Return the tasks that depend on failed or missing ones, and those that depend on these."""
         world = self._simulation.world
         tasks, book = world.tasks, world.dependencies[job.row]
         failed = [task for task in self._failures.rows_of(job) if not tasks.satisfied[task]]
         ended_ms = {tasks.task_id(task).lower(): tasks.ended[task] for task in failed}
-        numbers = map(str, book.unmet_numbers(book.spans, MOST_PARENTS))
-        unmet = (*book.unmet_ids(), *numbers) if is_final else ()
+        unmet = (*book.unmet_ids(), *map(str, book.unmet_numbers(book.spans, MOST_PARENTS)))
         gone = {task_id for task_id in unmet if tasks.find(job.row, task_id) is None}
         found: dict[int, str] = {}
         begun_ms: list[int] = []
@@ -163,7 +163,8 @@ class NeverRun:
         wanted = tasks.spec(first).depends_on
         ids = book.unmet(wanted)[0] if wanted is not None else []
         named_id = next((each for each in ids if each.lower() in (*ended_ms, *gone)), ids[0] if ids else found[first])
-        return Blocked(frozenset(found), f"{tasks.task_id(first)} waits for {named_id}", min(begun_ms))
+        has_failed = any(task_id in ended_ms for task_id in found.values())
+        return Blocked(frozenset(found), f"{tasks.task_id(first)} waits for {named_id}", min(begun_ms), has_failed)
 
 
 # -- processes that hang -----------------------------------------------------------------------------------------------

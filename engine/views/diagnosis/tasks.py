@@ -228,12 +228,13 @@ class _Waiting:
         parents = unmet_parents(self.world, self.job, self.task)
         named = [(task_id, self._state(row)) for task_id, row in parents]
         never = never_met(self.world, self.job, self.task)
-        if never is not None:  # it stands first if it is one of them
-            named = [each for each in named if each == never] + [each for each in named if each != never]
+        if never in named[_MOST_IDS:]:
+            named.insert(0, never)
         parts = [f"{task_id} ({state})" for task_id, state in named[:_MOST_IDS]]
         ids, numbers = book.unmet(wanted)
         more = len(ids) + numbers - len(parts)
-        parts += [f"{more:,} more"] if more else []
+        parts += [f"{more - numbers:,} more"] if more > numbers else []
+        parts += [f"{some(min(more, numbers), 'id')} in its ranges"] if more and numbers else []
         value = f"waits for {', '.join(parts)}"
         if never is not None and never not in named:
             value += f"; it never runs: {never[0]} {never[1]}"
