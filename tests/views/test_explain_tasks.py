@@ -152,7 +152,8 @@ def test_dependencies():
         "Why is task c of job j waiting?",
         "✓ job state                active [SCHED-7]",
         "✓ job pool                 p, allocation state steady [SCHED-7]",
-        "✗ dependencies             waits for b (failed), zz (does not exist), 2 (does not exist), 1 id in its ranges [DEP-5]",
+        "✗ dependencies             waits for b (failed), zz (does not exist), 2 (does not exist), "
+        "1 id in its ranges [DEP-5]",
         "✓ job parallel limit       not set [SCHED-7]",
         "✓ a node with 1 free slot  2 of 2 eligible [SCHED-8]",
         "It has been active since 08:00:00. [TASK-7]",

@@ -335,7 +335,7 @@ class TaskFailures:
         jobs, table = tuple(job.id for job, _ in groups), self._simulation.world.tasks
         who, names = named("task", [table.task_id(task) for task in tasks[:MOST_NAMED]], len(tasks))
         where = f" of {whose(jobs)}" if names_jobs else ""
-        is_open = any(job.state is JobState.ACTIVE for job, _ in groups)
+        is_open = all(job.state is JobState.ACTIVE for job, _ in groups)
         is_over = table.extra(tasks[0]).exit_code == 0  # it only could not leave its files: it is not run again
         return concern(
             condition,
