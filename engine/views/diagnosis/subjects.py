@@ -227,7 +227,7 @@ class Answer(NamedTuple):
             said, is_advice = "; ".join(filter(None, (item.text, item.effect))), item.severity == "info"
             told = [_finding(None if is_advice else False, item.kind, said, item.rules, question), *told]
         return {
-            "subject": subject_of(world, self.items),
+            "subject": subject_of(world, self.items) if item is None else item.subject,
             "at": self.simulation.now_ms / SECOND_MS,
             "question": questions[0] if questions else "" if item is None else item.text,
             "findings": told,
