@@ -157,6 +157,17 @@ class DependencyBook:
         """Yield the ids, in lower case, that tasks still wait for, those in ranges left out."""
         return (task_id for task_id, requirement in self._ids.items() if requirement.missing > 0)
 
+    @property
+    def spans(self) -> Iterable[tuple[int, int]]:
+        """The ranges that tasks depend on, each by its first and last number."""
+        return self._ranges.keys()
+
+    def unmet_numbers(self, spans: Iterable[tuple[int, int]], most: int) -> list[int]:
+        """Return the first numbers of some ranges that tasks still wait for."""
+        open_spans = [span for span in spans if self._ranges[span].missing > 0]
+        numbers = dict.fromkeys(number for low, high in open_spans for number in range(low, min(high, low + most) + 1))
+        return [number for number in numbers if number not in self._satisfied_numbers][:most]
+
     def missing_in(self, low: int, high: int) -> int:
         """Return how many numbers of a range are not satisfied."""
         return self._ranges[low, high].missing
