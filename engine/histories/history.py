@@ -17,9 +17,9 @@ from urllib.parse import unquote
 from engine.base import runtime
 from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.values import parse_utc, quoted
-from engine.histories.files import LATEST_MS
+from engine.histories.files import LATEST_MS, conform
 from engine.histories.reading import Normalizer, Source, json_files, objects_in, wire_spelling
-from engine.scenario.bodies import PRINTED_BY_AZ, conform
+from engine.scenario.bodies import PRINTED_BY_AZ
 from engine.specs.bodies import JobSpec, PoolSpec, TaskSpec
 from engine.specs.refusals import id_refusals
 

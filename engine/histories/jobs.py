@@ -13,6 +13,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS, format_duration, parse_duration
+from engine.histories.files import created
 from engine.histories.history import HOOK_INFOS, Kind, Record, epoch_ms, span_of, subject
 from engine.histories.nodes import (
     ENDED,
@@ -27,7 +28,6 @@ from engine.histories.nodes import (
     simulated,
 )
 from engine.histories.pools import Event, Occupancy
-from engine.scenario.bodies import created
 from engine.specs.base import parse_time
 from engine.specs.bodies import JobSpec, TaskSpec
 from engine.specs.catalogue import PROCESS_START_MS, SCHEDULING_LATENCY_MS, TASK_DURATION_MS

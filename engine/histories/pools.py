@@ -9,10 +9,10 @@ from statistics import fmean, median, median_low, pstdev
 from typing import Any, NamedTuple
 
 from engine.base.values import MINUTE_MS, SECOND_MS, format_duration
+from engine.histories.files import created
 from engine.histories.history import HOOK_INFOS, History, Kind, Record, epoch_ms, span_of, subject
 from engine.histories.nodes import ENDED, UNKNOWN, NodeLife, Untold, code_of, on_nodes, outcome, retries
 from engine.histories.reading import Source
-from engine.scenario.bodies import created
 from engine.specs.base import MOST_SIGMA
 from engine.specs.bodies import PoolSpec
 from engine.specs.catalogue import BOOT_AGAIN_MS

@@ -48,7 +48,8 @@ class Document:
 
     ``misspelt`` holds the paths of mappings with unknown keys, in which missing keys are not reported, and ``created``
     the entries of timelines with their bodies in the form that creates the thing. ``returned`` are the paths of bodies
-    that the service has returned. ``sweeps`` are the valid task factories by their text; equal ones are one object.
+    that the service has returned, ``templated`` those of values that only a template has. ``sweeps`` are the valid task
+    factories by their text; equal ones are one object.
     """
 
     file: str
@@ -57,10 +58,13 @@ class Document:
     misspelt: set[Path] = field(default_factory=set)
     created: dict[Tree, Tree] = field(default_factory=dict)
     returned: set[Path] = field(default_factory=set)
+    templated: set[Path] = field(default_factory=set)
     sweeps: dict[str, TaskFactory] = field(default_factory=dict)
 
     def report(self, message: str, position: Position = _NOWHERE, path: Path = ()) -> None:
-        """Record a problem. Raises ReadingStopped at the limit."""
+        """Record a problem, one for each value that only a template has. Raises ReadingStopped at the limit."""
+        if path in self.templated:
+            return
         message = with_short_words(message)
         self.problems.append(Problem(message, format_path(path), position.line, position.column, self.file))
         if len(self.problems) >= PROBLEM_LIMIT:
@@ -68,7 +72,7 @@ class Document:
 
     def warn(self, message: str, position: Position, path: Path, code: str = "") -> None:
         """Record a warning; those beyond the limit are dropped."""
-        if len(self.warnings) < PROBLEM_LIMIT:
+        if len(self.warnings) < PROBLEM_LIMIT and path not in self.templated:
             message, place = with_short_words(message), format_path(path)
             self.warnings.append(
                 Problem(message, place, position.line, position.column, self.file, Severity.WARNING, code)

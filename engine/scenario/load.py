@@ -32,7 +32,7 @@ from engine.scenario.model import (
     read_study,
 )
 from engine.scenario.names import DeclaredIds, Ids, changed_applications
-from engine.scenario.pasted import as_created
+from engine.scenario.pasted import TEMPLATE_MARKS, as_created, is_there, report_template_parts
 from engine.scenario.text import ScenarioSource, read_source, shown
 from engine.scenario.timeline import added_body, read_job_tasks, read_timeline
 from engine.scenario.tree import ReadingStopped, Tree, parse
@@ -146,6 +146,8 @@ def _read(document: Document, source: ScenarioSource) -> Scenario | None:
 
 
 def _read_root(root: DocumentPlace, source: ScenarioSource, words: str) -> Scenario | None:
+    if TEMPLATE_MARKS.search(words):
+        report_template_parts(root)
     return _ScenarioReader(root, source, words).read() if check_keys(root, KEYS) else None
 
 
@@ -322,6 +324,10 @@ class _ScenarioReader:
         if section is not None:
             section.is_list(f"must be a list: put '- ' before each of the {key}")
         for written in self._root.listed(key):
+            if not is_there(written):
+                own = text_at(written.plain, "id") or text_at(written.plain, "name") or ""
+                self._given.names.absent.add(own.rpartition("/")[2].casefold())
+                continue
             place = as_created(written, model, others)
             entry_id = text_at(place.plain, "id")
             if entry_id is not None:

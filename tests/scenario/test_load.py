@@ -237,7 +237,7 @@ def test_bundled_scenarios_load_by_name(name):
 
 
 OTHERS = {
-    "contentVersion: 1\nresources: [{type: Microsoft.Batch/x/pools, name: contoso/shared}]": "a template: .*: contoso/shared",
+    "contentVersion: 1\nresources: [{type: Microsoft.Batch/x/pools, name: a/shared}]": "a template: .*: a/shared",
     "resources: {a: {type: Microsoft.Batch/batchAccounts/pools, name: shared}}\noutputs: {}": "a template: .*: shared",
     '{\n  // the pool\n  "$schema": "https://x/deploymentTemplate.json#",\n  "resources": []\n}': "a template: ",
     "$schema: https://x/deploymentParameters.json\nparameters: {}": "the parameters of a template: ",
