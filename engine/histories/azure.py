@@ -16,11 +16,11 @@ from typing import Any
 from engine.base import runtime
 from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.values import format_duration, format_utc
-from engine.histories.files import SLOT_LIMIT, Imported, PoolShape, batch_ids, scenario_lines
-from engine.histories.history import History, Record
-from engine.histories.jobs import Alike, JobStory, Occupancy, created_ms, job_story
-from engine.histories.nodes import NodeLife, find_readiness, lives, pool_of
-from engine.histories.pools import TARGETS, Event, PoolStory, count, fitted, pool_story
+from engine.histories.files import SLOT_LIMIT, Imported, PoolShape, batch_id, batch_ids, scenario_lines
+from engine.histories.history import History, Kind, Record, subject
+from engine.histories.jobs import Alike, JobStory, created_ms, job_story
+from engine.histories.nodes import NodeLife, Untold, find_readiness, lives, pool_of
+from engine.histories.pools import TARGETS, VM_SIZE, Event, Occupancy, PoolStory, count, fitted, pool_story
 from engine.histories.reading import Source
 from engine.scenario.document import format_path
 from engine.scenario.load import load
@@ -101,7 +101,7 @@ def acceptable(document: dict[str, Any], stand_ins: Mapping[str, Sequence[str]])
         problems = _problems(document)
         if not problems:
             return sentences
-        taken = {path for problem in problems if (path := _take_out(document, _steps(problem.path), stand_ins))}
+        taken = {words for problem in problems if (words := _take_out(document, _steps(problem.path), stand_ins))}
         if not taken:
             raise ScenarioError(problems)
         sentences += [f"A scenario cannot have it, so it is {words}." for words in sorted(taken)]
@@ -142,17 +142,28 @@ def _take_out(
             others = others if similar in (None, place[last]) else (str(similar),)
         if others:
             place[last] = others[0]
-            return f"replaced by {others[0]}: {format_path(steps[:length])}"
+            return f"replaced by {others[0]}: {_named(document, steps[:length])}"
         if last in _KEPT:
             continue
         del place[last]
-        return f"left out: {format_path(steps[:length])}"
+        return f"left out: {_named(document, steps[:length])}"
     return None
 
 
+def _named(document: dict[str, Any], steps: tuple[str | int, ...]) -> str:
+    """Return the path of a value and what has it: by its id, or a sample of tasks by the name that it has instead."""
+    if steps[0] not in ("pools", "jobs"):
+        return format_path(steps)
+    entry, length = document[str(steps[0])][steps[1]], 2
+    if steps[2] == "tasks":
+        entry, length = entry["tasks"][steps[3]], 4
+    name = (
+        entry.get("displayName") if length > 2 else subject(Kind.POOL if steps[0] == "pools" else Kind.JOB, entry["id"])
+    )
+    return f"{format_path(steps[length:])} of {name}"
+
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_VM_SIZE = "standard_d2s_v3"
-"""The size of nodes whose size the history does not tell."""
 _CLOUD_SERVICE_SIZE = "small"
 
 
@@ -167,18 +178,14 @@ def imported(history: History, shape: PoolShape | None = None) -> Imported:
     begins = {job.id: created_ms(job, history.tasks.get(job.id, ())) for job in history.jobs}
     known = [moment for moment in begins.values() if moment is not None]
     if not known:
-        first = history.jobs[0].source if history.jobs else _any(history)
+        first = history.jobs[0].source if history.jobs else Source(history.files)
         untold, nothing = "nothing tells when the jobs were created", "there is no job and no task in the files"
         what = untold if history.jobs else nothing
-        raise ScenarioError([first.problem(f"{what}: a scenario begins with the first job")])
+        mistake = first.problem(f"{what}: a scenario begins with the first job")
+        raise ScenarioError([mistake], list(history.warnings))
     jobs = sorted(history.jobs, key=lambda job: begins[job.id] or 0)
     with runtime.gc_paused():
         return _Importer(history._replace(jobs=tuple(jobs)), shape or PoolShape(), min(known)).imported()
-
-
-def _any(history: History) -> Source:
-    groups = (*history.nodes.values(), *history.tasks.values(), *history.instances.values())
-    return next(record.source for records in (history.pools, history.schedules, *groups) for record in records)
 
 
 class _Importer:
@@ -189,6 +196,7 @@ class _Importer:
         self._shape = shape
         self._zero_ms = zero_ms
         self._sentences: list[str] = []
+        self._untold = Untold()
         self._doubts: list[Problem] = []  # about what a replay may do otherwise
         self._lives = lives(history)
         find_readiness(history, self._lives)
@@ -272,7 +280,7 @@ class _Importer:
     def _assumed_pool(self, pool_id: str, nodes: Sequence[NodeLife]) -> dict[str, Any]:
         """Return the body of a pool that the history does not contain."""
         listed = self._history.nodes.get(pool_id, ())
-        size = next((str(node.body["vmSize"]) for node in listed if node.body.get("vmSize")), _VM_SIZE)
+        size = next((str(node.body["vmSize"]) for node in listed if node.body.get("vmSize")), VM_SIZE)
         count = max(1, len(nodes))
         slots = _most_at_once(nodes)
         self._sentences.append(
@@ -284,9 +292,10 @@ class _Importer:
 
     def _pool_story(self, body: dict[str, Any]) -> PoolStory:
         nodes = self._lives.get(str(body["id"]).casefold(), [])
-        story = pool_story(body, nodes, self._zero_ms)
+        story = pool_story(body, nodes, self._zero_ms, self._untold)
         if body.get("enableAutoScale") is True and "enableAutoScale" not in story.body:
             self._doubt(
+                Kind.POOL,
                 (pool for pool in self._history.pools if pool.body["id"] == story.pool_id),
                 "the pool scaled itself. Here its nodes come and go as they did, also under a task that runs on "
                 "another node or longer than it did",
@@ -304,12 +313,13 @@ class _Importer:
             story = story._replace(events=())
         return story
 
-    def _doubt(self, records: Iterable[Record], message: str) -> None:
+    def _doubt(self, kind: Kind, records: Iterable[Record], message: str) -> None:
         """Warn, at the first of some objects, that a replay may differ from what happened."""
         found = list(records)
         if found:
-            more = f" ({len(found) - 1:,} more like it)" if len(found) > 1 else ""
-            self._doubts.append(found[0].source.problem(message + more)._replace(severity=Severity.WARNING))
+            more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
+            problem = found[0].source.problem(f"{message} ({subject(kind, found[0].id)}{more})")
+            self._doubts.append(problem._replace(severity=Severity.WARNING))
 
     # --- jobs
 
@@ -323,10 +333,11 @@ class _Importer:
             nodes = self._lives.get(_pool_id(job).casefold(), [])
             indexes = {life.node_id: index for index, life in enumerate(nodes)}
             tasks, instances = history.tasks.get(job.id, ()), history.instances.get(job.id, ())
-            found.append(job_story(job, tasks, instances, indexes, occupancy))
+            found.append(job_story(job, tasks, instances, indexes, occupancy, self._untold))
             if "jobManagerTask" in job.body and len(found[-1].task_lists) > 1:
                 managed.append(job)
         self._doubt(
+            Kind.JOB,
             managed,
             "the job manager may have added tasks. Here they are added when they were, and it runs for as long as it "
             "did, whatever becomes of them",
@@ -344,6 +355,7 @@ class _Importer:
                 task["requiredSlots"] = slots
             if wide:
                 self._doubt(
+                    Kind.JOB,
                     [story.job],
                     f"{some(len(wide), 'task')} of the job, such as {wide[0]['id']}, required more slots than a node "
                     f"of the pool has. Here they run with all of its {some(slots, 'slot')}, even if they never ran",
@@ -408,24 +420,26 @@ class _Importer:
     def _accept(self, document: dict[str, Any], events: Iterable[Event]) -> None:
         """Remove what a scenario cannot have. One of several equal tasks is checked for all of them."""
         samples: dict[str, list[dict[str, Any]]] = {}
-        lists = [job["tasks"] for job in document["jobs"]]
-        lists += [event.body["tasks"] for event in events if event.command == "addTasks"]
-        for tasks in lists:
+        names: dict[str, str] = {}  # of the first one of each sample
+        lists = [(job["id"], job["tasks"]) for job in document["jobs"]]
+        lists += [(event.body["jobId"], event.body["tasks"]) for event in events if event.command == "addTasks"]
+        for job_id, tasks in lists:
             for task in tasks:
                 if not PLAIN.issuperset(task):
-                    rest = {name: value for name, value in task.items() if name not in PLAIN}
-                    samples.setdefault(str(rest), []).append(task)
+                    rest = str({name: value for name, value in task.items() if name not in PLAIN})
+                    samples.setdefault(rest, []).append(task)
+                    names.setdefault(rest, subject(Kind.TASK, task["id"], job_id))
         trial = [
-            dict(alike[0], requiredSlots=1, id=f"sample-{number}")
-            for number, alike in enumerate(samples.values(), start=1)
+            dict(alike[0], requiredSlots=1, id=f"sample-{number}", displayName=names[rest])
+            for number, (rest, alike) in enumerate(samples.items(), start=1)
         ]
         jobs = [{name: value for name, value in job.items() if name != "tasks"} for job in document["jobs"]]
         jobs.append({"id": "samples", "poolInfo": dict(jobs[0]["poolInfo"]), "usesTaskDependencies": True})
         jobs[-1]["tasks"] = trial
         with self._refused_by_check():
-            self._sentences += acceptable(document | {"jobs": jobs}, {"vmSize": (_VM_SIZE, _CLOUD_SERVICE_SIZE)})
+            self._sentences += acceptable(document | {"jobs": jobs}, {"vmSize": (VM_SIZE, _CLOUD_SERVICE_SIZE)})
         document["jobs"] = [
-            tried | {"tasks": tasks} for tried, tasks in zip(jobs, lists[: len(document["jobs"])], strict=False)
+            tried | {"tasks": tasks} for tried, (_, tasks) in zip(jobs, lists[: len(document["jobs"])], strict=False)
         ]
         for alike, tried in zip(samples.values(), trial, strict=True):
             for task in alike:
@@ -457,7 +471,7 @@ class _Importer:
             sentences.append(f"Ids that Batch does not allow for new jobs are changed: {', '.join(changed)}.")
         if self._history.schedules:
             sentences.append("Job schedules are left out: each of their jobs is a job of its own.")
-        return (*sentences, *self._sentences)
+        return (*sentences, *self._untold.sentences(), *self._sentences)
 
 
 def _is_of_job(settings: Mapping[str, Any]) -> bool:
@@ -467,7 +481,8 @@ def _is_of_job(settings: Mapping[str, Any]) -> bool:
 
 def _pool_id(job: Record) -> str:
     """Return the id of a job's pool, which a history need not tell."""
-    return pool_of(job.body) or "pool"
+    own = "autoPoolSpecification" in job.body.get("poolInfo", {})
+    return pool_of(job.body) or (batch_id(f"{job.id}-pool") if own else "pool")
 
 
 def _most_at_once(nodes: Iterable[NodeLife]) -> int:

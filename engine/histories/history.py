@@ -17,9 +17,9 @@ from urllib.parse import unquote
 from engine.base import runtime
 from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.values import parse_utc, quoted
-from engine.histories.files import LATEST_MS
+from engine.histories.files import LATEST_MS, conform
 from engine.histories.reading import Normalizer, Source, json_files, objects_in, wire_spelling
-from engine.scenario.bodies import PRINTED_BY_AZ, conform
+from engine.scenario.bodies import PRINTED_BY_AZ
 from engine.specs.bodies import JobSpec, PoolSpec, TaskSpec
 from engine.specs.refusals import id_refusals
 
@@ -235,6 +235,7 @@ MOST_OBJECTS = 1_000_000
 _MOST_WARNINGS = 1_000
 _MOST_STRANGERS = 1_000  # objects in one file before the first one that means something
 _KINDS = "a pool, job, job schedule, task, node, or entry of the preparation and release status"
+_WHOLE = "; export whole objects, with `--output json` and without `--query`"
 
 
 class Record(NamedTuple):
@@ -256,7 +257,7 @@ class History(NamedTuple):
     Bodies have the names and the spelling of the REST API, without nulls, URLs and other properties that only locate
     an object. Their times are valid; those of a task are in order. Tasks and instances (entries of the preparation and
     release status) are listed by the id of their job, nodes by the id of their pool, as the job or pool spells it.
-    A job has a body with nothing but its id and pool if there are only tasks of it.
+    A job has a body with nothing but its id and pool if there are only tasks of it. ``files`` names all files.
     """
 
     pools: tuple[Record, ...]
@@ -266,6 +267,7 @@ class History(NamedTuple):
     instances: Mapping[str, tuple[Record, ...]]
     nodes: Mapping[str, tuple[Record, ...]]
     warnings: tuple[Problem, ...] = ()
+    files: str = ""
 
 
 def read_history(paths: Iterable[Path]) -> History:
@@ -321,14 +323,14 @@ class _Reader:
         tasks = self._listed(Kind.TASK, "id", "job", _ids_of(self._jobs))
         instances = self._listed(Kind.INSTANCE, "nodeId", "job", _ids_of(self._jobs))
         pools, jobs, schedules = (tuple(table.values()) for table in (self._pools, self._jobs, self._schedules))
-        return History(pools, jobs, schedules, tasks, instances, nodes, tuple(self._warnings))
+        return History(pools, jobs, schedules, tasks, instances, nodes, tuple(self._warnings), files)
 
     def _read_file(self, file: Path) -> None:
         before = self._count
-        strangers: list[Source] = []
+        strangers: list[Recognized] = []
         for one in recognized(file):
             if one.kind is Kind.UNKNOWN:
-                strangers.append(one.source)
+                strangers.append(one)
                 if self._count == before and len(strangers) >= _MOST_STRANGERS:
                     break
             elif one.kind is not Kind.ENVELOPE:
@@ -337,18 +339,18 @@ class _Reader:
                     raise ScenarioError([one.source.problem(f"more than {MOST_OBJECTS:,} objects")])
                 self._take(one)
         if strangers and self._count == before:
-            raise ScenarioError([strangers[0].problem(f"is none of these: {_KINDS}")])
-        for source in strangers:
-            self._warn(source.problem(f"is left out, since it is none of these: {_KINDS}"))
+            raise ScenarioError([strangers[0].source.problem(f"is none of these: {_KINDS}{_WHOLE}")])
+        for one in strangers:
+            self._warn(one, f"is left out, since it is none of these: {_KINDS}")
 
     def _take(self, one: Recognized) -> None:
         """Keep an object; those that belong to another one wait until all files are read."""
-        check(one.body, one.source, self._warn)
+        check(one.body, one.source, lambda problem: self._keep(one, problem))
         if one.kind in _MODELS:
             for message, path in conform(one.body, _MODELS[one.kind], self._valid[one.kind]):
-                self._warn(one.source.problem(f"{message}: it is left out", *path))
+                self._warn(one, f"{message}: it is left out", *path)
         if one.kind is Kind.TASK and "commandLine" not in one.body:
-            self._warn(one.source.problem("the task has no command line: it is left out", "commandLine"))
+            self._warn(one, "the task has no command line: it is left out", "commandLine")
             return
         if one.kind in self._loose:
             self._loose[one.kind].append(one)
@@ -369,22 +371,22 @@ class _Reader:
                 pool_id = _text(one.body.get("nodeInfo"), "poolId")
                 pool = {} if pool_id is None else {"poolInfo": {"poolId": pool_id}}
                 self._jobs[one.owner.casefold()] = Record({"id": one.owner} | pool, one.source)
-                self._warn(one.source.problem(f"there is no body of the job {quoted(one.owner)}, only its tasks"))
+                self._warn(one, f"there is no body of the job {quoted(one.owner)}, only its tasks")
 
     def _listed(self, kind: Kind, key: str, what: str, ids: Mapping[str, str]) -> dict[str, tuple[Record, ...]]:
         """Return the objects of a kind by the job or pool (``what``) to which they belong, of those with these ids."""
         lists: dict[str, dict[str, Record]] = {}
-        twice: list[Source] = []
+        twice: list[Recognized] = []
         for one in self._loose[kind]:
             owner = self._owner_of(one, what, ids)
             own_id = self._id_of(one, key)
             if own_id is not None and owner is not None:
                 record = Record(one.body, one.source, one.list_name == "formerNodes")
                 if not _put(lists.setdefault(owner, {}), own_id, record):
-                    twice.append(one.source)
+                    twice.append(one)
         if twice:
             more = f", and {len(twice) - 1:,} more" if len(twice) > 1 else ""
-            self._warn(twice[0].problem(f"the {kind.value} is there twice{more}: the latest state of each counts"))
+            self._warn(twice[0], f"the {kind.value} is there twice{more}: the latest state of each counts")
         return {owner: tuple(records.values()) for owner, records in lists.items()}
 
     def _id_of(self, one: Recognized, key: str) -> str | None:
@@ -394,9 +396,9 @@ class _Reader:
         """
         own_id = _text(one.body, key)
         if own_id is None:
-            self._warn(one.source.problem(f"the {one.kind.value} has no {key}: it is left out", key))
+            self._warn(one, f"the {one.kind.value} has no {key}: it is left out", key)
         elif one.kind in (Kind.POOL, Kind.TASK) and not _is_id(own_id):
-            self._warn(one.source.problem(f"{quoted(own_id)} is no id of Batch: the {one.kind.value} is left out", key))
+            self._warn(one, f"{quoted(own_id)} is no id of Batch: the {one.kind.value} is left out", key)
             return None
         return own_id
 
@@ -406,18 +408,32 @@ class _Reader:
         if owner is None and len(ids) == 1:
             (owner,) = ids.values()
         if owner is None:
-            self._warn(one.source.problem(f"nothing tells the {what} of this {one.kind.value}: it is left out"))
+            self._warn(one, f"nothing tells the {what} of this {one.kind.value}: it is left out")
             return None
         # Directories name the first job of a schedule like the only job of another one.
         found = ids.get(owner.casefold()) or ids.get(f"{owner}:job-1".casefold())
         if found is None:
             belongs = f"the {one.kind.value} belongs to the {what} {quoted(owner)}"
-            self._warn(one.source.problem(f"{belongs}, of which there is no body: it is left out"))
+            self._warn(one, f"{belongs}, of which there is no body: it is left out")
         return found
 
-    def _warn(self, problem: Problem) -> None:
+    def _warn(self, one: Recognized, message: str, *below: str | int) -> None:
+        self._keep(one, one.source.problem(message, *below))
+
+    def _keep(self, one: Recognized, problem: Problem) -> None:
+        """Keep a warning about an object, which it names by its id."""
         if len(self._warnings) < _MOST_WARNINGS:
-            self._warnings.append(problem._replace(severity=Severity.WARNING))
+            owner = self._ids.get(one.parent) or one.owner
+            names = subject(one.kind, _text(one.body, "nodeId" if one.kind is Kind.INSTANCE else "id"), owner)
+            message = f"{problem.message} ({names})" if names else problem.message
+            self._warnings.append(problem._replace(message=message, severity=Severity.WARNING))
+
+
+def subject(kind: Kind, own_id: str | None, owner: str | None = None) -> str:
+    """Return the words for an object and what it belongs to, as far as there are ids: ``job 'j', task 't'``."""
+    word = {Kind.INSTANCE: "node", Kind.UNKNOWN: "id"}.get(kind, kind.value)
+    ids = {"pool" if kind is Kind.NODE else "job": owner, word: own_id}
+    return ", ".join(f"{what} {quoted(name)}" for what, name in ids.items() if name is not None)
 
 
 def _text(body: object, name: str) -> str | None:

@@ -7,115 +7,31 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
-from operator import itemgetter
 from statistics import median
 from typing import Any, NamedTuple
 
 from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS, format_duration, parse_duration
-from engine.histories.history import HOOK_INFOS, History, Record, epoch_ms, span_of
-from engine.histories.nodes import ENDED, UNKNOWN, NodeLife, Outcome, code_of, on_nodes, outcome, retries, simulated
-from engine.histories.pools import Event
-from engine.histories.reading import Source
-from engine.scenario.bodies import created
+from engine.histories.files import created
+from engine.histories.history import HOOK_INFOS, Kind, Record, epoch_ms, span_of, subject
+from engine.histories.nodes import (
+    ENDED,
+    UNKNOWN,
+    Outcome,
+    Untold,
+    code_of,
+    on_nodes,
+    outcome,
+    pool_of,
+    retries,
+    simulated,
+)
+from engine.histories.pools import Event, Occupancy
 from engine.specs.base import parse_time
 from engine.specs.bodies import JobSpec, TaskSpec
 from engine.specs.catalogue import PROCESS_START_MS, SCHEDULING_LATENCY_MS, TASK_DURATION_MS
 from engine.specs.job_refusals import COLLECTION_MAX_TASKS
-
-_AT_ONCE_MS = SECOND_MS
-
-
-class _Change(NamedTuple):
-    """A change of the slots that are in use on a node, by the last attempt of a task that starts or ends."""
-
-    at_ms: int
-    slots: int
-    source: Source
-
-
-class Occupancy:
-    """The tasks that ran on each node, with their last attempts."""
-
-    def __init__(self, history: History, pools: Mapping[str, Iterable[NodeLife]], slots: Mapping[str, int]) -> None:
-        """Read the history; ``slots`` are the task slots of a node by pool, and all pools have ids in lower case."""
-        self._ready = {life.node_id: life.ready_ms for nodes in pools.values() for life in nodes}
-        self._room = {life.node_id: slots.get(pool_id, 1) for pool_id, nodes in pools.items() for life in nodes}
-        self._changes: dict[str, list[_Change]] = {}
-        self._prepared: dict[tuple[str, str], tuple[int, int]] = {}
-        for job_id, instances in history.instances.items():
-            for record in instances:
-                info = record.body.get(HOOK_INFOS[0], {})
-                if (span := span_of(info)) is not None:
-                    first_ms = span[0] - retries(info) * (span[1] - span[0])
-                    self._prepared[job_id, record.body["nodeId"]] = first_ms, span[1]
-        if not any(retries(one.body.get("executionInfo", {})) for tasks in history.tasks.values() for one in tasks):
-            return
-        for tasks in history.tasks.values():
-            for record in tasks:
-                self._add(record)
-        for changes in self._changes.values():
-            changes.sort(key=itemgetter(0, 1), reverse=True)
-
-    def assigned(self, job_id: str, record: Record, start_ms: int) -> int:
-        """Return when a task that started at ``start_ms`` got its node: before a preparation for which it waited."""
-        prepared = self._prepared.get((job_id, _node_of(record) or ""))
-        waited = prepared is not None and abs(prepared[1] - start_ms) <= _AT_ONCE_MS
-        return min(start_ms, prepared[0]) if waited and prepared is not None else start_ms
-
-    def _add(self, record: Record) -> None:
-        node_id, info = _node_of(record), record.body.get("executionInfo", {})
-        start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
-        if node_id is not None and start is not None:
-            slots, source = _slots(record), record.source
-            last_ms = end if end is not None else start
-            self._changes.setdefault(node_id, []).extend(
-                (_Change(start, slots, source), _Change(last_ms, -slots, source))
-            )
-
-    def out_of_turn(self, instances: Iterable[Record]) -> int | None:
-        """Return how many tasks of a job may have lost their node to a failed preparation; None if one was retried.
-
-        The history does not tell when a retried preparation began, nor when tasks began to wait for it.
-        """
-        slots = 0
-        for record in instances:
-            info = record.body.get(HOOK_INFOS[0], {})
-            if retries(info):
-                return None
-            if info.get("result") == "failure" and code_of(info) != ENDED:
-                slots += self._room.get(record.body["nodeId"], 1)
-        return slots
-
-    def free_from(self, job_id: str, record: Record) -> int | None:
-        """Return the moment from which on the node of a task had room for it until its last attempt."""
-        node_id = _node_of(record)
-        start = epoch_ms(record.body.get("executionInfo", {}).get("startTime"))
-        if node_id is None or start is None:
-            return None
-        prepared = self._prepared.get((job_id, node_id), (None, None))[1]
-        known = [moment for moment in (self._ready.get(node_id), prepared) if moment]
-        free_ms = max((moment for moment in known if moment <= start), default=None)
-        used, room = 0, self._room.get(node_id, 1) - _slots(record)
-        for change in self._changes.get(node_id, ()):  # the latest first
-            if change.source == record.source:
-                continue
-            used -= change.slots
-            if change.at_ms <= start and used > room:
-                return change.at_ms if free_ms is None else max(free_ms, change.at_ms)
-        return free_ms
-
-
-def _slots(record: Record) -> int:
-    slots = record.body.get("requiredSlots", 1)
-    return slots if isinstance(slots, int) else 1
-
-
-def _node_of(record: Record) -> str | None:
-    node_id = record.body.get("nodeInfo", {}).get("nodeId")
-    return node_id if isinstance(node_id, str) else None
-
 
 TOGETHER_MS = 200
 """Tasks that were added within this time of each other are added together."""
@@ -142,7 +58,7 @@ class Setting(NamedTuple):
     """Facts about the job that decide what its tasks could do.
 
     ``created_ms`` is its creation, ``ending_ms`` the moment at which it began to end. As many tasks as ``out_of_turn``
-    may have lost a node to a failed preparation; None if that is not known.
+    may have lost a node to a failed preparation; None if that is not known. ``untold`` takes what is assumed of tasks.
     """
 
     job_id: str
@@ -151,6 +67,7 @@ class Setting(NamedTuple):
     max_retries: int
     occupancy: Occupancy
     out_of_turn: int | None
+    untold: Untold
 
 
 def task_stories(records: Sequence[Record], setting: Setting) -> list[TaskStory]:
@@ -212,10 +129,12 @@ def _story(record: Record, setting: Setting, usual_ms: int) -> TaskStory:
     info: Mapping[str, Any] = body.get("executionInfo", {})
     start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
     added_ms = epoch_ms(body.get("creationTime"))
-    if added_ms is None:
-        added_ms = setting.created_ms if start is None else min(setting.created_ms, start)
     new = created(body, TaskSpec)
     one = _outcome(record)
+    for what in _assumed(record, one, added_ms):
+        setting.untold.note(what, subject(Kind.TASK, record.id, setting.job_id))
+    if added_ms is None:
+        added_ms = setting.created_ms if start is None else min(setting.created_ms, start)
     code = code_of(info)
     limit_ms = _limit_ms(body)
     by_user_ms = None
@@ -237,6 +156,24 @@ def _story(record: Record, setting: Setting, usual_ms: int) -> TaskStory:
     _set_retries(new, body, one, setting.max_retries)
     assigned_ms = None if first_ms is None else setting.occupancy.assigned(setting.job_id, record, first_ms)
     return TaskStory(added_ms, assigned_ms, record.id, new, end or 0, by_user_ms)
+
+
+_USUAL = (
+    f"takes as long as others of its job, {format_duration(TASK_DURATION_MS)} without any, and ends with exit code 0"
+)
+
+
+def _assumed(record: Record, one: Outcome | None, added_ms: int | None) -> Iterator[str]:
+    """Yield what is assumed of a task, since its body does not tell it."""
+    info = record.body.get("executionInfo", {})
+    if added_ms is None:
+        yield "a task of which nothing tells the creation is added with its job"
+    if record.body.get("state") == "completed" and one is None:
+        yield f"a task of which nothing tells when it ran {_USUAL}"
+    elif one is None:
+        yield f"a task that has not {'ended' if 'startTime' in info else 'started'} {_USUAL}"
+    elif "exitCode" not in info and "result" not in info and one.found:
+        yield "a task of which nothing tells the exit code ends with exit code 0"
 
 
 def _is_end_of_job(end_ms: int, setting: Setting) -> bool:
@@ -294,6 +231,7 @@ def _set_retries(new: dict[str, Any], body: Mapping[str, Any], one: Outcome, max
         new["constraints"] = kept
 
 
+HOOKS = ("jobPreparationTask", "jobReleaseTask")
 _ALL_COMPLETED = frozenset({"AllTasksCompleted", "AllTasksComplete"})
 _BY_ITSELF = _ALL_COMPLETED | {"JMComplete", "MaxWallClockTimeExpiry", "TaskFailed"}
 _DEFAULT_REASON = "UserTerminate"
@@ -325,30 +263,59 @@ def created_ms(job: Record, tasks: Sequence[Record]) -> int | None:
 
 
 def job_story(
-    job: Record, tasks: Sequence[Record], instances: Sequence[Record], indexes: Mapping[str, int], occupancy: Occupancy
+    job: Record,
+    tasks: Sequence[Record],
+    instances: Sequence[Record],
+    indexes: Mapping[str, int],
+    occupancy: Occupancy,
+    untold: Untold,
 ) -> JobStory:
-    """Return the story of a job; ``indexes`` are those of the nodes by id."""
+    """Return the story of a job; ``indexes`` are those of the nodes by id, ``untold`` takes what is assumed."""
     body, job_id = job.body, job.id
     begin_ms = created_ms(job, tasks) or 0
     ending_ms = _ending_ms(body, instances)
     retries = body.get("constraints", {}).get("maxTaskRetryCount", 0)
     max_retries = retries if isinstance(retries, int) else 0
-    setting = Setting(job_id, begin_ms, ending_ms, max_retries, occupancy, occupancy.out_of_turn(instances))
+    setting = Setting(job_id, begin_ms, ending_ms, max_retries, occupancy, occupancy.out_of_turn(instances), untold)
     stories = task_stories(tasks, setting)
     new = created(body, JobSpec)
+    for what in _assumed_of_job(job, tasks, instances, new, ending_ms):
+        untold.note(what, subject(Kind.JOB, job_id))
     manager = new.get("jobManagerTask")
     if manager is not None:
         own = next((story for story in stories if story.task_id == manager.get("id")), None)
         if own is not None:
             stories.remove(own)
         manager["simulate"] = dict(UNKNOWN) if own is None else _outlasting(own, stories)
-    for name, info in zip(("jobPreparationTask", "jobReleaseTask"), HOOK_INFOS, strict=True):
+    for name, info in zip(HOOKS, HOOK_INFOS, strict=True):
         if name in new:
             new[name]["simulate"] = _hook(instances, info, indexes)
     by_itself_ms = ending_ms if body.get("executionInfo", {}).get("terminateReason") in _ALL_COMPLETED else None
     events = list(_additions(job_id, stories, new, begin_ms, by_itself_ms))
     events += _ends(job_id, body, stories, ending_ms)
     return JobStory(job, begin_ms, new, tuple(events))
+
+
+def _assumed_of_job(
+    job: Record, tasks: Sequence[Record], instances: Sequence[Record], new: dict[str, Any], ending_ms: int | None
+) -> Iterator[str]:
+    """Add to the new body what its status and tasks show that it had, and yield what is assumed."""
+    infos = [[record.body[name] for record in instances if name in record.body] for name in HOOK_INFOS]
+    for name, own, ran in zip(HOOKS, infos, (any(infos), infos[1]), strict=True):
+        if ran and name not in new:
+            new[name] = {"commandLine": "unknown"}
+            yield f"a job with preparation and release status has a {name}, of unknown command line"
+        if name in new and not any(map(span_of, own)):
+            yield f"a {name} of which no status tells takes {UNKNOWN['duration']} and succeeds"
+    if not new.get("usesTaskDependencies") and any("dependsOn" in task.body for task in tasks):
+        new["usesTaskDependencies"] = True
+        yield "a job with tasks that depend on others uses task dependencies"
+    if pool_of(job.body) is None and "autoPoolSpecification" not in job.body.get("poolInfo", {}):
+        yield "a job of which nothing tells the pool has one of its own"
+    if epoch_ms(job.body.get("creationTime")) is None:
+        yield "a job of which nothing tells the creation is created with its first task"
+    if ending_ms is None and job.body.get("state") not in (None, "active", "disabled", "disabling", "enabling"):
+        yield "a job of which nothing tells the end does not end"
 
 
 def _outlasting(manager: TaskStory, tasks: Sequence[TaskStory]) -> dict[str, Any]:
@@ -443,7 +410,7 @@ class Alike:
 
     def __init__(self, job: Mapping[str, Any], named: Iterable[str]) -> None:
         """``named`` are the ids of tasks that the timeline names."""
-        special = (job[name].get("id") for name in ("jobPreparationTask", "jobReleaseTask") if name in job)
+        special = (job[name].get("id") for name in HOOKS if name in job)
         self._special = {str(task_id).casefold() for task_id in (*special, *named)}
         self._seen: set[str] = set()
 

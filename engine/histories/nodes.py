@@ -56,6 +56,23 @@ class Outcome(NamedTuple):
         return Outcome(self.run_ms + ms, failed_attempts=self.failed_attempts)
 
 
+class Untold:
+    """The things that a history does not tell and an import assumes, each with the first subject and their number."""
+
+    def __init__(self) -> None:
+        self._noted: dict[str, tuple[str, int]] = {}
+
+    def note(self, what: str, subject: str) -> None:
+        """Keep that ``what`` is assumed of a subject."""
+        first, count = self._noted.get(what, (subject, 0))
+        self._noted[what] = first, count + 1
+
+    def sentences(self) -> Iterator[str]:
+        """Yield a sentence for each thing that is assumed."""
+        for what, (first, count) in self._noted.items():
+            yield f"Assumed: {what}: {first}" + (f", and {count - 1:,} more." if count > 1 else ".")
+
+
 def outcome(info: Mapping[str, Any], begin_ms: int | None = None) -> Outcome | None:
     """Return the outcome in an execution info, None if the process has not ended.
 

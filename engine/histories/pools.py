@@ -1,16 +1,18 @@
-"""Pools of a history: their nodes come, are ready, rebooted and gone when they really were."""
+"""Pools of a history: their nodes come, are ready, rebooted, in use and gone when they really were."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import exp, log
+from operator import itemgetter
 from statistics import fmean, median, median_low, pstdev
 from typing import Any, NamedTuple
 
 from engine.base.values import MINUTE_MS, SECOND_MS, format_duration
-from engine.histories.history import epoch_ms
-from engine.histories.nodes import UNKNOWN, NodeLife, on_nodes, outcome
-from engine.scenario.bodies import created
+from engine.histories.files import created
+from engine.histories.history import HOOK_INFOS, History, Kind, Record, epoch_ms, span_of, subject
+from engine.histories.nodes import ENDED, UNKNOWN, NodeLife, Untold, code_of, on_nodes, outcome, retries
+from engine.histories.reading import Source
 from engine.specs.base import MOST_SIGMA
 from engine.specs.bodies import PoolSpec
 from engine.specs.catalogue import BOOT_AGAIN_MS
@@ -23,6 +25,8 @@ _SIGMA_DIGITS = 4
 _LATE_BOOT = 3  # a boot that came so many times later than the usual one was a reboot
 
 
+VM_SIZE = "standard_d2s_v3"
+"""The size of nodes whose size the history does not tell."""
 TARGETS = {"targetDedicatedNodes": True, "targetLowPriorityNodes": False}
 """The targets of a pool, each with whether its nodes are dedicated."""
 
@@ -57,8 +61,11 @@ class _Cohort(NamedTuple):
     nodes: list[NodeLife]
 
 
-def pool_story(body: dict[str, Any], nodes: Sequence[NodeLife], zero_ms: int) -> PoolStory:
-    """Return the story of a pool; a scenario begins at ``zero_ms``, and with the nodes that were there by then."""
+def pool_story(body: dict[str, Any], nodes: Sequence[NodeLife], zero_ms: int, untold: Untold) -> PoolStory:
+    """Return the story of a pool; a scenario begins at ``zero_ms``, and with the nodes that were there by then.
+
+    ``untold`` takes what is assumed.
+    """
     new = created(body, PoolSpec)
     created_ms = epoch_ms(body.get("creationTime"))
     begin_ms = max(zero_ms, created_ms if created_ms is not None else zero_ms)
@@ -85,8 +92,9 @@ def pool_story(body: dict[str, Any], nodes: Sequence[NodeLife], zero_ms: int) ->
         if not new["targetLowPriorityNodes"]:
             del new["targetLowPriorityNodes"]
         events += _changes(new["id"], nodes, cohorts, asked)
-    if not scales_itself and "targetLowPriorityNodes" not in new:
-        new.setdefault("targetDedicatedNodes", 0)
+    _start_task(new, nodes, begin_ms)
+    for what, whom in _assumed(new, nodes):
+        untold.note(what, whom)
     own = {
         index: steps_of
         for index, life in enumerate(nodes)
@@ -97,8 +105,24 @@ def pool_story(body: dict[str, Any], nodes: Sequence[NodeLife], zero_ms: int) ->
     if own:
         written = {index: {step: format_duration(ms) for step, ms in each.items()} for index, each in own.items()}
         new["simulate"] = {"onNode": written}
-    _start_task(new, nodes, begin_ms)
     return PoolStory(str(body["id"]), tuple(nodes), new, tuple(events), steps, len(rebooted))
+
+
+def _assumed(new: dict[str, Any], nodes: Iterable[NodeLife]) -> Iterator[tuple[str, str]]:
+    """Add to the body of a pool what it needs, and yield what is assumed and of what."""
+    pool = subject(Kind.POOL, new["id"])
+    if "enableAutoScale" not in new and not any(new.get(name) is not None for name in TARGETS):
+        new["targetDedicatedNodes"] = 1
+        yield "a pool of which nothing tells the targets has 1 node", pool
+    if "vmSize" not in new:
+        new["vmSize"] = VM_SIZE
+        yield f"a pool of which nothing tells the size of nodes has {VM_SIZE}", pool
+    if new.get("startTask", {}).get("simulate") == UNKNOWN:
+        yield f"a start task of which no node tells takes {UNKNOWN['duration']} and succeeds", pool
+    for life in nodes:
+        if not life.came_ms:
+            what = "a node is there from the start of its pool, since nothing tells when it came"
+            yield what, subject(Kind.NODE, life.node_id, new["id"])
 
 
 def _target(body: dict[str, Any], name: str) -> int:
@@ -304,3 +328,93 @@ def fitted(steps: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
         elif times:
             found[name] = format_duration(times[0])
     return found
+
+
+class _Change(NamedTuple):
+    """A change of the slots that are in use on a node, by the last attempt of a task that starts or ends."""
+
+    at_ms: int
+    slots: int
+    source: Source
+
+
+class Occupancy:
+    """The tasks that ran on each node, with their last attempts."""
+
+    def __init__(self, history: History, pools: Mapping[str, Iterable[NodeLife]], slots: Mapping[str, int]) -> None:
+        """Read the history; ``slots`` are the task slots of a node by pool, and all pools have ids in lower case."""
+        self._ready = {life.node_id: life.ready_ms for nodes in pools.values() for life in nodes}
+        self._room = {life.node_id: slots.get(pool_id, 1) for pool_id, nodes in pools.items() for life in nodes}
+        self._changes: dict[str, list[_Change]] = {}
+        self._prepared: dict[tuple[str, str], tuple[int, int]] = {}
+        for job_id, instances in history.instances.items():
+            for record in instances:
+                info = record.body.get(HOOK_INFOS[0], {})
+                if (span := span_of(info)) is not None:
+                    first_ms = span[0] - retries(info) * (span[1] - span[0])
+                    self._prepared[job_id, record.body["nodeId"]] = first_ms, span[1]
+        if not any(retries(one.body.get("executionInfo", {})) for tasks in history.tasks.values() for one in tasks):
+            return
+        for tasks in history.tasks.values():
+            for record in tasks:
+                self._add(record)
+        for changes in self._changes.values():
+            changes.sort(key=itemgetter(0, 1), reverse=True)
+
+    def assigned(self, job_id: str, record: Record, start_ms: int) -> int:
+        """Return when a task that started at ``start_ms`` got its node: before a preparation for which it waited."""
+        prepared = self._prepared.get((job_id, _node_of(record) or ""))
+        waited = prepared is not None and abs(prepared[1] - start_ms) <= _AT_ONCE_MS
+        return min(start_ms, prepared[0]) if waited and prepared is not None else start_ms
+
+    def _add(self, record: Record) -> None:
+        node_id, info = _node_of(record), record.body.get("executionInfo", {})
+        start, end = epoch_ms(info.get("startTime")), epoch_ms(info.get("endTime"))
+        if node_id is not None and start is not None:
+            slots, source = _slots(record), record.source
+            last_ms = end if end is not None else start
+            self._changes.setdefault(node_id, []).extend(
+                (_Change(start, slots, source), _Change(last_ms, -slots, source))
+            )
+
+    def out_of_turn(self, instances: Iterable[Record]) -> int | None:
+        """Return how many tasks of a job may have lost their node to a failed preparation; None if one was retried.
+
+        The history does not tell when a retried preparation began, nor when tasks began to wait for it.
+        """
+        slots = 0
+        for record in instances:
+            info = record.body.get(HOOK_INFOS[0], {})
+            if retries(info):
+                return None
+            if info.get("result") == "failure" and code_of(info) != ENDED:
+                slots += self._room.get(record.body["nodeId"], 1)
+        return slots
+
+    def free_from(self, job_id: str, record: Record) -> int | None:
+        """Return the moment from which on the node of a task had room for it until its last attempt."""
+        node_id = _node_of(record)
+        start = epoch_ms(record.body.get("executionInfo", {}).get("startTime"))
+        if node_id is None or start is None:
+            return None
+        prepared = self._prepared.get((job_id, node_id), (None, None))[1]
+        known = [moment for moment in (self._ready.get(node_id), prepared) if moment]
+        free_ms = max((moment for moment in known if moment <= start), default=None)
+        used, room = 0, self._room.get(node_id, 1) - _slots(record)
+        for change in self._changes.get(node_id, ()):  # the latest first
+            if change.source == record.source:
+                continue
+            used -= change.slots
+            if change.at_ms <= start and used > room:
+                return change.at_ms if free_ms is None else max(free_ms, change.at_ms)
+        return free_ms
+
+
+def _slots(record: Record) -> int:
+    slots = record.body.get("requiredSlots", 1)
+    return slots if isinstance(slots, int) else 1
+
+
+def _node_of(record: Record) -> str | None:
+    node_id = record.body.get("nodeInfo", {}).get("nodeId")
+    return node_id if isinstance(node_id, str) else None

@@ -367,7 +367,7 @@ class _Reader:
             begin = text.next_character()
             source = Source(self._text.file, (*path, index))
             if begin != "{":
-                text.fail("an object in braces was expected here" if begin else _CUT)
+                text.fail(_NO_OBJECT if begin else _CUT)
             if has_long_lists:
                 yield from self._object(Found({}, source, name, parent))
             else:
@@ -445,6 +445,7 @@ class _Reader:
 
 
 _TOO_DEEP = "nested too deeply to be an export"
+_NO_OBJECT = "an object in braces was expected here: export whole objects, without `--query`"
 _CUT = "the file ends in the middle of a value: it was cut off"
 
 
@@ -459,6 +460,6 @@ def _parts(found: Found) -> Iterator[Found]:
         for index, inner in enumerate(body.pop(name)):
             source = Source(found.source.file, (*found.source.path, name, index))
             if not isinstance(inner, dict):
-                raise ScenarioError([source.problem("an object in braces was expected here")])
+                raise ScenarioError([source.problem(_NO_OBJECT)])
             yield from _parts(Found(inner, source, wire_spelling(name), found.source))
     yield found

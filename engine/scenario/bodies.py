@@ -1,19 +1,18 @@
 """Reading the service's bodies from a scenario file: pydantic validates, this module locates mistakes in the file.
 
 The models of the values in a body are found by their names on the wire. Names and values as other programs write them
-are put into those of the data plane (``spelled``). Of what the service has returned, the body that creates the same
-thing is made (``created``).
+are put into those of the data plane (``spelled``), and numbers in quotes are read as numbers (``unquoted``).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import Strict, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -23,21 +22,7 @@ from engine.base.values import lazy_regex
 from engine.scenario.document import DocumentPlace, Path
 from engine.scenario.text import does_not_exist, shown
 from engine.scenario.tree import Tree
-from engine.specs.base import Spec, accepted_names, has_effect, is_duration, is_secret, wire_names
-from engine.specs.bodies import (
-    JobConstraints,
-    JobManagerTask,
-    JobPreparationTask,
-    JobReleaseTask,
-    JobSpec,
-    MultiInstanceSettings,
-    PoolSpec,
-    PreparationConstraints,
-    StartTask,
-    TaskConstraints,
-    TaskSchedulingPolicy,
-    TaskSpec,
-)
+from engine.specs.base import Spec, accepted_names, is_duration, is_secret, wire_names
 from engine.specs.refusals import MISSING, Refusal
 
 
@@ -242,6 +227,56 @@ def iso_duration(text: str) -> str:
     return f"P{printed['days'] or 0}DT{int(printed['hours'])}H{int(printed['minutes'])}M{printed['seconds']}S"
 
 
+_IN_QUOTES = {
+    int: lazy_regex(r"[-+]?\d{1,18}", re.ASCII),
+    float: lazy_regex(r"[-+]?\d{1,18}(\.\d*)?", re.ASCII),
+    bool: lazy_regex(r"true|false", re.IGNORECASE),
+}
+
+
+@cache
+def _inner_types(model: type[Spec]) -> dict[str, type]:
+    """Return the properties that take a number, true or false, or have models; ``simulate`` has our own names."""
+    found = {name: model_of(field) or _number_type(field) for name, field in fields_of(model).items()}
+    return {name: kind for name, kind in found.items() if kind is not None and name != "simulate"}
+
+
+def _number_type(field: FieldInfo) -> type | None:
+    """Return the type of a property that takes a number, true or false, and no text; None for others."""
+    marks = [*field.metadata, *(mark for part in get_args(field.annotation) for mark in get_args(part)[1:])]
+    is_strict = any(isinstance(mark, Strict) for mark in marks)
+    return next((kind for kind in _IN_QUOTES if is_strict and bare(field.annotation) is kind), None)
+
+
+def _is_quoted(value: Plain, kind: type) -> bool:
+    """Return whether a value is in quotes that it must not have, or has such values in it."""
+    if kind in _IN_QUOTES:
+        return isinstance(value, str) and _IN_QUOTES[kind].fullmatch(value) is not None
+    if isinstance(value, list):
+        return any(_is_quoted(inner, kind) for inner in value)
+    types = _inner_types(kind) if isinstance(value, dict) else {}
+    return isinstance(value, dict) and any(name in types and _is_quoted(value[name], types[name]) for name in value)
+
+
+def unquoted(place: DocumentPlace, kind: type) -> DocumentPlace:
+    """Return a body of the model ``kind`` with numbers, true and false in quotes as such values, each with a warning.
+
+    The Azure CLI and the resource manager read them so.
+    """
+    if not _is_quoted(place.plain, kind):
+        return place
+    tree, value = place.tree, place.tree.value
+    if isinstance(value, str):
+        read = value.lower() == "true" if kind is bool else kind(value)
+        place.warn(f"{shown(value)} is read as {shown(read)}: leave out the quotes", "quoted-number")
+        return place._replace(tree=Tree(tree.position, read))
+    if isinstance(value, list):
+        return place._replace(tree=Tree(tree.position, [unquoted(entry, kind).tree for entry in place.entries()]))
+    types = _inner_types(kind)
+    inner = {name: unquoted(each, types[name]).tree if name in types else each.tree for name, each in place.items()}
+    return place._replace(tree=Tree(tree.position, dict(inner), tree.keys, tree.origins))
+
+
 Model = TypeVar("Model", bound=Spec)
 
 _EXPECTED = lazy_regex(r"'([^']*)'")
@@ -374,111 +409,3 @@ def mistake_text(error: ErrorDetails) -> str:
         is_quoted = isinstance(given, str) and bool(_QUOTED[kind].fullmatch(given)) if kind in _QUOTED else False
         return f"{_SHOULD[kind]}, not {shown(given)}" + (": leave out the quotes" if is_quoted else "")
     return error["msg"]
-
-
-# Those whose defaults a scenario leaves out.
-_WITH_DEFAULTS: frozenset[type[Spec]] = frozenset(
-    {
-        *(PoolSpec, JobSpec, TaskSpec, StartTask, JobManagerTask, JobPreparationTask, JobReleaseTask),
-        *(MultiInstanceSettings, TaskConstraints, PreparationConstraints, JobConstraints, TaskSchedulingPolicy),
-    }
-)
-# The first names a node of the original run; the second is made of what really happened.
-_LEFT_OUT = frozenset({"affinityInfo", "simulate"})
-
-
-def created(body: Mapping[str, Any], model: type[Spec]) -> dict[str, Any]:
-    """Return the body that creates the thing.
-
-    It has neither what only the service writes, nor what a scenario does not know or what changes nothing in it, nor
-    defaults.
-    """
-    properties, defaults = _properties(model), _defaults(model)
-    kept: dict[str, Any] = {}
-    for name, value in body.items():
-        if name not in properties or (name in defaults and value == defaults[name]):
-            continue
-        inner = properties[name]
-        new = value if inner is None else _inside(value, inner)
-        if new != [] and (new != {} or value == {}):
-            kept[name] = new
-    for name, field in fields_of(model).items():
-        if field.is_required() and is_secret(field):
-            kept.setdefault(name, "")
-    return kept
-
-
-@cache
-def _properties(model: type[Spec]) -> dict[str, type[Spec] | None]:
-    """Return the properties that creating a thing takes and that have an effect, with the models of their values."""
-    return {
-        name: model_of(field)
-        for name, field in fields_of(model).items()
-        if has_effect(field) and name not in (*model.SERVICE_NAMES, *_LEFT_OUT) and not name.startswith("current")
-    }
-
-
-def _inside(value: Any, model: type[Spec]) -> Any:  # noqa: ANN401 - any JSON
-    if isinstance(value, list):
-        return [created(inner, model) if isinstance(inner, dict) else inner for inner in value]
-    return created(value, model) if isinstance(value, dict) else value
-
-
-@cache
-def _defaults(model: type[Spec]) -> dict[str, Any]:
-    if model not in _WITH_DEFAULTS:
-        return {}
-    required = {name for name, field in fields_of(model).items() if field.is_required()}
-    return {name: value for name, value in model.model_construct().wire().items() if name not in required}
-
-
-_LATER = frozenset({"enum", "literal_error"})  # words that a newer version of the service may have
-_ROUNDS = 100
-_TEXTS = frozenset({"id", "commandLine"})  # whose values are any text
-_MOST_VALID = 10_000
-
-
-def conform(body: dict[str, Any], model: type[Spec], valid: set[str]) -> Iterator[tuple[str, Path]]:
-    """Remove the values that the model of a body does not allow; yield what is wrong with each, and its path.
-
-    Only those count that belong to what creates the thing. ``valid`` are the values that were found to be right: most
-    tasks differ in nothing but texts.
-    """
-    values = {name: body[name] for name in _properties(model).keys() & body.keys()}
-    others = repr([each for each in sorted(values.items()) if each[0] not in _TEXTS or not isinstance(each[1], str)])
-    if others in valid:
-        return
-    for round_number in range(_ROUNDS):
-        try:
-            model.from_wire(created(body, model))
-            if not round_number and len(valid) < _MOST_VALID:
-                valid.add(others)
-        except ValidationError as error:
-            mistakes = [details for details in error.errors(include_url=False) if details["type"] not in _LATER]
-        else:
-            return
-        places = {details["loc"][: -1 if details["type"] == "missing" else None]: details for details in mistakes}
-        in_order = sorted(places, key=lambda place: [str(part).zfill(9) for part in place], reverse=True)
-        removed = [(path, places[place]) for place in in_order if (path := _remove(body, place, model))]
-        for path, details in removed:
-            yield mistake_text(details), path
-        if not removed:
-            return
-
-
-def _remove(body: dict[str, Any], place: Path, model: type[Spec]) -> Path:
-    """Remove the value at a place, or the nearest one around it; return its path, empty if there is none."""
-    field = fields_of(model).get(str(place[0])) if place else None
-    first = next((name for name in accepted_names(field) if name in body), None) if field is not None else None
-    if first is None:
-        return ()
-    path: list[str | int] = [first]
-    container: Any = body
-    for part in place[1:]:
-        inner = container[path[-1]]
-        if not (part in inner if isinstance(inner, dict) else isinstance(inner, list) and part in range(len(inner))):
-            break
-        container = inner
-        path.append(part)
-    del container[path[-1]]
-    return tuple(path)

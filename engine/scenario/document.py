@@ -1,16 +1,19 @@
-"""A scenario file while it is checked: its values have paths, and the problems found have positions."""
+"""A scenario file while it is checked: its values have paths, and the problems found have positions.
+
+A document that is no scenario, such as a template or a file of another tool, is recognized by its keys or its text.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from engine.base.errors import Position, Problem, ScenarioError, Severity
 from engine.base.terms import Plain
-from engine.base.values import lazy_regex, shortened, with_short_words
-from engine.scenario.text import does_not_exist, shown
+from engine.base.values import first_of, lazy_regex, shortened, with_short_words
+from engine.scenario.text import does_not_exist, nearest, shown
 from engine.scenario.tree import ReadingStopped, Tree, parse
 
 if TYPE_CHECKING:
@@ -45,7 +48,8 @@ class Document:
 
     ``misspelt`` holds the paths of mappings with unknown keys, in which missing keys are not reported, and ``created``
     the entries of timelines with their bodies in the form that creates the thing. ``returned`` are the paths of bodies
-    that the service has returned. ``sweeps`` are the valid task factories by their text; equal ones are one object.
+    that the service has returned, ``templated`` those of values that only a template has. ``sweeps`` are the valid task
+    factories by their text; equal ones are one object.
     """
 
     file: str
@@ -54,10 +58,13 @@ class Document:
     misspelt: set[Path] = field(default_factory=set)
     created: dict[Tree, Tree] = field(default_factory=dict)
     returned: set[Path] = field(default_factory=set)
+    templated: set[Path] = field(default_factory=set)
     sweeps: dict[str, TaskFactory] = field(default_factory=dict)
 
     def report(self, message: str, position: Position = _NOWHERE, path: Path = ()) -> None:
-        """Record a problem. Raises ReadingStopped at the limit."""
+        """Record a problem, one for each value that only a template has. Raises ReadingStopped at the limit."""
+        if path in self.templated:
+            return
         message = with_short_words(message)
         self.problems.append(Problem(message, format_path(path), position.line, position.column, self.file))
         if len(self.problems) >= PROBLEM_LIMIT:
@@ -65,7 +72,7 @@ class Document:
 
     def warn(self, message: str, position: Position, path: Path, code: str = "") -> None:
         """Record a warning; those beyond the limit are dropped."""
-        if len(self.warnings) < PROBLEM_LIMIT:
+        if len(self.warnings) < PROBLEM_LIMIT and path not in self.templated:
             message, place = with_short_words(message), format_path(path)
             self.warnings.append(
                 Problem(message, place, position.line, position.column, self.file, Severity.WARNING, code)
@@ -206,3 +213,129 @@ def read_text(what: str, text: str, read: Callable[[DocumentPlace], Read | None]
     if document.problems or found is None:
         raise ScenarioError(document.problems)
     return found
+
+
+_BEGINS = " of a scenario, which begins with 'scenario: NAME'"
+_CHANGES = "the body of `az batch {0} set`: it belongs under 'update{1}:' of an entry of 'timeline:'" + _BEGINS
+_TEMPLATE = f"a template: its pools belong under 'pools:'{_BEGINS}, each as an entry of its own without expressions"
+# The keys that a file of another tool has, alternatives apart, and the tool.
+_TOOLS = (
+    ("poolSize|rPackages", "doAzureParallel"),
+    ("toolkit size|toolkit vm_size", "AZTK"),
+    ("pool_specification|job_specifications|batch_shipyard", "Batch Shipyard"),
+    ("pool steps|pool stages|trigger steps|trigger jobs|trigger stages", "Azure Pipelines"),
+    ("apiVersion kind", "Kubernetes"),
+    ("on jobs", "GitHub Actions"),
+    ("services", "Docker Compose"),
+    ("jobDefinitionName|containerProperties|computeEnvironmentName|jobQueueName", "AWS Batch"),
+    ("Resources", "AWS CloudFormation"),
+    ("taskGroups", "Google Batch"),
+    ("default-resources|set-resources|use-conda|executor", "Snakemake"),
+    ("resource|terraform|terraform_version", "Terraform"),
+    ("cwlVersion", "CWL"),
+    ("channels dependencies", "conda"),
+)
+# The same for Azure Batch, with what the document is. The first one counts.
+_DOCUMENTS = (
+    ("scenario summary", "the result of a run: give the scenario itself, or the file to `batchdeck compare`"),
+    ("workflow schemaVersion", "a workflow in WfFormat: `batchdeck import --wfformat` makes a scenario of it"),
+    ("$schema resources|contentVersion resources|resources variables|resources outputs", _TEMPLATE),
+    (
+        "$schema parameters|contentVersion parameters",
+        "the parameters of a template: write each value where the template has the parameter",
+    ),
+    (
+        "parameters pool|parameters job",
+        f"a template of the Azure CLI: its body belongs under 'pools:' or 'jobs:'{_BEGINS}, with values of parameters",
+    ),
+    ("jobSpecification", "the body of a job schedule: it belongs under 'jobSchedules:'" + _BEGINS),
+    ("poolInfo", "the body of a job: it belongs under 'jobs:'" + _BEGINS),
+    (
+        "|".join(f"vmSize {name}" for name in ("id", "virtualMachineConfiguration", "cloudServiceConfiguration")),
+        "the body of a pool: it belongs under 'pools:'" + _BEGINS,
+    ),
+    ("type properties|name properties", "a resource: that of a pool belongs under 'pools:'" + _BEGINS),
+    ("commandLine", "the body of a task: it belongs under 'tasks:' of a job" + _BEGINS),
+    ("startTask|applicationPackageReferences|certificateReferences", _CHANGES.format("pool", "Pool")),
+    ("onAllTasksComplete|priority", _CHANGES.format("job", "Job")),
+)
+# The beginning of a line that only another language has, with its name; a template may have comments.
+_LINES = (
+    (lazy_regex(r'^[ \t]*"\$schema"[ \t]*:[ \t]*"[^"\n]*/deploymentTemplate', re.MULTILINE), ""),
+    (lazy_regex(r"^(resource|module|param|var)[ \t]+\w+[ \t]+'[^'\n]*'", re.MULTILINE), "Bicep"),
+    (lazy_regex(r"^(param|var|targetScope|output|using)\b[^\n:{]*=", re.MULTILINE), "Bicep"),
+    (lazy_regex(r'^(resource|data|module|provider|variable|output)[ \t]+"[^"\n]*"', re.MULTILINE), "Terraform"),
+    (lazy_regex(r"^(terraform|locals)[ \t]*\{", re.MULTILINE), "Terraform"),
+    (
+        lazy_regex(r"^(process|params|profiles|azure|executor|workflow|docker)(\.\w+)*[ \t]*[{=]", re.MULTILINE),
+        "Nextflow",
+    ),
+    (lazy_regex(r"^(task|workflow)[ \t]+\w+[ \t]*\{", re.MULTILINE), "WDL"),
+    (lazy_regex(r"^--(env|input|output)\b", re.MULTILINE), "dsub"),
+)
+_RESOURCES = lazy_regex(
+    r"""^resource[ \t]+(?:"azurerm_batch_(?:pool|job)"[ \t]+"([^"\n]+)"|(\w+)[ \t]+'Microsoft\.Batch/\w+/pools)""",
+    re.MULTILINE,
+)
+
+
+def stranger(tree: Tree | None, text: str, known: Collection[str]) -> str | None:
+    """Return what a document is that is no scenario, and what to do; None for one that may be meant as a scenario.
+
+    Args:
+        tree: What has been read, None if that is nothing.
+        text: The whole text; it is searched if it is no mapping and no list.
+        known: The keys of a scenario.
+    """
+    value = tree.value if tree is not None else None
+    if tree is not None and isinstance(value, dict):
+        return _with_keys(value, tree, known)
+    if isinstance(value, list):
+        first = value[0] if value and isinstance(value[0].value, dict) else None
+        entry = stranger(first, "", known)
+        return entry and f"{entry.replace('this is', 'this is a list, whose first entry is', 1)}"
+    for pattern, name in _LINES if value is None or isinstance(value, str) else ():
+        if pattern.search(text):
+            names = [found[1] or found[2] for found in _RESOURCES.finditer(text)]
+            return _of_tool(name, names) if name else f"this is {_TEMPLATE}"
+    head = text.removeprefix("---").partition("\n---")[0]
+    return stranger(parse(head, lambda *_: None), "", known) if tree is None and len(head) + 3 < len(text) else None
+
+
+def _with_keys(keys: Collection[str], tree: Tree, known: Collection[str]) -> str | None:
+    def has(alternatives: str) -> bool:
+        return any(all(key in keys for key in each.split(" ")) for each in alternatives.split("|"))
+
+    if "scenario" in keys and "summary" not in keys:
+        return None
+    tool = next((name for alternatives, name in _TOOLS if has(alternatives)), None)
+    if tool is not None:
+        return _of_tool(tool, [])
+    words = next((words for alternatives, words in _DOCUMENTS if has(alternatives)), None)
+    if words is not None:
+        return f"this is {words}" + _listed(_names(tree.plain) if "template" in words else ())
+    if keys and not any(key in known or nearest(key, known) for key in keys):
+        return f"this is no scenario: it has {first_of(list(keys))}, and a scenario begins with 'scenario: NAME'"
+    return None
+
+
+def _of_tool(name: str, names: Iterable[str]) -> str:
+    words = f"this is a file of {name}: write its pools and jobs as bodies of Azure Batch under 'pools:' and 'jobs:'"
+    return words + _BEGINS + _listed(names)
+
+
+def _listed(names: Iterable[str]) -> str:
+    each = list(dict.fromkeys(names))
+    return f": {first_of(each)}" if each else ""
+
+
+def _names(value: Plain) -> Iterator[str]:
+    """Yield the names of the pools and jobs in a template, however deep."""
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _names(inner)
+    if isinstance(value, dict):
+        kind = str(value.get("type")).casefold()
+        name = value.get("name") or value.get("id")
+        is_body = any(part in value for part in ("vmSize", "poolInfo"))
+        if isinstance(name, str) and (is_body or kind.endswith("/pools") or kind == "pools"):
+            yield name

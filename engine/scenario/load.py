@@ -16,7 +16,7 @@ from engine.base.values import USD, lazy_regex, parse_utc, shortened, text_at
 from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.commands import UNKNOWN_OWNER, Given
 from engine.scenario.conditions import Asked, read_condition, read_time
-from engine.scenario.document import Document, DocumentPlace, check_keys
+from engine.scenario.document import Document, DocumentPlace, check_keys, stranger
 from engine.scenario.locations import VARIED
 from engine.scenario.model import (
     DEFAULT_START,
@@ -32,7 +32,7 @@ from engine.scenario.model import (
     read_study,
 )
 from engine.scenario.names import DeclaredIds, Ids, changed_applications
-from engine.scenario.pasted import as_created
+from engine.scenario.pasted import TEMPLATE_MARKS, as_created, is_there, report_template_parts
 from engine.scenario.text import ScenarioSource, read_source, shown
 from engine.scenario.timeline import added_body, read_job_tasks, read_timeline
 from engine.scenario.tree import ReadingStopped, Tree, parse
@@ -53,13 +53,6 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound=Spec)
 
 KEYS = ("scenario", "description", "seed", *VARIED, "study")
-# What the body of something has that is no scenario by itself, and where it belongs.
-_BODIES = {
-    "vmSize": "the body of a pool: it belongs under 'pools:'",
-    "jobSpecification": "the body of a job schedule: it belongs under 'jobSchedules:'",
-    "poolInfo": "the body of a job: it belongs under 'jobs:'",
-    "commandLine": "the body of a task: it belongs under 'tasks:' of a job",
-}
 _ENTRY_KEYS = ("at",)
 _JOB_KEYS = ("at", "tasks", "taskFactory")
 _EXPECT_KEYS = ("at", "within")
@@ -136,6 +129,11 @@ def _in_order(problems: list[Problem]) -> list[Problem]:
 
 def _read(document: Document, source: ScenarioSource) -> Scenario | None:
     tree = parse(source.text, document.report)
+    strange = stranger(tree, source.text, KEYS)
+    if strange is not None:
+        document.problems.clear()
+        document.report(strange, Position(1, 1) if tree is None else tree.position)
+        return None
     if tree is None:
         if not document.problems:
             document.report("the file is empty: a scenario begins with 'scenario: NAME'", Position(1, 1))
@@ -148,12 +146,8 @@ def _read(document: Document, source: ScenarioSource) -> Scenario | None:
 
 
 def _read_root(root: DocumentPlace, source: ScenarioSource, words: str) -> Scenario | None:
-    keys = root.tree.value
-    if isinstance(keys, dict) and keys.keys().isdisjoint(KEYS):
-        body = next((said for key, said in _BODIES.items() if key in keys), None)
-        if body is not None:
-            root.report(f"this is {body} of a scenario, which begins with 'scenario: NAME'")
-            return None
+    if TEMPLATE_MARKS.search(words):
+        report_template_parts(root)
     return _ScenarioReader(root, source, words).read() if check_keys(root, KEYS) else None
 
 
@@ -330,6 +324,10 @@ class _ScenarioReader:
         if section is not None:
             section.is_list(f"must be a list: put '- ' before each of the {key}")
         for written in self._root.listed(key):
+            if not is_there(written):
+                own = text_at(written.plain, "id") or text_at(written.plain, "name") or ""
+                self._given.names.absent.add(own.rpartition("/")[2].casefold())
+                continue
             place = as_created(written, model, others)
             entry_id = text_at(place.plain, "id")
             if entry_id is not None:

@@ -101,6 +101,7 @@ class DeclaredIds:
     _nodes: dict[str, PoolNodes] = field(default_factory=dict)  # by pool
     _owners: dict[str, NodeOwner] = field(default_factory=dict)  # by job or job schedule
     _moves: dict[str, list[NodeOwner]] = field(default_factory=dict)  # other pools of jobs (JOB-14)
+    absent: set[str] = field(default_factory=set)  # folded ids of pools whose condition is false
     any_task: bool = False  # any job may have any task, since processes of unknown jobs may add tasks
     anything: bool = False  # anything may be there, since more processes act than are looked at
 
@@ -166,7 +167,7 @@ class DeclaredIds:
 
     def missing(self, subject: ConditionSubject) -> tuple[str, str] | None:
         """Return the key whose id nothing in the scenario creates and the reason, or None."""
-        if self.anything:
+        if self.anything or (subject.pool_id or "").casefold() in self.absent:
             return None
         if subject.pool_id is not None and (reason := self.missing_pool(subject.pool_id)) is not None:
             return "poolId", reason
@@ -187,6 +188,8 @@ class DeclaredIds:
 
     def missing_pool(self, pool_id: str) -> str | None:
         """Return a sentence if nothing in the scenario creates this pool, else None."""
+        if pool_id.casefold() in self.absent and not self._makes_pool(pool_id):
+            return f"the pool {shown(pool_id)} is not created: its condition is false"
         return None if self.anything or self._makes_pool(pool_id) else _reason("pool", pool_id, self._pools.values())
 
     def _makes_pool(self, pool_id: str) -> bool:

@@ -22,6 +22,7 @@ from engine.scenario.bodies import (
     fields_of,
     put_spelled,
     spelled,
+    unquoted,
     wire_spelled,
 )
 from engine.scenario.document import DocumentPlace, Path, check_keys
@@ -31,8 +32,20 @@ from engine.scenario.tree import Tree
 from engine.specs.account import Account, Certificate
 from engine.specs.base import Spec
 from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, PoolSpecification, TaskSpec
+from engine.specs.command import OnJob, OnJobSchedule, OnPool
 from engine.specs.commands import COMMANDS
 
+# What only a template has: an expression, which begins with one of its functions, and the repetition of a resource.
+_FUNCTIONS = (
+    r"parameters|variables|concat|format|\w*resourceId|reference|list\w*|resourceGroup|subscription|deployment|copyIndex"
+    r"|unique\w*|guid|newGuid|utcNow|if|equals|and|or|not|bool|int|float|string|json|create\w*|array|split|join|replace"
+    r"|take|skip|first|last|union|coalesce|empty|length|min|max|range|add|sub|mul|div|mod|to\w+|trim|substring|pad\w+"
+    r"|base64\w*|uri\w*|data\w*|environment|tenant\w*|managementGroup|provider\w*|pick\w*|\w+\.\w+"
+)
+_EXPRESSION = lazy_regex(rf"\[\s*(?:{_FUNCTIONS})\s*\(.*\]\s*", re.ASCII | re.DOTALL | re.IGNORECASE)
+TEMPLATE_MARKS = lazy_regex(r"\[\s*[\w.]+\s*\(|\bcopy[\"']?\s*:", re.ASCII)
+"""What stands in the text of each scenario that has something of a template."""
+_POOL_ID = "the id of the pool, or 'account/pool'"
 _TYPE = "Microsoft.Batch/batchAccounts/pools"
 # Keys of a resource beside `properties`; those of a template and of `az resource show` that say nothing about the pool.
 _IDENTIFYING = ("id", "name")
@@ -64,10 +77,34 @@ _OWN = ("deploymentConfiguration", "scaleSettings", "interNodeCommunication", "a
 FIXED_SCALE = ("resizeTimeout", "targetDedicatedNodes", "targetLowPriorityNodes", "nodeDeallocationOption")
 AUTO_SCALE = {"formula": "autoScaleFormula", "evaluationInterval": "autoScaleEvaluationInterval"}
 _COMMUNICATION = {"enabled": True, "disabled": False}
-_EXPRESSION = lazy_regex(r"\[\s*[A-Za-z_]\w*\s*\(.*\]\s*", re.ASCII | re.DOTALL)
 _DEALLOCATIONS = tuple(option.value for option in Deallocation)  # it matters to resizes only
 _VERSION = lazy_regex(r"/versions/([^/]+)$", re.IGNORECASE)  # at the end of the id of a package
 _TEMPLATE = ("resources", "$schema", "contentVersion")
+
+
+def report_template_parts(root: DocumentPlace) -> None:
+    """Report expressions, which only a deployment evaluates, and resources that are to be repeated."""
+    for section in ("pools", "jobs", "jobSchedules", "timeline"):
+        for entry in root.listed(section):
+            expressions = (path for path, text in template_strings(entry.plain) if _EXPRESSION.fullmatch(text))
+            ignored = {*ENVELOPE, "name" if entry.get("id") is not None else ""} - {"condition"}
+            for path in [each for each in expressions if each[0] not in ignored and "simulate" not in each]:
+                found = entry.find(path)[0]
+                value = _POOL_ID if path == ("name",) else "its value, or paste the resource as deployed"
+                found.report(f"{shown(found.plain)} is an expression of a template: write {value}")
+                root.document.templated.add(found.path)
+            for place in filter(None, (entry.get("copy"), entry.at("properties", "copy"))):
+                place.report("'copy' repeats a part of a template: write each copy as an entry of its own", key=True)
+                root.document.templated.add(place.path)
+
+
+def is_there(place: DocumentPlace) -> bool:
+    """Return whether a resource is created. One with ``condition: false`` is not."""
+    condition = place.get("condition") if is_resource(place) else None
+    value = True if condition is None else unquoted(condition, bool).plain
+    if condition is not None and not isinstance(value, bool):
+        condition.report(f"must be true or false, not {shown(value)}")
+    return value is not False
 
 
 def is_resource(place: DocumentPlace) -> bool:
@@ -120,7 +157,7 @@ class _PoolReader:
         self.left_out: list[DocumentPlace] = []
 
     def is_readable(self) -> bool:
-        """Report a template, another kind of resource, and expressions, which only a deployment evaluates."""
+        """Report a template and another kind of resource, and return whether there is no expression in it."""
         if any(map(self._outer.get, _TEMPLATE)):
             self._outer.report("is a whole template: put its pools here, each as an entry of its own", key=True)
             return False
@@ -131,13 +168,8 @@ class _PoolReader:
             return False
         if not _is_mapping(self._place):
             return False
-        before = len(self._outer.document.problems)
-        for path, text in template_strings(self._place.plain):
-            if _EXPRESSION.fullmatch(text):
-                self._place.find(path)[0].report(
-                    f"{shown(text)} is an expression of a template: write its value, or paste the resource as deployed"
-                )
-        return len(self._outer.document.problems) == before
+        own = self._outer.path
+        return not any(path[: len(own)] == own for path in self._outer.document.templated)
 
     def stand_in(self) -> DocumentPlace:
         """Return a valid pool in place of one that cannot be read, which is reported."""
@@ -222,10 +254,9 @@ class _PoolReader:
                 self._outer.report("the pool needs a name or an id", key=True, below=("name",))
             return stand_in
         text = source.plain
-        if not isinstance(text, str) or _EXPRESSION.fullmatch(text):
+        if not isinstance(text, str) or source.path in self._outer.document.templated:
             if not quietly:
-                what = "is an expression of a template" if isinstance(text, str) else "is not text"
-                source.report(f"{shown(text)} {what}: write the id of the pool, or 'account/pool'")
+                source.report(f"{shown(text)} is not text: write {_POOL_ID}")
             return stand_in
         return text.rstrip("/").rpartition("/")[2] or stand_in
 
@@ -325,13 +356,20 @@ _TARGETS = ("targetDedicatedNodes", "targetLowPriorityNodes", "targetDedicated")
 Change = Callable[[DocumentPlace], DocumentPlace]
 
 
+_OF_SERVICE = (PoolSpec, JobSpec, JobScheduleSpec, OnPool, OnJob, OnJobSchedule)
+
+
 def as_created(place: DocumentPlace, model: type[Spec], others: Iterable[str] = ()) -> DocumentPlace:
     """Return a body of ``model`` in the form that creates the thing, itself if it has that form.
 
     ``model`` is the body of a pool, job, job schedule, account or certificate, or that of a command which creates one
     or adds tasks. Keys in ``others`` stand beside the body. Mistakes in a resource are reported.
     """
-    kept = tuple(others)
+    created = _as_created(place, model, tuple(others))
+    return unquoted(created, model) if issubclass(model, _OF_SERVICE) else created
+
+
+def _as_created(place: DocumentPlace, model: type[Spec], kept: tuple[str, ...]) -> DocumentPlace:
     if issubclass(model, PoolSpec):
         return _pool(place, model, kept)
     if issubclass(model, JobSpec):
@@ -378,12 +416,12 @@ def _auto_pool(place: DocumentPlace) -> DocumentPlace:
 def _with_tasks(place: DocumentPlace) -> DocumentPlace:
     for path in (("tasks",), ("value",), ("taskFactory", "tasks")):
         place = _changed(place, path, partial(_each, model=TaskSpec))
-    return place
+    return _changed(place, ("taskFactory", "repeatTask"), partial(unquoted, kind=TaskSpec))
 
 
 def _each(place: DocumentPlace, model: type[Spec]) -> DocumentPlace:
     """Return a list of bodies of ``model``, each without what only the service writes."""
-    entries = [(entry, _as_sent(entry, model, ())) for entry in place.entries()]
+    entries = [(entry, unquoted(_as_sent(entry, model, ()), model)) for entry in place.entries()]
     if all(before.tree is after.tree for before, after in entries):
         return place
     return place._replace(tree=Tree(place.tree.position, [after.tree for _, after in entries]))

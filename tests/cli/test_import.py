@@ -112,6 +112,31 @@ def test_a_file_with_mistakes_leaves_the_old_output(files, capsys):
     assert len(list(files.iterdir())) == 5
 
 
+@pytest.mark.parametrize(
+    ("target", "status", "words"),
+    [
+        ("in/tasks.json", 2, "--output would replace in/tasks.json, which is read"),
+        ("in/../in/tasks.json", 2, "which is read"),
+        ("in/link", 2, "which is read"),
+        ("in/more.json", 0, "in/more.json: warning: will be read as an export with this folder the next time"),
+        ("in/old.yaml", 0, ""),
+    ],
+)
+def test_the_files_of_a_folder_are_not_replaced(files, capsys, target, status, words):
+    folder = files / "in"
+    folder.mkdir()
+    text = json.dumps(
+        [{"id": "t", "commandLine": "x", "url": "https://x/jobs/j/tasks/t", "creationTime": "2024-01-01"}]
+    )
+    (folder / "tasks.json").write_text(text.replace("2024-01-01", "2024-01-01T00:00:00Z"))
+    (folder / "link").symlink_to("tasks.json")
+    (folder / "old.yaml").write_text("old")
+    assert main(["import", "in", "-o", target]) == status
+    assert words in capsys.readouterr().err
+    assert json.loads((folder / "tasks.json").read_text())[0]["id"] == "t"
+    assert ((files / target).read_text() == "old") is False
+
+
 @posix_only
 def test_logs_come_through_pipes_and_readers_may_leave(files):
     command = [sys.executable, "-m", "tui", "import", "--swf", "-"]

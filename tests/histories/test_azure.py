@@ -189,7 +189,7 @@ def test_what_a_scenario_cannot_have_is_left_out_and_named(tmp_path):
     load("imported", text=text, strict=True)
     assert "brandNew" not in text
     assert "upgradePolicy" not in text
-    assert "A scenario cannot have it, so it is replaced by small: pools[0].vmSize." in text
+    assert "it is replaced by small: vmSize of pool 'JobPrepReleaseSamplePool'." in text
 
 
 def test_a_size_that_check_warns_of_is_replaced_by_a_similar_one(tmp_path):
@@ -199,7 +199,7 @@ def test_a_size_that_check_warns_of_is_replaced_by_a_similar_one(tmp_path):
     (tmp_path / "all.json").write_text(json.dumps([pool, *state["jobs"]]))
     text = import_text(tmp_path)
     load("imported", text=text, strict=True)
-    assert "so it is replaced by standard_nc8as_t4_v3: pools[0].vmSize." in text
+    assert "it is replaced by standard_nc8as_t4_v3: vmSize of pool 'JobPrepReleaseSamplePool'." in text
 
 
 REBOOTED_EARLY = """
@@ -268,3 +268,83 @@ def test_tasks_require_no_more_slots_than_a_node_has(tmp_path, has_pool, slots, 
     assert [task.get("requiredSlots", 1) for task in made.document["jobs"][0]["tasks"]] == wanted
     assert any("required more slots than a node of the pool has" in each.message for each in made.warnings)
     load("imported", text="\n".join(scenario_lines(made)) + "\n", strict=True)
+
+
+URL = "https://contoso.westeurope.batch.azure.com"
+TIMES = ("2024-01-01T00:00:30Z", "2024-01-01T00:01:00Z")
+
+
+def told_task(task_id="t", **more):
+    """A task that has run, as `az batch task list` prints it."""
+    info = dict(zip(("startTime", "endTime"), TIMES, strict=True)) | {"exitCode": 0}
+    where = {"poolId": "p", "nodeId": "n1"}
+    known = {"id": task_id, "url": f"{URL}/jobs/j/tasks/{task_id}", "commandLine": "work", "nodeInfo": where}
+    return known | {"creationTime": "2024-01-01T00:00:00Z", "state": "completed", "executionInfo": info} | more
+
+
+def status(name, **more):
+    """An entry of the status of preparation or release tasks."""
+    directory = f"workitems/j/job-1/{name}"
+    info = {"startTime": "2024-01-01T00:00:10Z", "endTime": "2024-01-01T00:00:20Z", "exitCode": 0}
+    return {"poolId": "p", "nodeId": "n1", name: info | {"taskRootDirectory": directory} | more}
+
+
+POOL = {"id": "p", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 1}
+JOB = {"id": "j", "poolInfo": {"poolId": "p"}, "creationTime": "2024-01-01T00:00:00Z", "state": "active"}
+OF_JOB = {"poolLifetimeOption": "job"}
+NODE = {"id": "n1", "url": f"{URL}/pools/p/nodes/n1", "isDedicated": True, "state": "idle", "affinityId": "TVM:n1"}
+
+
+@pytest.mark.parametrize(
+    ("objects", "words"),
+    [
+        ([told_task(), status("jobPreparationTaskExecutionInfo")], ["has a jobPreparationTask", "'j'"]),
+        ([told_task(), status("jobReleaseTaskExecutionInfo")], ["has a jobPreparationTask", "has a jobReleaseTask"]),
+        ([JOB, told_task(), status("jobPreparationTaskExecutionInfo")], ["a jobPreparationTask, of unknown command"]),
+        (
+            [JOB | {"jobPreparationTask": {"commandLine": "prepare"}}, told_task()],
+            ["a jobPreparationTask of which no status tells takes PT5S and succeeds: job 'j'."],
+        ),
+        (
+            [told_task(state="running", executionInfo={"startTime": TIMES[0]})],
+            ["a task that has not ended takes as long as others of its job, PT1M", "exit code 0: job 'j', task 't'."],
+        ),
+        (
+            [told_task(), *(told_task(f"x{n}", state="active", executionInfo={}) for n in range(3))],
+            ["a task that has not started takes", "job 'j', task 'x0', and 2 more."],
+        ),
+        ([told_task(executionInfo={})], ["nothing tells when it ran takes", "job 'j', task 't'."]),
+        (
+            [told_task(executionInfo=dict(zip(("startTime", "endTime"), TIMES, strict=True)))],
+            ["a task of which nothing tells the exit code ends with exit code 0: job 'j', task 't'."],
+        ),
+        ([JOB, told_task(creationTime=None)], ["nothing tells the creation is added with its job: job 'j', task 't'."]),
+        ([told_task(nodeInfo=None)], ["a job of which nothing tells the pool", "the pool pool, of which there is no"]),
+        (
+            [told_task(), told_task("u", dependsOn={"taskIds": ["t"]})],
+            ["a job with tasks that depend on others uses task dependencies: job 'j'."],
+        ),
+        ([JOB | {"state": "completed"}, told_task()], ["nothing tells the end does not end: job 'j'."]),
+        ([JOB, POOL | {"targetDedicatedNodes": None}], ["nothing tells the targets has 1 node: pool 'p'."]),
+        ([JOB, POOL, NODE], ["nothing tells when it came: pool 'p', node 'n1'."]),
+        ([JOB, POOL | {"startTask": {"commandLine": "x"}}], ["a start task of which no node tells", "pool 'p'."]),
+        (
+            [{"id": "j", "poolInfo": {"autoPoolSpecification": OF_JOB | {"pool": {}}}}, told_task()],
+            ["a pool of which nothing tells the size of nodes has standard_d2s_v3"],
+        ),
+        ([JOB, told_task(resourceFiles=[{"filePath": "x"}])], ["left out: resourceFiles"]),
+    ],
+)  # fmt: skip
+def test_what_is_assumed_is_told_with_the_ids(objects, words, tmp_path):
+    (tmp_path / "all.json").write_text(json.dumps(objects))
+    made = imported(read_history([tmp_path]))
+    told = "\n".join((*made.assumptions, *(str(warning) for warning in made.warnings)))
+    assert [each for each in words if each not in told] == []
+    load("imported", text=import_text(tmp_path), strict=True)
+
+
+@pytest.mark.parametrize("objects", [[NODE], [POOL], [status("jobPreparationTaskExecutionInfo")], [POOL, NODE]])
+def test_without_any_job_or_task_there_is_a_sentence(objects, tmp_path):
+    (tmp_path / "all.json").write_text(json.dumps(objects))
+    with pytest.raises(ScenarioError, match="there is no job and no task in the files: a scenario begins with the"):
+        imported(read_history([tmp_path]))

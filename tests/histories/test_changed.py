@@ -35,9 +35,29 @@ def state(name):
     return found
 
 
+def lacking(value, random):
+    """The value without some of its properties, or with nulls in place of them, here or everywhere."""
+    if isinstance(value, list):
+        value = random.sample(value, random.randint(0, len(value)))
+    names = sorted({name for each in (value if isinstance(value, list) else [value]) for name in each})
+    gone = {name: random.random() < 0.5 for name in names if random.random() < 0.15}
+
+    def without(body):
+        return {name: None if gone.get(name) else inner for name, inner in body.items() if gone.get(name) is not False}
+
+    return [without(each) for each in value] if isinstance(value, list) else without(value)
+
+
 def exported(folder, random):
-    """A history in which something is changed, as one file or as many."""
+    """A history in which something is changed or missing, as one file or as many."""
     run = state(random.choice(RUNS))
+    if random.random() < 0.4:
+        paths = written(run, folder, random.choice(list(DIALECTS)))
+        for path in random.sample(paths, random.randint(0, len(paths) - 1)):
+            path.unlink()
+        for path in folder.iterdir():
+            path.write_text(json.dumps(lacking(json.loads(path.read_text()), random)))
+        return
     if random.random() < 0.5:
         (folder / "state.json").write_text(json.dumps(mutated(run, random)))
         return
@@ -67,7 +87,7 @@ def becomes_a_scenario(make):
     if imported is None:
         return False
     lines = scenario_lines(imported)
-    simulation = Simulation(load("imported", text="\n".join(lines) + "\n"), can_go_back=False)
+    simulation = Simulation(load("imported", text="\n".join(lines) + "\n", strict=True), can_go_back=False)
     simulation.run_until(min(simulation.end_ms, 30 * MINUTE_MS))
     return True
 

@@ -61,6 +61,8 @@ def _times(body):
 
 
 KINDS = "a pool, job, job schedule, task, node, or entry of the preparation and release status"
+WHOLE = "; export whole objects, with `--output json` and without `--query`"
+NO_OBJECT = "an object in braces was expected here: export whole objects, without `--query`"
 MORE = "there is more after the end of the JSON: write each export into a file of its own"
 TWICE = "the task is there twice: the latest state of each counts"
 JOB = '{"id": "a", "poolInfo": {"poolId": "p"}, "url": "https://x/jobs/a"}'
@@ -76,13 +78,16 @@ JOB = '{"id": "a", "poolInfo": {"poolId": "p"}, "url": "https://x/jobs/a"}'
         ('{"id": "a"\n  "state": "b"}', "0.json:2:3: a comma or '}' was expected here"),
         ('[{"id": "a"\n  "state": "b"}]', "0.json:2:3: this is not JSON: expecting ',' delimiter"),
         ("id: a\nstate: b", "0.json:1:1: this is not JSON: it begins with 'id: a'; export with `--output json`"),
-        ("[1]", "0.json:1:2: an object in braces was expected here"),
-        ('{"tasks": [{"nodes": [2]}]}', "0.json: tasks[0].nodes[0]: an object in braces was expected here"),
+        ("[1]", f"0.json:1:2: {NO_OBJECT}"),
+        ('{"tasks": [{"nodes": [2]}]}', f"0.json: tasks[0].nodes[0]: {NO_OBJECT}"),
         ('{"id": NaN}', "0.json:1:8: NaN is no number of JSON"),
-        ("[" * 100_000, "0.json:1:2: an object in braces was expected here"),
+        ("[" * 100_000, f"0.json:1:2: {NO_OBJECT}"),
         ('{"id": ' + "[" * 100_000, "0.json:1:8: nested too deeply to be an export"),
         ('{"a": 1} {"b": 2}', f"0.json:1:10: {MORE}"),
-        ('{"name": "stdout.txt"}', f"0.json: is none of these: {KINDS}"),
+        ('{"name": "stdout.txt"}', f"0.json: is none of these: {KINDS}{WHOLE}"),
+        ('[{"id": "t", "code": 0}]', f"0.json: [0]: is none of these: {KINDS}{WHOLE}"),
+        ('[["t", "completed"]]', f"0.json:1:2: {NO_OBJECT}"),
+        ("Id    State", "0.json:1:1: this is not JSON: it begins with 'Id    State'; export with `--output json`"),
         ("x\0y", "0.json:1:2: is a binary file, not JSON: it contains a zero byte"),
     ],
 )  # fmt: skip
@@ -101,7 +106,7 @@ def test_bytes_that_are_no_text_have_a_place(tmp_path):
         read_history([tmp_path / "a.json", tmp_path / "b.json", tmp_path / "c.json"])
     assert [str(problem).removeprefix(f"{tmp_path}/") for problem in caught.value.problems] == [
         "a.json:2:3: is not UTF-8: the byte 0xff fits no character",
-        "b.json:1:2: an object in braces was expected here",
+        f"b.json:1:2: {NO_OBJECT}",
         "c.json: there is no such file",
     ]
 
@@ -126,27 +131,32 @@ def _task(**more):
         (
             _task(executionInfo={"startTime": "2026-01-01T09:00:00Z", "endTime": "2026-01-01T08:00:00Z"}),
             "1.json: warning: executionInfo: it ends at 2026-01-01T08:00:00Z, before it starts at "
-            "2026-01-01T09:00:00Z: both are left out",
+            "2026-01-01T09:00:00Z: both are left out (job 'a', task 't')",
         ),
         (
             _task(creationTime="2026-01-01T09:00:00Z", executionInfo={"startTime": "2026-01-01T08:00:00Z"}),
             "1.json: warning: executionInfo: it starts at 2026-01-01T08:00:00Z, before it is created at "
-            "2026-01-01T09:00:00Z: the creation is left out",
+            "2026-01-01T09:00:00Z: the creation is left out (job 'a', task 't')",
         ),
-        (_task(executionInfo=3), "1.json: warning: executionInfo: must be an object, not 3: it is left out"),
+        (
+            _task(executionInfo=3),
+            "1.json: warning: executionInfo: must be an object, not 3: it is left out (job 'a', task 't')",
+        ),
         (
             _task(executionInfo={"retryCount": -1}),
             "1.json: warning: executionInfo.retryCount: must be a whole number that is not negative, not -1: "
-            "it is left out",
+            "it is left out (job 'a', task 't')",
         ),
         (
             _task(url="https://x/jobs/other/tasks/t"),
-            "1.json: warning: the task belongs to the job 'other', of which there is no body: it is left out",
+            "1.json: warning: the task belongs to the job 'other', of which there is no body: it is left out "
+            "(job 'other', task 't')",
         ),
-        (f"[{_task()}, {_task(state='active')}]", f"1.json: warning: [1]: {TWICE}"),
+        (f"[{_task()}, {_task(state='active')}]", f"1.json: warning: [1]: {TWICE} (job 'a', task 't')"),
         (
             '[{"id": "n", "schedulingState": "enabled", "url": "https://x/pools/q/nodes/n"}]',
-            "1.json: warning: [0]: the node belongs to the pool 'q', of which there is no body: it is left out",
+            "1.json: warning: [0]: the node belongs to the pool 'q', of which there is no body: it is left out "
+            "(pool 'q', node 'n')",
         ),
         (
             '[{"name": "a"}, {"id": "p", "vmSize": "x"}]',

@@ -234,3 +234,47 @@ expect:
 @pytest.mark.parametrize("name", bundled())
 def test_bundled_scenarios_load_by_name(name):
     assert load(name).name == name
+
+
+OTHERS = {
+    "contentVersion: 1\nresources: [{type: Microsoft.Batch/x/pools, name: a/shared}]": "a template: .*: a/shared",
+    "resources: {a: {type: Microsoft.Batch/batchAccounts/pools, name: shared}}\noutputs: {}": "a template: .*: shared",
+    '{\n  // the pool\n  "$schema": "https://x/deploymentTemplate.json#",\n  "resources": []\n}': "a template: ",
+    "$schema: https://x/deploymentParameters.json\nparameters: {}": "the parameters of a template: ",
+    "parameters: {}\npool: {properties: {id: shared, vmSize: x}}": "template of the Azure CLI: .*: shared",
+    "parameters: {}\njob: {type: Microsoft.Batch/batchAccounts/jobs, properties: {}}": "a template of the Azure CLI: ",
+    "startTask: {commandLine: x}\nmetadata: []": "`az batch pool set`: it belongs under 'updatePool:'",
+    "priority: 5": "`az batch job set`: it belongs under 'updateJob:'",
+    "{id: p, vmSize: x}": "the body of a pool: it belongs under 'pools:'",
+    "[{id: p, vmSize: x}, {}]": "a list, whose first entry is the body of a pool: ",
+    "type: Microsoft.Batch/batchAccounts/pools\nproperties: {}": "a resource: that of a pool belongs under 'pools:'",
+    "scenario: s\npools: []\nsummary: {}": "the result of a run: ",
+    'terraform {\n}\nresource "azurerm_batch_pool" "shared" {\n  name = "p"\n}': "Terraform: .*: shared",
+    "param a b = 'b'\nresource shared 'Microsoft.Batch/batchAccounts/pools' = {\n  name: a\n}": "Bicep: .*: shared",
+    "process {\n  executor = 'azurebatch'\n}": "Nextflow: ",
+    "--env X\t--input Y\na\tb": "dsub: ",
+    "name: c\nvmSize: x\npoolSize: {}\ncommandLine: []": "doAzureParallel: ",
+    "pool_specification: {id: p, vm_size: x}": "Batch Shipyard: ",
+    "apiVersion: v1\nkind: Pod\n---\napiVersion: v1\nkind: Service": "Kubernetes: ",
+    "name: ci\non: [push]\njobs: {build: {}}": "GitHub Actions: ",
+    "trigger: [main]\npool: {vmImage: x}\nsteps: []": "Azure Pipelines: ",
+    "services: {web: {image: x}}": "Docker Compose: ",
+    "jobDefinitionName: x\ncontainerProperties: {}": "AWS Batch: ",
+    "Resources: {a: {Type: b, c: !Ref d}}": "AWS CloudFormation: ",
+    "executor: azure-batch\njobs: 3\ndefault-resources: []": "Snakemake: ",
+    "colour: red\nweight: 5": "this is no scenario: it has colour, weight, and a scenario begins with 'scenario: NAME'",
+}
+
+
+@pytest.mark.parametrize(("text", "words"), OTHERS.items())
+def test_a_document_that_is_no_scenario_is_named_in_one_sentence(text, words):
+    with pytest.raises(ScenarioError, match=words) as caught:
+        load("other", text=text)
+    assert len(caught.value.problems) == 1
+
+
+@pytest.mark.parametrize("text", ["scenari: x\npools: []", "pools: [{id: p, vmSize: x}]", "scenario: s\nservices: {}"])
+def test_a_document_that_may_be_meant_as_a_scenario_is_read_as_one(text):
+    with pytest.raises(ScenarioError) as caught:
+        load("other", text=text)
+    assert "this is" not in str(caught.value)

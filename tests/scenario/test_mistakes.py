@@ -109,7 +109,7 @@ ONE_MISTAKE = [
         "pools[0].targetDedicatedNode",
         "did you mean",
     ),
-    (BASE.replace("Nodes: 1", "Nodes: '1'"), 3, 60, "pools[0].targetDedicatedNodes", "leave out the quotes"),
+    (BASE.replace("Nodes: 1", "Nodes: '1x'"), 3, 60, "pools[0].targetDedicatedNodes", "must be a whole number"),
     (BASE.replace("{id: j,", "{id: 1,"), 5, 10, "jobs[0].id", "in quotes"),
     (
         BASE.replace("{id: j,", "{id: j, onAllTasksComplete: terminate,"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import re
 from copy import deepcopy
 from typing import Any
 
@@ -334,3 +336,117 @@ def test_gen_20_a_mistake_stands_where_the_user_wrote_it(body, path, message):
     (found,) = mistakes(body)
     assert found[0] == f"pools[0].{path}".rstrip(".")
     assert message in found[1]
+
+
+QUOTED = """
+scenario: s
+pools:
+  - {id: p, vmSize: standard_d2s_v3, targetDedicatedNodes: "2", maxTasksPerNode: "4", enableAutoScale: "False"}
+  - name: a/q
+    properties:
+      {vmSize: standard_d2s_v3, taskSlotsPerNode: "2", scaleSettings: {fixedScale: {targetDedicatedNodes: "1"}}}
+jobs:
+  - id: j
+    priority: "-5"
+    usesTaskDependencies: "true"
+    poolInfo: {poolId: p}
+    constraints: {maxTaskRetryCount: "2"}
+    tasks:
+      - {id: t, commandLine: x, requiredSlots: "2"}
+      - {id: "5", commandLine: x, dependsOn: {taskIdRanges: [{start: "1", end: "2"}]}, simulate: {exitCode: 0}}
+  - id: k
+    poolInfo:
+      {autoPoolSpecification: {poolLifetimeOption: job, pool: {vmSize: standard_d2s_v3, targetDedicatedNodes: "1"}}}
+    taskFactory:
+      {type: parametricSweep, parameterSets: [{start: 1, end: 2}], repeatTask: {commandLine: x, requiredSlots: "1"}}
+timeline:
+  - {at: PT5M, resizePool: {poolId: p, targetDedicatedNodes: "3"}}
+  - {at: PT6M, addTasks: {jobId: j, tasks: [{id: u, commandLine: x, requiredSlots: "2"}]}}
+until: PT1H
+"""
+
+
+def test_numbers_in_quotes_are_read_with_a_warning():
+    """As the Azure CLI and the resource manager read them."""
+    loaded = load("s", text=QUOTED)
+    told = [warning for warning in loaded.warnings if warning.code == "quoted-number"]
+    assert len(told) == QUOTED.count('"') // 2 - 1  # all but the id
+    assert str(told[0]).endswith("pools[0].targetDedicatedNodes: '2' is read as 2: leave out the quotes")
+    plain = re.sub(r'"(-?\d|true|False)"(?!, commandLine: x, dep)', lambda found: found[1].lower(), QUOTED)
+    again = load("s", text=plain)
+    assert not [warning for warning in again.warnings if warning.code == "quoted-number"]
+    assert [entry.spec for entry in loaded.pools] == [entry.spec for entry in again.pools]
+    assert [(entry.spec, entry.tasks) for entry in loaded.jobs] == [(entry.spec, entry.tasks) for entry in again.jobs]
+    assert [entry.command for entry in loaded.timeline] == [entry.command for entry in again.timeline]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path"),
+    [
+        ('Nodes: "2"', 'Nodes: "two"', "pools[0].targetDedicatedNodes"),
+        ('Nodes: "2"', 'Nodes: "2.5"', "pools[0].targetDedicatedNodes"),
+        ('Nodes: "2"', 'Nodes: ""', "pools[0].targetDedicatedNodes"),
+        ('"true"', '"yes"', "jobs[0].usesTaskDependencies"),
+        ("exitCode: 0", 'exitCode: "0"', "jobs[0].tasks[1].simulate.exitCode"),
+        ('start: "1"', 'start: "1a"', "jobs[0].tasks[1].dependsOn.taskIdRanges[0].start"),
+    ],
+)
+def test_other_text_in_place_of_a_number_stays_a_mistake(old, new, path):
+    with pytest.raises(ScenarioError) as caught:
+        load("s", text=QUOTED.replace(old, new, 1))
+    assert [problem.path for problem in caught.value.problems] == [path]
+
+
+TEMPLATED = """
+scenario: s
+pools:
+  - {name: a/never, type: T, condition: CONDITION, properties: {vmSize: standard_d2s_v3}}
+  - {id: p, vmSize: standard_d2s_v3, targetDedicatedNodes: 1, displayName: "[[not(one)]"}
+jobs:
+  - {id: j, poolInfo: {poolId: POOL}, displayName: NAME, tasks: [{id: t, commandLine: LINE}]}
+until: PT1H
+expect: [{poolId: never, state: null}]
+""".replace("T,", "Microsoft.Batch/batchAccounts/pools,")
+
+
+def templated(condition="false", pool="p", name="x", line="work"):
+    changes = {"CONDITION": condition, "POOL": pool, "NAME": name, "LINE": line}
+    return functools.reduce(lambda text, each: text.replace(*each), changes.items(), TEMPLATED)
+
+
+def test_gen_20_a_resource_whose_condition_is_false_is_not_there():
+    for condition in ("false", '"False"'):
+        loaded = load("s", text=templated(condition))
+        assert [entry.spec.id for entry in loaded.pools] == ["p"]
+    (warning,) = [each for each in load("s", text=templated(pool="never")).warnings if "never" in each.message]
+    assert warning.message == "the pool 'never' is not created: its condition is false"
+    assert [entry.spec.id for entry in load("s", text=templated("true")).pools] == ["never", "p"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"condition": "\"[parameters('deploy')]\""}, "pools[0].condition"),
+        ({"pool": "\"[variables('pool')]\""}, "jobs[0].poolInfo.poolId"),
+        ({"name": "\"[concat('a', 'b')]\""}, "jobs[0].displayName"),
+        ({"line": "\"[format('{0} x', parameters('a'))]\""}, "jobs[0].tasks[0].commandLine"),
+    ],
+)
+def test_an_expression_is_told_wherever_it_stands(changes, path):
+    with pytest.raises(ScenarioError, match="is an expression of a template: write its value") as caught:
+        load("s", text=templated(**changes))
+    assert [problem.path for problem in caught.value.problems] == [path]
+
+
+@pytest.mark.parametrize("line", ['"[ -f x ] && (y)"', '"[[ $(x) ]]"', '"[f(x) for x in y]"', '"[[parameters(1)]"'])
+def test_other_text_in_brackets_is_no_expression(line):
+    load("s", text=templated(line=line))
+
+
+def test_copies_of_a_resource_are_to_be_written():
+    text = templated().replace("properties: {", "copy: {name: loop, count: 3}, properties: {copy: [], ", 1)
+    text = text.replace("condition: false", "condition: true")
+    with pytest.raises(ScenarioError) as caught:
+        load("s", text=text)
+    assert [problem.path for problem in caught.value.problems] == ["pools[0].copy", "pools[0].properties.copy"]
+    assert all("write each copy as an entry of its own" in problem.message for problem in caught.value.problems)

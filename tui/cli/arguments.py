@@ -102,17 +102,24 @@ def complete_scenario(_context: click.Context, _parameter: click.Parameter, inco
     return [*names, CompletionItem(incomplete, type="file")]
 
 
+def is_json(name: str) -> bool:
+    """Return whether a file of this name is read with the folder in which it is."""
+    return name.lower().endswith(".json")
+
+
 def check_apart(read: Iterable[str], written: Mapping[str, str | None]) -> None:
     """Check that nothing that is read would be replaced by what is written, under whatever name.
 
     Args:
-        read: Names of files.
+        read: Names of files, and of folders of which the JSON files are read.
         written: Names of files by the options that name them.
 
     Raises:
         click.UsageError: Something would.
     """
-    kept = [name for name in read if os.path.isfile(name)]
+    given = list(read)
+    inside = [os.path.join(name, each) for name in given if os.path.isdir(name) for each in os.listdir(name)]
+    kept = [name for name in (*given, *(each for each in inside if is_json(each))) if os.path.isfile(name)]
     for option, name in written.items():
         if name is not None and os.path.isfile(name) and any(os.path.samefile(name, other) for other in kept):
             raise click.UsageError(f"{option} would replace {name}, which is read; give it a file of its own.")

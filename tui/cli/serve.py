@@ -16,6 +16,7 @@ from tui.cli.arguments import (
     check_apart,
     complete_scenario,
     echo,
+    is_json,
     needing,
     parse_key,
     parse_speed,
@@ -226,6 +227,9 @@ def import_history(
     if swf and wfformat:
         raise click.UsageError("--swf and --wfformat exclude each other.")
     check_apart(files, {"--output": target})
+    folder = os.path.dirname(target or "") or os.curdir
+    if target and is_json(target) and any(os.path.isdir(name) and os.path.samefile(folder, name) for name in files):
+        echo(f"{target}: warning: will be read as an export with this folder the next time: name it .yaml", err=True)
     fitted = _fitting() if fit else None
     with interrupts.unwinding, lines_target(target) as output, scenario_mistakes():
         kind = FileKind.SWF if swf else FileKind.WFFORMAT if wfformat else _kind(files)
