@@ -75,6 +75,8 @@ class Given:
     ) -> None:
         """Read what a command brings that is given at a moment, unknown if it is None, or by a process of a job."""
         owner = _owner_in(name, place.plain, own)
+        if self.collector is not None and not is_refused:
+            self.collector.name(place)
         if own is not None and isinstance(place.plain, dict) and "jobId" not in place.plain:
             place = place._replace(tree=place.tree.with_names({"jobId": own.declared}))
             self.names.any_task |= name == "addTasks" and not own.declared
