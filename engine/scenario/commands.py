@@ -78,11 +78,11 @@ class Given:
         """Read what a command brings that is given at a moment, unknown if it is None, or by a process of a job."""
         owner = _owner_in(name, place.plain, own)
         if self.collector is not None and not is_refused and name in COMMANDS:
-            self.collector.name(place)
+            self.collector.name(place, at_ms)
         if own is not None and isinstance(place.plain, dict) and "jobId" not in place.plain:
             place = place._replace(tree=place.tree.with_names({"jobId": own.declared}))
             self.names.any_task |= name == "addTasks" and not own.declared
-        self.names.add_command(name, place.plain, factory, is_refused=is_refused)
+        self.names.add_command(name, place.plain, factory, at_ms=at_ms, is_refused=is_refused)
         if self.collector is not None:
             self.collector.command(name, place, factory, at_ms, is_refused=is_refused)
         if self.has_acts and name in COMMANDS:

@@ -18,7 +18,7 @@ from math import inf
 from typing import Any, NamedTuple, TypeVar
 
 from engine.base.terms import OsFamily, Plain
-from engine.base.values import lazy_regex, shortened, text_at, value_at
+from engine.base.values import format_duration, lazy_regex, shortened, text_at, value_at
 from engine.scenario.document import PROBLEM_LIMIT, DocumentPlace, Path
 from engine.scenario.factory import TaskFactory
 from engine.scenario.text import did_you_mean, shown
@@ -26,6 +26,7 @@ from engine.specs.catalogue import os_of
 from engine.specs.conditions import ConditionSubject
 
 _SHOWN_TASKS = 1_000  # per factory, when searching for the nearest name, and of a range
+_CREATED = {"createPool": "poolId", "createJob": "jobId", "createJobSchedule": "jobScheduleId"}
 _MOST_DIGITS = 12  # of padded ids
 _NEVER = " to the job, and the task waits for it for ever (DEP-5)"
 _GUID = lazy_regex(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}", re.IGNORECASE)
@@ -151,17 +152,27 @@ class DeclaredIds:
     _nodes: dict[str, list[PoolNodes]] = field(default_factory=dict)  # by pool, as created and after updates
     _owners: dict[str, NodeOwner] = field(default_factory=dict)  # by job or job schedule
     _moves: dict[str, list[NodeOwner]] = field(default_factory=dict)  # other pools of jobs (JOB-14)
+    _since: dict[tuple[str, ...], int] = field(default_factory=dict)  # when pools, jobs, schedules and tasks come first
     any_task: bool = False  # any job may have any task, since processes of unknown jobs may add tasks
     anything: bool = False  # anything may be there, since more processes act than are looked at
 
     def add_command(
-        self, name: str, body: Plain, factory: TaskFactory | None = None, *, is_refused: bool = False
+        self,
+        name: str,
+        body: Plain,
+        factory: TaskFactory | None = None,
+        *,
+        at_ms: int | None = None,
+        is_refused: bool = False,
     ) -> None:
-        """Declare what a command may create; a job schedule creates jobs (JS-11)."""
+        """Declare what a command may create, at a time if it is known; a job schedule creates jobs (JS-11)."""
         if not isinstance(body, dict):
             return
         own_id, pool_id, job_id = (text_at(body, key) for key in ("id", "poolId", "jobId"))
         specification = body.get("jobSpecification")
+        if own_id is not None:
+            key = _CREATED.get(name, "").casefold(), own_id.casefold()
+            self._since[key] = min(self._since.get(key, at_ms or 0), at_ms or 0)
         match name:
             case "createPool" if own_id is not None:
                 self._pools[own_id.casefold()] = own_id
@@ -175,7 +186,7 @@ class DeclaredIds:
                 self._add_parts(own_id, body)
                 self._add_tasks(own_id, body, factory, come=not is_refused)
             case "addTasks" if job_id is not None:
-                self._add_tasks(job_id, body, factory, come=not is_refused)
+                self._add_tasks(job_id, body, factory, at_ms or 0, come=not is_refused)
             case "updateJob" if job_id and not is_refused:
                 moved = text_at(body, "poolInfo", "poolId")
                 self._moves.setdefault(job_id.casefold(), []).extend([] if moved is None else [NodeOwner(moved)])
@@ -186,7 +197,23 @@ class DeclaredIds:
             case "updateJobSchedule" if (schedule_id := text_at(body, "jobScheduleId")) is not None:
                 self._add_parts(schedule_id, specification)
 
-    def _add_tasks(self, job_id: str, body: dict[str, Plain], factory: TaskFactory | None, *, come: bool) -> None:
+    def too_early(self, subject: ConditionSubject, at_ms: int) -> tuple[str, str] | None:
+        """Return the key whose id is created only after a time and a sentence, or None."""
+        named = {
+            "poolId": (subject.pool_id,),
+            "jobScheduleId": (subject.job_schedule_id,),
+            "jobId": (subject.job_id,),
+            "taskId": (subject.job_id, subject.task_id),
+        }
+        for key, ids in named.items():
+            since_ms = self._since.get((key.casefold(), *((each or "").casefold() for each in ids)), 0)
+            if since_ms > at_ms:
+                return key, f"{shown(ids[-1])} is created only at {format_duration(since_ms)}"
+        return None
+
+    def _add_tasks(
+        self, job_id: str, body: dict[str, Plain], factory: TaskFactory | None, at_ms: int = 0, *, come: bool
+    ) -> None:
         known = self._tasks.setdefault(job_id.casefold(), _Tasks())
         written = body.get("taskFactory")
         if factory is not None:
@@ -197,7 +224,11 @@ class DeclaredIds:
         for listed in (body.get("tasks"), body.get("value"), collected):
             for task in listed if isinstance(listed, list) else ():
                 if (task_id := text_at(task, "id")) is not None:
-                    known.ids[task_id.casefold()] = task_id
+                    folded = task_id.casefold()
+                    key = ("taskid", job_id.casefold(), folded) if at_ms else ()
+                    if key and (folded not in known.ids or key in self._since):
+                        self._since[key] = min(self._since.get(key, at_ms), at_ms)
+                    known.ids[folded] = task_id
         known.come |= come and bool(known.ids or known.factories or known.is_open)
 
     def _add_parts(self, owner_id: str, specification: Plain) -> None:

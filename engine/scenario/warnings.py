@@ -208,7 +208,7 @@ class WarningCollector:
         self._tasks_are_simulated = bool(simulate.tasks.model_fields_set)  # a default speaks for all tasks of jobs
         self._quotas = CoreQuotas(account.quotas, has_subnets=bool(simulate.network))
         self._limits = ProcessLimits(start, simulate, names)
-        self._asked: list[tuple[DocumentPlace, ConditionSubject]] = []  # what commands and jobs name
+        self._asked: list[tuple[DocumentPlace, ConditionSubject, int | None]] = []  # what commands and jobs name
         self._named: dict[str, DocumentPlace] = {}  # jobs in long lists of additions
         self._ending: list[tuple[DocumentPlace, str]] = []  # jobs that end with their last task
         self._formulas: list[tuple[DocumentPlace, NodeOwner]] = []
@@ -242,12 +242,12 @@ class WarningCollector:
             elif issubclass(model, OnPool | OnJob) or name == "updateJobSchedule":
                 self._search(place, model, owner)
 
-    def name(self, place: DocumentPlace) -> None:
-        """Note the things that a command names, which something has to create."""
+    def name(self, place: DocumentPlace, at_ms: int | None = None) -> None:
+        """Note the things that a command names, which something has to create before its time, if that is known."""
         ids = [text_at(place.plain, key) for key in ("poolId", "jobId", "taskId", "jobScheduleId")]
         index = place.plain.get("node") if isinstance(place.plain, dict) else None
         subject = ConditionSubject(SubjectKind.JOB, ids[0], None, index if isinstance(index, int) else None, *ids[1:])
-        self._asked.append((place, subject))
+        self._asked.append((place, subject, at_ms))
 
     def name_job(self, job_id: str, place: DocumentPlace) -> None:
         """Note a job that a line of a long list adds tasks to."""
@@ -301,8 +301,10 @@ class WarningCollector:
 
     def _check_named(self) -> None:
         """Warn of things that commands name and nothing creates, and of jobs that end at once."""
-        for place, subject in self._asked:
+        for place, subject, at_ms in self._asked:
             missing = self._names.missing(subject)
+            if missing is None and at_ms is not None:
+                missing = self._names.too_early(subject, at_ms)
             if missing is None and subject.pool_id is not None and subject.node_index is not None:
                 missing = self._names.missing_node(subject.pool_id, subject.node_index)
             if missing is not None and (named := place.get(missing[0])) is not None:

@@ -172,9 +172,18 @@ TRAPS = {
     ],
     "unknown-job": [
         scenario(more="timeline: [{at: 5, terminateJob: {jobId: i}}]"),
+        scenario(
+            more="timeline: [{at: 9, createJob: {id: i, poolInfo: {poolId: p}}}, {at: 5, terminateJob: {jobId: i}}]"
+        ),
         scenario(more="timeline: [{at: 5, addTasks: {jobId: i, tasks: [{id: t, commandLine: x}]}}]"),
     ],
-    "unknown-task": [scenario(more="timeline: [{at: 5, terminateTask: {jobId: j, taskId: u}}]")],
+    "unknown-task": [
+        scenario(more="timeline: [{at: 5, terminateTask: {jobId: j, taskId: u}}]"),
+        scenario(
+            more="timeline: [{at: 9, addTasks: {jobId: j, tasks: [{id: u, commandLine: x}]}}, "
+            "{at: 5, terminateTask: {jobId: j, taskId: u}}]"
+        ),
+    ],
     "unknown-schedule": [scenario(more="timeline: [{at: 5, disableJobSchedule: {jobScheduleId: s}}]")],
     "unknown-node": [scenario(more="timeline: [{at: 5, rebootNode: {poolId: p, node: 1}}]")],
     "unknown-pool": [scenario(more="timeline: [{at: 5, deletePool: {poolId: q}}]")],
