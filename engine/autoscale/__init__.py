@@ -140,9 +140,10 @@ __all__ = [
 
 _COUNTS = lazy_regex(r"\$(?:Active|Pending)Tasks\b")
 _SAMPLED_MS = 26 * HOUR_MS  # longer than formulas look back
-_MOST_TASKS = 24
+_MOST_TASKS = 12
 
 
+@lru_cache(maxsize=256)
 def ignored_slots(text: str, start: datetime, slots: int, tasks: int, needed: int) -> str | None:
     """Return why a formula takes a task for a node, or for a slot, although that is not so (AS-41).
 

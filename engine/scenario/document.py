@@ -214,7 +214,7 @@ def read_text(what: str, text: str, read: Callable[[DocumentPlace], Read | None]
 
 
 _COMMENT = lazy_regex(r"(?<!\S)#.*")
-_IGNORES = lazy_regex(r"\bbatchdeck:\s*ignore\[(?P<codes>[^\]]*)\]")
+_IGNORES = lazy_regex(r"\bbatchdeck:\s*ignore\[(?P<codes>[^\]]{0,500})\]")
 _LINE_END = lazy_regex(r"\r\n|[\n\r\x85\u2028\u2029]")  # as YAML has it
 
 

@@ -347,6 +347,7 @@ class _Writer(NamedTuple):
 _HANGS_MS = HOUR_MS  # what is longer, and longer than the run, is no ordinary preparation
 _ENDLESS_MS = DAY_MS  # the same in a run without an end
 _STARTS = ("rebootNode", "reimageNode", "startNode", "evictNode", "upgradePoolOS", "resizePool", "enablePoolAutoScale")
+_LATEST_MS = 100 * 365 * DAY_MS  # of which a date is told
 _DOWNLOADS = ("httpUrl", "blobSource", "storageContainerUrl")
 
 
@@ -431,7 +432,7 @@ class ProcessLimits:
         """Warn of access that ends before the process needs it (TASK-20)."""
         for url, is_upload in _urls(writer.process.place):
             end_ms = self._storage.until_ms(url.plain) if isinstance(url.plain, str) else None
-            needed = writer.last + (writer.least if is_upload else 0)
+            needed = min(writer.last + (writer.least if is_upload else 0), _LATEST_MS)
             if end_ms is not None and end_ms <= needed:
                 what, code = ("upload", "FileUploadAccessDenied") if is_upload else ("download", "BlobAccessDenied")
                 ends, then = format_utc(self._start, end_ms), format_utc(self._start, int(needed))

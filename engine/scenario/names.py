@@ -27,6 +27,7 @@ from engine.specs.conditions import ConditionSubject
 
 _SHOWN_TASKS = 1_000  # per factory, when searching for the nearest name, and of a range
 _CREATED = {"createPool": "poolId", "createJob": "jobId", "createJobSchedule": "jobScheduleId"}
+_MOST_ID = 64
 _MOST_DIGITS = 12  # of padded ids
 _NEVER = " to the job, and the task waits for it for ever (DEP-5)"
 _GUID = lazy_regex(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}", re.IGNORECASE)
@@ -105,6 +106,11 @@ def owner_in(specification: Plain) -> NodeOwner:
     return NodeOwner(pool_id, nodes=nodes_in(pool) if isinstance(pool, dict) else None)
 
 
+def _number_in(task_id: str) -> int | None:
+    """Return the number that an id is, as ranges name it (DEP-3), or None."""
+    return int(task_id) if len(task_id) <= _MOST_ID and task_id.isascii() and task_id.isdecimal() else None
+
+
 @dataclass
 class _Tasks:
     """The tasks that a job may have; ids by their folded spelling (GEN-1)."""
@@ -116,8 +122,8 @@ class _Tasks:
 
     @cached_property
     def numbers(self) -> set[int]:
-        """The numbers that are ids, as ranges name them (DEP-3)."""
-        return {int(task_id) for task_id in self.ids if task_id.isascii() and task_id.isdecimal()}
+        """The numbers that are ids."""
+        return {number for task_id in self.ids if (number := _number_in(task_id)) is not None}
 
     def has_number(self, number: int) -> bool:
         """Return whether a task has this number as its id, with or without leading zeros."""
@@ -463,7 +469,7 @@ class TaskNeeds:
                 (found or place).warn(reason, "unknown-dependency")
             times = Counter(task_id for task_id, *_ in dependents)
             once = {task_id: (needs, place) for task_id, needs, place in dependents if times[task_id] == 1}
-            numbers = sorted((int(each), each) for each in once if each.isascii() and each.isdecimal())
+            numbers = sorted((number, each) for each in once if (number := _number_in(each)) is not None)
             for circle in circles({task_id: list(_needed(needs, numbers)) for task_id, (needs, _) in once.items()}):
                 place = once[circle[0]][1]
                 listed = " -> ".join(map(shortened, (*circle[:_SHOWN_OF_CIRCLE], circle[0])))
