@@ -307,6 +307,15 @@ WARNINGS = {
 }
 """The codes of the warnings about a scenario, each with what it says."""
 
+TRAPS = frozenset(
+    {
+        *("dependency-circle", "disk-too-small", "formula-ignores-slots", "job-without-tasks", "multi-instance-pool"),
+        *("preparation-without-limit", "signature-expires"),
+        *("unknown-dependency", "unknown-job", "unknown-node", "unknown-schedule", "unknown-task"),
+    }
+)
+"""The codes of what the service accepts, and of which nothing comes. A history may have been caught in it."""
+
 
 @dataclass
 class ScenarioError(Exception):
