@@ -395,3 +395,17 @@ def read_time(place: DocumentPlace, start: datetime) -> int | None:
     except ValueError as error:
         place.report(str(error))
         return None
+
+
+_REACHED = "CoreQuotaReached"  # ends the code of every such resize error (ERR-R)
+
+
+def pools_at_quota(asked: Asked) -> set[str]:
+    """Return the ids, in lower case, of the pools of which a condition asks whether a core quota keeps them small."""
+    found = set()
+    for place, subject in asked:
+        codes = place.plain.get("resizeErrors") if isinstance(place.plain, dict) else None
+        listed = codes if isinstance(codes, list) else [codes]
+        if subject.pool_id is not None and any(isinstance(code, str) and code.endswith(_REACHED) for code in listed):
+            found.add(subject.pool_id.casefold())
+    return found

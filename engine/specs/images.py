@@ -75,17 +75,19 @@ def find(publisher: str, offer: str, sku: str) -> Image | None:
     return _by_name().get(_key(publisher, offer, sku))
 
 
-def warning(publisher: str, offer: str, sku: str, start: datetime, *, exists: bool = False) -> str | None:
-    """Return what a user should know of a marketplace image: it is unknown, or its support has ended before ``start``.
+def warning(publisher: str, offer: str, sku: str, start: datetime, *, exists: bool = False) -> tuple[str, str] | None:
+    """Return a warning about a marketplace image that is unknown, or whose support has ended before ``start``.
 
-    None if there is nothing to say. A pool that ``exists`` keeps its image when the support ends.
+    The second text is its code. None if there is nothing to say. A pool that ``exists`` keeps its image.
     """
     image = find(publisher, offer, sku)
     name = f"{shortened(publisher)} {shortened(offer)} {shortened(sku)}"
     if image is None:
-        return f"the catalogue has no image {name}, so its node agent is not checked{_nearest(publisher, offer, sku)}"
+        near = _nearest(publisher, offer, sku)
+        return f"the catalogue has no image {name}, so its node agent is not checked{near}", "image-unknown"
     if image.has_ended(start) and not exists:
-        return f"the support of {name} ended on {image.end_of_support}: the service creates no new pools with it"
+        ended = f"the support of {name} ended on {image.end_of_support}"
+        return f"{ended}: the service creates no new pools with it", "image-retired"
     return None
 
 

@@ -17,6 +17,7 @@ import sys
 import textwrap
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
@@ -331,19 +332,18 @@ def check(scenarios: tuple[str, ...], quiet: bool, strict: bool, output: str) ->
     listed: list[dict[str, object]] = []
     for name in scenarios:
         mistakes: Sequence[Problem] = ()
-        warnings: Sequence[Problem]
+        warnings: Sequence[Problem] = ()
         try:
             loaded = load_scenario(name, strict=strict)
+            warnings = loaded.warnings
             if loaded.study.factors:
                 check_study(loaded)
         except ScenarioError as error:
-            mistakes, warnings = error.problems, error.warnings
+            mistakes, warnings = error.problems, error.warnings or warnings
             status = WRONG
-        else:
-            warnings = loaded.warnings
         warnings = () if quiet else warnings
         if output == "json":
-            listed += map(problem_json, (*mistakes, *warnings))
+            listed += map(problem_json, sorted((*mistakes, *warnings), key=attrgetter("line", "column")))
             continue
         for line in problem_lines(mistakes):
             echo(line)
