@@ -398,7 +398,7 @@ class _ScenarioReader:
         self._count(place, at_ms, "jobs and schedules", limit, "ActiveJobAndScheduleQuotaReached")
 
     def _check_asked(self) -> None:
-        """Report conditions on subjects that nothing in the scenario creates; a pool may be asked for that is left out."""
+        """Report conditions on what nothing in the scenario creates, unless it is a pool whose condition is false."""
         names = self._given.names
         for place, subject in self._asked:
             missing = names.missing(subject)

@@ -23,7 +23,7 @@ from engine.scenario.document import DocumentPlace, format_path
 from engine.scenario.limit_warnings import CoreQuotas, Process, ProcessLimits
 from engine.scenario.names import DeclaredIds, NodeOwner, TaskNeeds, nodes_in, owner_in
 from engine.scenario.timeline import is_ordinary
-from engine.shell.small_shell import NEEDS_A_LOOK, facts_of, traps_of
+from engine.shell.small_shell import NEEDS_A_LOOK, facts_of, system_of, traps_of
 from engine.specs import images
 from engine.specs.base import Spec, has_effect
 from engine.specs.bodies import (
@@ -294,8 +294,7 @@ class WarningCollector:
             _check_size(place, max(self._start.date(), _RETIRED_BY), max(last, _RETIRED_BY), prices)
         for place, text, owner in self._waiting:
             nodes = self._names.nodes_of(owner)
-            if nodes is not None:  # the system of a pool that is not here is not known
-                _check_line(place, text, nodes.os)
+            _check_line(place, text, nodes.os if nodes is not None else system_of(text))
         self._check_formulas(self._needs.finish())
         varied = {factor.steps[2] for factor in factors if factor.steps[:2] == ("account", "quotas")}
         self._quotas.finish(pools_at_quota(asked), varied)

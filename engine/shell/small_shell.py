@@ -372,6 +372,12 @@ _VARIABLE_ON_WINDOWS = lazy_regex(r"%[A-Za-z_]\w+%", re.ASCII)
 _POWERSHELL = lazy_regex(r"(?:power)?shell|pwsh", re.IGNORECASE)
 
 
+def system_of(command_line: str) -> OsFamily:
+    """Return the system for which a command line is written: Windows if it begins with a program of that one."""
+    name = command_line.split(maxsplit=1)[0] if command_line.strip() else ""
+    return OsFamily.WINDOWS if is_of_other_system(name, OsFamily.LINUX) else OsFamily.LINUX
+
+
 @lru_cache(maxsize=8192)
 def traps_of(command_line: str, os: OsFamily) -> tuple[tuple[str, str], ...]:
     """Return what in a command line fails on every node, or is not what it seems: codes of warnings, with sentences."""
