@@ -6,7 +6,6 @@ Among them are all that move simulated time: play, step, seek, search, speed, br
 from __future__ import annotations
 
 from functools import partial
-from operator import methodcaller
 from typing import TYPE_CHECKING
 
 from engine.base.values import quoted
@@ -288,8 +287,13 @@ def _compare(main: ViewScreen) -> None:
     main.pick("Compare this moment with", [other.name for other in others], show, nothing)
 
 
+def _show_view(name: str, main: ViewScreen) -> None:
+    """Show a view."""
+    main.show_view(name)
+
+
 NAVIGATION: tuple[Command[ViewScreen], ...] = (
-    *(Command(tab.key, f"view.{tab.name}", tab.title, methodcaller("show_view", tab.name)) for tab in TABS),
+    *(Command(tab.key, f"view.{tab.name}", tab.title, partial(_show_view, tab.name)) for tab in TABS),
     Command("escape", "go.out", "close, or go back", _go_out),
     Command("q", "quit.ask", "leave the page, or quit after a question", _leave),
     Command("ctrl+q", "quit", "quit", _quit),
