@@ -250,7 +250,7 @@ _DOCUMENTS = (
         "the parameters of a template: write each value where the template has the parameter",
     ),
     (
-        "parameters pool|parameters job",
+        "pool|job",
         f"a template of the Azure CLI: its body belongs under 'pools:' or 'jobs:'{_BEGINS}, with values of parameters",
     ),
     ("jobSpecification", "the body of a job schedule: it belongs under 'jobSchedules:'" + _BEGINS),
