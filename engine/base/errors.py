@@ -143,48 +143,10 @@ class Problem(NamedTuple):
         return ": ".join(part for part in (place, word, f"[{self.code}] {said}" if self.code else said) if part)
 
 
-WARNINGS = {
-    "builtin-as-program": "A command of the shell is the program of a line that runs in no shell.",
-    "core-quota": "Nodes are asked for that the account's quota of cores does not allow.",
-    "dependency-circle": "Tasks depend on each other in a circle, so that none of them ever runs.",
-    "disk-too-small": "What a node keeps until `retentionTime` is over does not fit on its disk.",
-    "formula-ignores-slots": "A formula counts tasks as if each took a node, or a slot, although that is not so.",
-    "image-retired": "The support of a marketplace image has ended.",
-    "image-unknown": "A marketplace image is not in the catalogue.",
-    "job-without-tasks": "A job ends with its last task, and nothing ever adds one.",
-    "multi-instance-pool": "A multi-instance task waits for ever in a pool with slots or without communication.",
-    "no-effect": "A property changes nothing in a simulation.",
-    "no-shell": "A variable, a pattern or an operator stands in a line that runs in no shell.",
-    "no-storage-account": "A container is named by its name alone, and the account has no storage account.",
-    "preparation-without-limit": "A preparation can hang until the end of the run, and has no `maxWallClockTime`.",
-    "price-missing": "A size has no list price, or none in the price list that the scenario names.",
-    "quoted-number": "A number, true or false stands in quotes.",
-    "returned-by-service": "A body has properties that only the service writes, which are left out.",
-    "shell-syntax": "Every shell refuses a command line.",
-    "shell-unreadable": "The small shell cannot read a command line, which counts as an unknown program.",
-    "signature-expires": "A shared access signature ends before a process can need it.",
-    "size-retired": "A VM size is retired when the run begins, or within it.",
-    "size-unknown": "A VM size is not listed: its cores, memory and price are derived from its name.",
-    "system-file": "A command line reads a file of the operating system that the simulator does not know.",
-    "too-few-slots": "A task requires more slots than any node of its pool has.",
-    "unknown-code": "A comment ignores a warning that does not exist.",
-    "unknown-dependency": "A task depends on a task that nothing adds to its job.",
-    "unknown-job": "A command names a job that nothing creates.",
-    "unknown-node": "A command names a node by an index that its pool never has.",
-    "unknown-pool": "A command or a job names a pool that nothing creates.",
-    "unknown-schedule": "A command names a job schedule that nothing creates.",
-    "unknown-task": "A command names a task that nothing adds to its job.",
-    "wrong-shell": "A command line is written for the shell of another operating system, or for another shell.",
-}
+_WARNINGS = read_table("warnings.csv", __file__)
+WARNINGS = {code: text for code, _, text in _WARNINGS}
 """The codes of the warnings about a scenario, each with what it says."""
-
-TRAPS = frozenset(
-    {
-        *("dependency-circle", "disk-too-small", "formula-ignores-slots", "job-without-tasks", "multi-instance-pool"),
-        *("preparation-without-limit", "signature-expires"),
-        *("unknown-dependency", "unknown-job", "unknown-node", "unknown-schedule", "unknown-task"),
-    }
-)
+TRAPS = frozenset(code for code, kind, _ in _WARNINGS if kind == "trap")
 """The codes of what the service accepts, and of which nothing comes. A history may have been caught in it."""
 
 

@@ -344,6 +344,8 @@ def _names(value: Plain) -> Iterator[str]:
         is_body = any(part in value for part in ("vmSize", "poolInfo"))
         if isinstance(name, str) and (is_body or kind.endswith("/pools") or kind == "pools"):
             yield name
+
+
 _COMMENT = lazy_regex(r"(?<!\S)#.*")
 _IGNORES = lazy_regex(r"\bbatchdeck:\s*ignore\[(?P<codes>[^\]]{0,500})\]")
 _LINE_END = lazy_regex(r"\r\n|[\n\r\x85\u2028\u2029]")  # as YAML has it

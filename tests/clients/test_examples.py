@@ -12,9 +12,9 @@ import pytest
 
 from engine import Simulation, load_scenario
 from tests.clients import environments
-from tests.clients.served import AZ, TREE, needs, serving
+from tests.clients.served import AZ, needs, serving
 
-EXAMPLES = TREE / "engine" / "rest" / "examples"
+EXAMPLES = Path(__file__).with_name("examples")
 DEALS = [f"deal-{number}" for number in range(1, 5)]
 COMMANDS = ["createPool", "createJob", "addTasks", "terminateJob", "deleteJob", "deletePool"]
 ONE_BY_ONE = [*COMMANDS[:2], *["addTasks"] * 4, *COMMANDS[3:]]
