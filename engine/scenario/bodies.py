@@ -236,9 +236,10 @@ _IN_QUOTES = {
 
 @cache
 def _inner_types(model: type[Spec]) -> dict[str, type]:
-    """Return the properties that take a number, true or false, or have models; ``simulate`` has our own names."""
+    """Return the properties that take a number, true or false, or have such values inside, but not ``simulate``."""
     found = {name: model_of(field) or _number_type(field) for name, field in fields_of(model).items()}
-    return {name: kind for name, kind in found.items() if kind is not None and name != "simulate"}
+    own = {name: kind for name, kind in found.items() if kind is not None and name != "simulate"}
+    return {name: kind for name, kind in own.items() if kind in _IN_QUOTES or _inner_types(kind)}
 
 
 def _number_type(field: FieldInfo) -> type | None:
@@ -254,8 +255,10 @@ def _is_quoted(value: Plain, kind: type) -> bool:
         return isinstance(value, str) and _IN_QUOTES[kind].fullmatch(value) is not None
     if isinstance(value, list):
         return any(_is_quoted(inner, kind) for inner in value)
-    types = _inner_types(kind) if isinstance(value, dict) else {}
-    return isinstance(value, dict) and any(name in types and _is_quoted(value[name], types[name]) for name in value)
+    if not isinstance(value, dict):
+        return False
+    types = _inner_types(kind)
+    return any(_is_quoted(value[name], types[name]) for name in value.keys() & types.keys())
 
 
 def unquoted(place: DocumentPlace, kind: type) -> DocumentPlace:
