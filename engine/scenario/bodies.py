@@ -283,10 +283,7 @@ def unquoted(place: DocumentPlace, kind: type) -> DocumentPlace:
 Model = TypeVar("Model", bound=Spec)
 
 _EXPECTED = lazy_regex(r"'([^']*)'")
-_QUOTED = {
-    "int_type": lazy_regex(r"[-+]?\d+", re.ASCII),
-    "float_type": lazy_regex(r"[-+]?\d+(\.\d*)?", re.ASCII),
-}
+_NUMBERS = {"int_type": int, "float_type": float}
 _BOOLEANS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
 _UNKNOWN = "extra_forbidden"  # pydantic's type of an unknown key
 _KEY = "[key]"  # pydantic's location of a mistake in a mapping's key
@@ -409,6 +406,6 @@ def mistake_text(error: ErrorDetails) -> str:
     if kind in _SHOULD:
         if kind == "bool_type" and isinstance(given, str) and given.lower() in _BOOLEANS:
             return f"{_SHOULD[kind]}: write {_BOOLEANS[given.lower()]} instead of {shown(given)}"
-        is_quoted = isinstance(given, str) and bool(_QUOTED[kind].fullmatch(given)) if kind in _QUOTED else False
+        is_quoted = kind in _NUMBERS and _is_quoted(given, _NUMBERS[kind])
         return f"{_SHOULD[kind]}, not {shown(given)}" + (": leave out the quotes" if is_quoted else "")
     return error["msg"]
