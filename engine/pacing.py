@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -33,22 +34,20 @@ ROUND_S = 0.0  # no sleep: a millisecond after each slice would be a tenth of th
 DRAWING_S = 0.001  # a pause in which a frame is drawn as a whole
 
 
+@dataclass(eq=False)
 class Yielder:
-    """Pauses between slices of work; the pause after a key press is longer."""
+    """Pauses between slices of work; the pause after a key press is longer.
 
-    def __init__(
-        self,
-        wall_s: Callable[[], float] = time.perf_counter,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        """``wall_s`` and ``sleep`` read the wall clock and wait on it."""
-        self._wall_s = wall_s
-        self._sleep = sleep
-        self._until_s = 0.0
+    ``wall_s`` and ``sleep`` read the wall clock and wait on it.
+    """
+
+    wall_s: Callable[[], float] = time.perf_counter
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _until_s: float = 0.0
 
     def key_pressed(self) -> None:
         """Hold off the next slice until the key has been handled and its effect drawn."""
-        self._until_s = self._wall_s() + _KEY_S
+        self._until_s = self.wall_s() + _KEY_S
 
     async def pause(self, seconds: float | None = None) -> None:
         """Run the event loop for a few rounds, or sleep; sleep longer after a key press.
@@ -57,12 +56,12 @@ class Yielder:
         """
         if seconds is None:
             for _ in range(ROUNDS):
-                await self._sleep(ROUND_S)
+                await self.sleep(ROUND_S)
         else:
-            await self._sleep(seconds)
-        remaining_s = self._until_s - self._wall_s()
+            await self.sleep(seconds)
+        remaining_s = self._until_s - self.wall_s()
         if remaining_s > 0:
-            await self._sleep(remaining_s)
+            await self.sleep(remaining_s)
 
 
 class Turns:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from engine.base.calendar import ENDLESS, Calendar, DueKind
 from engine.base.lifecycles import READY
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from engine.specs.account import Account
     from engine.specs.base import Distribution
     from engine.state.task_records import TaskProfile
+
+Part = TypeVar("Part")
 
 _TERMINATIONS: dict[type[Command], str] = {
     TerminateJob: "JOB-15",
@@ -219,42 +221,25 @@ class World:
         time_code, self.latest_ms = time_limits(end_ms)
         self.longest_ms = self.latest_ms - end_ms
         self.log = EventLog(scenario.start, time_code)
-        self.account_table = AccountTable(scenario.account)
-        self.certificates = CertificateTable(self.log, self.account_table)
-        self.pools = PoolTable(self.log)
-        self.jobs = JobTable(self.log)
-        self.job_schedules = JobScheduleTable(self.log)
-        self.nodes = NodeTable(self.log, self.pools.bill, time_code)
+        self._parts: list[Any] = []  # everything that copies and restores itself
+        self.account_table = self._kept(AccountTable(scenario.account))
+        self.certificates = self._kept(CertificateTable(self.log, self.account_table))
+        self.pools = self._kept(PoolTable(self.log))
+        self.jobs = self._kept(JobTable(self.log))
+        self.job_schedules = self._kept(JobScheduleTable(self.log))
+        self.nodes = self._kept(NodeTable(self.log, self.pools.bill, time_code))
+        self._kept(self.nodes.records)
         self.tasks = TaskTable(self.log, self.jobs, time_code)
-        self._task_past = TaskPast(self.tasks)
-        self.gangs = GangTable(self.log)
-        self.instances = InstanceTable(self.log, time_code)
-        self.disks = Disks(self.tasks, self.calendar)
-        self.blobs = BlobTable(self.log, self.tasks)
+        self._task_past = self._kept(TaskPast(self.tasks))
+        self.gangs = self._kept(GangTable(self.log))
+        self.instances = self._kept(InstanceTable(self.log, time_code))
+        self.disks = self._kept(Disks(self.tasks, self.calendar))
+        self.blobs = self._kept(BlobTable(self.log, self.tasks))
         self.storage = NamedStorage(scenario.simulate.storage, scenario.start)
-        self.acting = ActingTable()
-        self.traffic = TrafficTable()
-        self.region = Region()
-        self.scheduler = Scheduler(self.calendar, self.pools, self.jobs, self.nodes, self.tasks)
-        # Everything that copies and restores itself.
-        self._parts: tuple[Any, ...] = (
-            self.pools,
-            self.jobs,
-            self.job_schedules,
-            self.nodes,
-            self.nodes.records,
-            self._task_past,
-            self.gangs,
-            self.instances,
-            self.disks,
-            self.blobs,
-            self.traffic,
-            self.certificates,
-            self.account_table,
-            self.acting,
-            self.region,
-            self.scheduler,
-        )
+        self.acting = self._kept(ActingTable())
+        self.traffic = self._kept(TrafficTable())
+        self.region = self._kept(Region())
+        self.scheduler = self._kept(Scheduler(self.calendar, self.pools, self.jobs, self.nodes, self.tasks))
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
         self.executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.start)
         # The processes of preparation and of release tasks by job; cleared when a row may mean another job.
@@ -266,6 +251,11 @@ class World:
         self._acts: dict[ActsText, Acts] = {}
         # Handlers of each kind of fact, in order: see ``engine.rules.reactions``.
         self.reactions: Mapping[type, Sequence[Callable[[World, Any], None]]] = {}
+
+    def _kept(self, part: Part) -> Part:
+        """Return a part of the world, which copies and restores itself from now on."""
+        self._parts.append(part)
+        return part
 
     def emit(self, fact: NamedTuple) -> None:
         """Run the handlers of this kind of fact, at once and in the order of the table of reactions."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
+from operator import and_
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.autoscale.values import (
@@ -19,6 +21,8 @@ from engine.autoscale.values import (
     NO_SAMPLES,
     OPTION,
     REQUEUE,
+    SAMPLE_PERIOD_MS,
+    SAMPLED,
     SYNTAX,
     TARGETS,
     TOO_LONG,
@@ -32,8 +36,11 @@ from engine.autoscale.values import (
     text_of,
 )
 from engine.base.errors import Position
+from engine.base.values import HOUR_MS, lazy_regex
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from lark import Token, Tree
 
 
@@ -129,3 +136,52 @@ __all__ = [
     "SampleSeries",
     "parse",
 ]
+
+
+_COUNTS = lazy_regex(r"\$(?:Active|Pending)Tasks\b")
+_SAMPLED_MS = 26 * HOUR_MS  # longer than formulas look back
+_MOST_TASKS = 12
+
+
+@lru_cache(maxsize=256)
+def ignored_slots(text: str, start: datetime, slots: int, tasks: int, needed: int) -> str | None:
+    """Return why a formula takes a task for a node, or for a slot, although that is not so (AS-41).
+
+    It is evaluated for an empty pool for which one, two and more tasks have waited for a day.
+
+    Args:
+        text: The formula.
+        start: The beginning of the run.
+        slots: The slots of a node.
+        tasks: The number of tasks that the pool is to run.
+        needed: The slots that these require together.
+    """
+    try:
+        formula = parse(text) if slots > 1 and _COUNTS.search(text) else None
+    except FormulaError:
+        formula = None
+    if formula is None:
+        return None
+    nodes = [_wanted(formula, start, slots, count) for count in range(_MOST_TASKS)]
+    rises = [after > before for before, after in pairwise(nodes)]
+    if slots * tasks >= 2 * needed and any(map(and_, rises, rises[1:])):
+        return (
+            f"the formula asks for a node for each waiting task, and a node takes {slots:,} of them at once: divide by"
+            " $TaskSlotsPerNode (AS-41)"
+        )
+    given = _wanted(formula, start, slots, tasks) * slots
+    if tasks <= given < needed and given < _wanted(formula, start, slots, 2 * tasks) * slots:
+        return (
+            f"the formula counts tasks, and some require several slots: for all {tasks:,} tasks it asks for {given:,}"
+            f" slots, and they require {needed:,} (AS-41)"
+        )
+    return None
+
+
+def _wanted(formula: Formula, start: datetime, slots: int, tasks: int) -> int:
+    times = range(0, _SAMPLED_MS + 1, SAMPLE_PERIOD_MS)
+    now = dict.fromkeys(SAMPLED, 0.0) | {"$TaskSlotsPerNode": float(slots)}
+    now |= {"$ActiveTasks": float(tasks), "$PendingTasks": float(tasks)}
+    samples = {name: SampleSeries(times, [value] * len(times)) for name, value in now.items()}
+    results = formula.evaluate(Inputs(start, _SAMPLED_MS, {name: now[name] for name in LIVE}, samples))
+    return results.target_dedicated + results.target_low_priority

@@ -1,6 +1,7 @@
 """The grammar of formulas (AS-6 to AS-15), and the errors for a text that does not follow it.
 
-Only this module imports the parser generator.
+Methods belong to names, not to values (AS-33). The rules of the grammar are in ``formula.lark``; only this module
+imports the parser generator.
 """
 
 from __future__ import annotations
@@ -10,70 +11,6 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, Unexp
 from engine.autoscale.values import SYNTAX, TOO_LONG, FormulaError
 from engine.base.errors import Position
 from engine.base.values import quoted
-
-# Chains of operators are flat, so that only brackets and calls nest. Methods belong to names, not to values (AS-33);
-# therefore a bare name is an `operand` and no `value`, or its dot would be ambiguous.
-_GRAMMAR = r"""
-formula: statement? (";" statement?)*
-
-?statement: NAME "=" expression                          -> assignment
-          | expression
-
-?expression: either
-           | (either QUESTION expression ":")+ either    -> choice
-?either: both
-       | both (OR both)+                                 -> disjunction
-?both: equality
-     | equality (AND equality)+                          -> conjunction
-?equality: relation
-         | relation ((EQUAL | UNEQUAL) relation)+        -> binary
-?relation: sum
-         | sum ((LESS | LESS_OR_EQUAL | MORE | MORE_OR_EQUAL) sum)+   -> binary
-?sum: product
-    | product ((PLUS | MINUS) product)+                  -> binary
-?product: unary
-        | unary ((TIMES | OVER) unary)+                  -> binary
-?unary: operand
-      | (MINUS | NOT)+ operand                           -> unary
-?operand: NAME                                           -> name
-        | value
-
-?value: NUMBER                                           -> number
-      | STRING                                           -> string
-      | NAME "(" _arguments? ")"                         -> call
-      | LEFT_BRACKET _arguments? "]"                     -> vector
-      | "(" expression ")"
-      | NAME "." NAME                                    -> member
-      | value "." NAME                                   -> member
-      | NAME "." NAME LEFT_PARENTHESIS _arguments? ")"   -> method
-      | value "." NAME LEFT_PARENTHESIS _arguments? ")"   -> method_of_value
-
-_arguments: expression ("," expression)*
-
-QUESTION: "?"
-OR: "||"
-AND: "&&"
-EQUAL: "=="
-UNEQUAL: "!="
-LESS_OR_EQUAL: "<="
-MORE_OR_EQUAL: ">="
-LESS: "<"
-MORE: ">"
-PLUS: "+"
-MINUS: "-"
-TIMES: "*"
-OVER: "/"
-NOT: "!"
-LEFT_PARENTHESIS: "("
-LEFT_BRACKET: "["
-
-NAME: /\$?[A-Za-z_][A-Za-z0-9_]*/
-NUMBER: /([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?/
-STRING: /"[^"\r\n]*"/
-
-%ignore /[ \t\r\n\f]+/
-%ignore /\/\/[^\r\n]*/
-"""
 
 DEPTH_LIMIT = 100
 """The most levels of calls, brackets and operators: an evaluation takes up to three Python frames for each."""
@@ -104,7 +41,7 @@ _HINTS = {
 }
 
 
-_PARSER = Lark(_GRAMMAR, start="formula", parser="lalr", lexer="basic", maybe_placeholders=False)
+_PARSER = Lark.open("formula.lark", rel_to=__file__, start="formula", parser="lalr", lexer="basic")
 
 
 def parse_statements(text: str) -> list[Tree[Token]]:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import NamedTuple, TypeVar
 
 from engine.base.errors import Position
-from engine.base.values import lazy_regex, shortened
+from engine.base.values import lazy_regex, shortened, words
 
 SYNTAX = "AutoScalingFormulaSyntaxError"
 TOO_LONG = "AutoScalingFormulaTooLong"
@@ -324,27 +324,12 @@ REQUEUE = "requeue"
 OPTIONS = (REQUEUE, "terminate", "taskcompletion", "retaineddata")
 
 # Metrics whose bare name is the current state of the pool (AS-46).
-LIVE = (
-    "$CurrentDedicatedNodes",
-    "$CurrentLowPriorityNodes",
-    "$PreemptedNodeCount",
-    "$UsableNodeCount",
-    "$TaskSlotsPerNode",
-)
+LIVE = words("$CurrentDedicatedNodes $CurrentLowPriorityNodes $PreemptedNodeCount $UsableNodeCount $TaskSlotsPerNode")
 
 # Metrics of the use of nodes (AS-41, AS-53), and all of which samples are taken.
-NODE_METRICS = (
-    "$CPUPercent",
-    "$SampleNodeCount",
-    "$WallClockSeconds",
-    "$MemoryBytes",
-    "$DiskBytes",
-    "$DiskReadBytes",
-    "$DiskWriteBytes",
-    "$DiskReadOps",
-    "$DiskWriteOps",
-    "$NetworkInBytes",
-    "$NetworkOutBytes",
+NODE_METRICS = words(
+    "$CPUPercent $SampleNodeCount $WallClockSeconds $MemoryBytes $DiskBytes $DiskReadBytes $DiskWriteBytes $DiskReadOps"
+    " $DiskWriteOps $NetworkInBytes $NetworkOutBytes"
 )
 _TASK_METRICS = ("$ActiveTasks", "$RunningTasks", "$PendingTasks", "$SucceededTasks", "$FailedTasks")
 SAMPLED = (*_TASK_METRICS, *LIVE, *NODE_METRICS)

@@ -1,8 +1,8 @@
-"""Errors, by who made the mistake.
+"""Errors and failures, by who made the mistake.
 
 A command that the service would refuse raises ``BatchError``. A mistake in a scenario file is a ``Problem``; all of
 them are collected into one ``ScenarioError``. A mistake in the engine raises ``BrokenInvariant`` (``state.tables``). A
-failure inside the simulated world is data (``failureInfo``), never an exception.
+failure inside the simulated world is data, never an exception: a code with its category and message (ERR-T).
 """
 
 from __future__ import annotations
@@ -11,148 +11,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.values import shortened
+from engine.base.terms import TaskResult
+from engine.base.values import read_table, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
-# The HTTP status of error codes that do not end as those of what is not found and are no conflict (ERR-H).
-_STATUS: dict[str, int] = dict.fromkeys(
-    (
-        "EmptyMetadataKey",
-        "InvalidMetadata",
-        "MetadataTooLarge",
-        "InvalidPropertyValue",
-        "MissingRequiredProperty",
-        "UnsupportedProperty",
-        "UnsupportedRequestVersion",
-        "InvalidRequestBody",
-        "OutOfRangeInput",
-        "OutOfRangePriority",
-        "UnsupportedConstraint",
-        "InvalidConstraintValue",
-        "InvalidAutoScalingSettings",
-        "AutoScalingFormulaSyntaxError",
-        "AutoScalingFormulaTooLong",
-        "OSVersionNotFound",
-        "OSVersionDisabled",
-        "OSVersionExpired",
-        "PoolVersionEqualsUpgradeVersion",
-        "PoolNotEligibleForOSVersionUpgrade",
-        "InvalidAuthenticationInfo",
-        "InvalidHeaderValue",
-        "InvalidInput",
-        "InvalidQueryParameterValue",
-        "InvalidUri",
-        "MissingRequiredQueryParameter",
-        "OutOfRangeQueryParameterValue",
-        "UnsupportedQueryParameter",
-        "TaskDependenciesNotSpecifiedOnJob",
-        "TaskDependencyListTooLong",
-        "TaskDependencyRangesTooLong",
-    ),
-    400,
-)
-_STATUS |= {
-    "Unauthorized": 401,
-    "AuthenticationFailed": 403,
-    "OriginNotAllowed": 403,
-    "UnsupportedHttpVerb": 405,
-    "ConditionNotMet": 412,
-    "RequestBodyTooLarge": 413,
-    "RequestEntityTooLarge": 413,
-    "InvalidRange": 416,
-    "MisdirectedRequest": 421,
-    "InternalError": 500,
-    "ServerBusy": 503,
-    "TooManyEnableAutoScaleRequests": 503,
-}
+# The codes whose status or message their endings do not give (ERR-1, ERR-H).
+_KNOWN = {code: (status, message) for code, status, message in read_table("errors.csv", __file__)}
+_STATUS = {code: int(status) for code, (status, _) in _KNOWN.items() if status}
+_MESSAGES = {code: message for code, (_, message) in _KNOWN.items() if message}
 _NOT_FOUND, _CONFLICT = 404, 409
-_KEYS = (
-    "PropertyName",
-    "PropertyValue",
-    "QueryParameterName",
-    "QueryParameterValue",
-    "HeaderName",
-    "HeaderValue",
-    "Reason",
-)
-
-# The service's message for each error code (ERR-1). The default is "not valid for the current state".
-_MESSAGES: dict[str, str] = {
-    "InvalidPropertyValue": "The value provided for one of the properties in the request body is invalid.",
-    "MissingRequiredProperty": "A required property was not specified in the request body.",
-    "OutOfRangePriority": "The priority is outside the range -1000 to 1000.",
-    "InvalidConstraintValue": "The value of one of the constraints is invalid.",
-    "TaskDependenciesNotSpecifiedOnJob": "The job does not use task dependencies.",
-    "TaskDependencyListTooLong": "The list of task dependencies is too long.",
-    "TaskDependencyRangesTooLong": "The list of task dependency ranges is too long.",
-    "PoolQuotaReached": "The account has reached its quota of pools.",
-    "ActiveJobAndScheduleQuotaReached": "The account has reached its quota of active jobs and job schedules.",
-    "PoolBeingResized": "The specified pool is being resized.",
-    "PoolBeingDeleted": "The specified pool is being deleted.",
-    "NodeBeingCreated": "The specified node is being created.",
-    "NodeBeingStarted": "The specified node is being started.",
-    "NodeBeingRebooted": "The specified node is being rebooted.",
-    "NodeBeingReimaged": "The specified node is being reimaged.",
-    "NodeAlreadyInTargetSchedulingState": "The specified node is already in the target scheduling state.",
-    "OperationNotValidOnNode": "The specified operation is not valid on the node.",
-    "OperationNotValidOnPool": "The specified operation is not valid on the pool.",
-    "NodeStateUnusable": "The specified node is unusable.",
-    "JobCompleted": "The specified job is already in a completed state.",
-    "JobBeingTerminated": "The specified job is being terminated.",
-    "JobBeingDeleted": "The specified job is being deleted.",
-    "JobDisabled": "The specified job is disabled.",
-    "JobNotActive": "The specified job is not active.",
-    "JobPreparationTaskNotSpecified": "The specified job has no job preparation task.",
-    "JobReleaseTaskNotSpecified": "The specified job has no job release task.",
-    "JobWithSameIdExists": "A job with the specified id already exists.",
-    "JobScheduleWithSameIdExists": "A job schedule with the specified id already exists.",
-    "TaskCompleted": "The specified task is already in a completed state.",
-    "TaskNotCompleted": "The specified task is not in a completed state.",
-    "TaskSucceeded": "The specified task has succeeded.",
-    "TaskFilesUnavailable": "The files of the specified task are not available.",
-    "TaskFilesCleanedup": "The files of the specified task have been cleaned up.",
-    "TaskIdSameAsJobPreparationTask": "The task id is the same as the id of the job preparation task.",
-    "TaskIdSameAsJobReleaseTask": "The task id is the same as the id of the job release task.",
-    "JobPreparationTaskNotRunOnNode": "The job preparation task has not run on the specified node.",
-    "JobReleaseTaskNotRunOnNode": "The job release task has not run on the specified node.",
-    "InvalidApplicationPackageReferences": "One or more application package references are invalid.",
-    "InvalidCertificateReferences": "One or more certificate references are invalid.",
-    "AutoPoolCreationFailedWithQuotaReached": "The auto pool could not be created: a quota has been reached.",
-    "InvalidApplicationPackageReferencesInAutoPool": "The auto pool has invalid application package references.",
-    "InvalidAutoPoolSettings": "The settings of the auto pool are invalid.",
-    "InvalidAutoScaleFormulaInAutoPool": "The autoscale formula of the auto pool is invalid.",
-    "InvalidCertificatesInAutoPool": "The auto pool has invalid certificate references.",
-    "InvalidAutoScalingSettings": "The autoscale settings are invalid.",
-    "AutoScalingFormulaSyntaxError": "The autoscale formula has a syntax error.",
-    "AutoScalingFormulaTooLong": "The autoscale formula is too long.",
-    "TooManyEnableAutoScaleRequests": "There have been too many requests to enable autoscale on the pool.",
-    "EmptyMetadataKey": "The name of a metadata item is empty.",
-    "InvalidMetadata": "A metadata item has characters that are not allowed.",
-    "RequestBodyTooLarge": "The request has more than 100 tasks or is larger than 1 MB.",
-    "ResourceNotFound": "The specified resource does not exist.",
-    "Unauthorized": "The request has no authentication information.",
-    "AuthenticationFailed": "Server failed to authenticate the request. Make sure the value of Authorization header is "
-    "formed correctly including the signature.",
-    "InvalidAuthenticationInfo": "The authentication information was not provided in the correct format.",
-    "OriginNotAllowed": "Requests from web pages of other origins are not allowed.",
-    "MisdirectedRequest": "This server does not answer for the host that the request names.",
-    "InvalidInput": "One of the request inputs is not valid.",
-    "InvalidHeaderValue": "The value provided for one of the HTTP headers was not in the correct format.",
-    "InvalidQueryParameterValue": "Value for one of the query parameters specified in the request URI is invalid.",
-    "InvalidRange": "The range specified is invalid for the current size of the resource.",
-    "InvalidRequestBody": "The specified Request Body is not syntactically valid.",
-    "InvalidUri": "The requested URI does not represent any resource on the server.",
-    "MissingRequiredQueryParameter": "A query parameter that's mandatory for this request is not specified.",
-    "OutOfRangeQueryParameterValue": "A query parameter specified in the request URI is outside the permissible range.",
-    "UnsupportedQueryParameter": "One of the query parameters specified in the request URI is not supported.",
-    "UnsupportedHttpVerb": "The resource doesn't support the specified HTTP verb.",
-    "ConditionNotMet": "The condition specified using HTTP conditional header(s) is not met.",
-    "InternalError": "Server encountered an internal error. Please try again after some time.",
-    "ServerBusy": "Server is currently unable to receive requests. Please retry your request.",
-    "OperationInvalidForCurrentState": "The specified operation is not valid for the current state of the resource.",
-}
+_KEYS = tuple(f"{kind}{part}" for kind in ("Property", "QueryParameter", "Header") for part in ("Name", "Value"))
 
 
 def _kind(code: str, ending: str) -> str:
@@ -204,7 +74,7 @@ class BatchError(Exception):
         """Return ``values`` as the service sends them; an id that is unknown or taken is a property, too."""
         listed: dict[str, str] = {}
         for key, value in self.values.items():
-            listed |= {key: value} if key in _KEYS else {"PropertyName": key, "PropertyValue": value}
+            listed |= {key: value} if key in (*_KEYS, "Reason") else {"PropertyName": key, "PropertyValue": value}
         return [{"key": key, "value": value} for key, value in listed.items()]
 
 
@@ -258,14 +128,64 @@ class Problem(NamedTuple):
     severity: Severity = Severity.ERROR
     code: str = ""
 
+    @property
+    def word(self) -> str:
+        """The code, or the general word for what has none of its own."""
+        return self.code or ("warning" if self.severity is Severity.WARNING else "mistake")
+
     def __str__(self) -> str:
         """Return ``file:line:column: path: message``, a form that editors understand; warnings say so."""
         place = self.file
         if self.line:
             place += f":{self.line}:{self.column}"
         word = "warning" if self.severity is Severity.WARNING else ""
-        path = f"[{self.code}] {self.path}" if self.code else self.path
-        return ": ".join(part for part in (place, word, path, self.message) if part)
+        said = f"{self.path}: {self.message}" if self.path else self.message
+        return ": ".join(part for part in (place, word, f"[{self.code}] {said}" if self.code else said) if part)
+
+
+WARNINGS = {
+    "builtin-as-program": "A command of the shell is the program of a line that runs in no shell.",
+    "core-quota": "Nodes are asked for that the account's quota of cores does not allow.",
+    "dependency-circle": "Tasks depend on each other in a circle, so that none of them ever runs.",
+    "disk-too-small": "What a node keeps until `retentionTime` is over does not fit on its disk.",
+    "formula-ignores-slots": "A formula counts tasks as if each took a node, or a slot, although that is not so.",
+    "image-retired": "The support of a marketplace image has ended.",
+    "image-unknown": "A marketplace image is not in the catalogue.",
+    "job-without-tasks": "A job ends with its last task, and nothing ever adds one.",
+    "multi-instance-pool": "A multi-instance task waits for ever in a pool with slots or without communication.",
+    "no-effect": "A property changes nothing in a simulation.",
+    "no-shell": "A variable, a pattern or an operator stands in a line that runs in no shell.",
+    "no-storage-account": "A container is named by its name alone, and the account has no storage account.",
+    "preparation-without-limit": "A preparation can hang until the end of the run, and has no `maxWallClockTime`.",
+    "price-missing": "A size has no list price, or none in the price list that the scenario names.",
+    "quoted-number": "A number, true or false stands in quotes.",
+    "returned-by-service": "A body has properties that only the service writes, which are left out.",
+    "shell-syntax": "Every shell refuses a command line.",
+    "shell-unreadable": "The small shell cannot read a command line, which counts as an unknown program.",
+    "signature-expires": "A shared access signature ends before a process can need it.",
+    "size-retired": "A VM size is retired when the run begins, or within it.",
+    "size-unknown": "A VM size is not listed: its cores, memory and price are derived from its name.",
+    "system-file": "A command line reads a file of the operating system that the simulator does not know.",
+    "too-few-slots": "A task requires more slots than any node of its pool has.",
+    "unknown-code": "A comment ignores a warning that does not exist.",
+    "unknown-dependency": "A task depends on a task that nothing adds to its job.",
+    "unknown-job": "A command names a job that nothing creates.",
+    "unknown-node": "A command names a node by an index that its pool never has.",
+    "unknown-pool": "A command or a job names a pool that nothing creates.",
+    "unknown-schedule": "A command names a job schedule that nothing creates.",
+    "unknown-task": "A command names a task that nothing adds to its job.",
+    "wrong-shell": "A command line is written for the shell of another operating system, or for another shell.",
+}
+"""The codes of the warnings about a scenario, each with what it says."""
+
+TRAPS = frozenset(
+    {
+        *("dependency-circle", "disk-too-small", "formula-ignores-slots", "job-without-tasks", "multi-instance-pool"),
+        *("preparation-without-limit", "signature-expires"),
+        *("unknown-dependency", "unknown-job", "unknown-node", "unknown-schedule", "unknown-task"),
+    }
+)
+"""The codes of what the service accepts, and of which nothing comes. A history may have been caught in it."""
 
 
 @dataclass
@@ -277,3 +197,64 @@ class ScenarioError(Exception):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.problems))
+
+
+class ErrorCategory(StrEnum):
+    """The category of a failure; it keeps its capitals on the wire (GEN-5)."""
+
+    USER_ERROR = "UserError"
+    SERVER_ERROR = "ServerError"
+
+
+# Category and message of each code (ERR-T).
+_CODES = {code: (ErrorCategory(kind), message) for code, kind, message in read_table("failures.csv", __file__)}
+
+
+def with_pairs(body: dict[str, object], name: str, pairs: tuple[tuple[str, str], ...]) -> dict[str, object]:
+    """Return a body with these pairs as the service writes them under this name; without any they are left out."""
+    listed = [{"name": name, "value": value} for name, value in pairs]
+    return body | ({name: listed} if listed else {})
+
+
+class FailureInfo(NamedTuple):
+    """The ``failureInfo`` of a task, or of a preparation, release or start task (TASK-10)."""
+
+    code: str
+    category: ErrorCategory
+    message: str
+    details: tuple[tuple[str, str], ...] = ()
+
+    def wire(self) -> dict[str, object]:
+        """Return the failure as the service writes it."""
+        return with_pairs(
+            {"category": self.category, "code": self.code, "message": self.message}, "details", self.details
+        )
+
+
+def failure(code: str, *details: tuple[str, str], category: ErrorCategory | None = None) -> FailureInfo:
+    """Return the failure ``code`` with its message (ERR-T); pass ``category`` only where the cause decides it."""
+    usual, message = _CODES[code]
+    return FailureInfo(code, category or usual, message, details)
+
+
+def ended(by: str, category: ErrorCategory = ErrorCategory.USER_ERROR) -> FailureInfo:
+    """Return the failure of a process that was stopped; ServerError after a time limit or fault (RETRY-8, PREP-19)."""
+    return failure("TaskEnded", ("Message", by), category=category)
+
+
+def result_of(exit_code: int | None, failure: FailureInfo | None) -> TaskResult:
+    """Return the result of a process that has ended (RETRY-11)."""
+    return TaskResult.FAILURE if failure or exit_code else TaskResult.SUCCESS
+
+
+def end_fields(exit_code: int | None, failure: FailureInfo | None) -> tuple[tuple[str, Hashable], ...]:
+    """Return the fields of an event about the end of a process; without an exit code it never ran."""
+    code = () if exit_code is None else (("exitCode", exit_code),)
+    why = () if failure is None else (("failureInfo", failure),)
+    return (*code, ("result", result_of(exit_code, failure)), *why)
+
+
+FAILURE_EXIT_CODE = failure("FailureExitCode")
+
+# The exit code of a stopped process on every operating system, 0xC000013A (RETRY-8).
+STOPPED_EXIT_CODE = -1073741510

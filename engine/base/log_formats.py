@@ -17,7 +17,7 @@ from operator import add
 from typing import TYPE_CHECKING, Protocol
 
 from engine.base.log import Json, LateJson, LogEntry, LogSubject, Shape, plain
-from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS, shortened
+from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS, shortened, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -168,26 +168,12 @@ _SUBJECTS = {
     "BlobUploaded": "blob",
 }
 # Fields that have their own place in a line.
-_PLACED = {"from", "to", "reason", "attempt", "exitCode", "result", "failureInfo", "rule", "subtaskId"}
-_PLACED |= {"occurrence", "command", "thumbprint", "body", "code", "category", "message", "values"}
-_POOL = {
-    "nodeDeallocationOption",
-    "currentDedicatedNodes",
-    "targetDedicatedNodes",
-    "currentLowPriorityNodes",
-    "targetLowPriorityNodes",
-    "enableAutoScale",
-    "isAutoPool",
-    "startTime",
-    "endTime",
-    "resultCode",
-    "resultMessage",
-    "resizeErrors",
-    "formula",
-    "results",
-    "error",
-    "trial",
-}
+_PLACED = {*words("from to reason attempt exitCode result failureInfo rule subtaskId occurrence command thumbprint")}
+_PLACED |= {*words("body code category message values")}
+# Of resizes and formulas, whose outcome is in words.
+_PLACED |= {*words("currentDedicatedNodes targetDedicatedNodes currentLowPriorityNodes targetLowPriorityNodes")}
+_PLACED |= {*words("nodeDeallocationOption enableAutoScale isAutoPool startTime endTime resultCode resultMessage")}
+_PLACED |= {*words("resizeErrors formula results error trial")}
 
 
 class Labels(Protocol):
@@ -299,7 +285,7 @@ def _details(fields: Mapping[str, object]) -> list[str]:
     if "code" in fields:
         parts.append(str(fields["code"]) + (f" ({fields['category']})" if "category" in fields else ""))
     for name, value in fields.items():
-        if name not in _PLACED and name not in _POOL:
+        if name not in _PLACED:
             parts.append(f"{name}={_short(plain(value))}")
     return parts
 

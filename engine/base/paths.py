@@ -15,7 +15,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from engine.base.terms import OsFamily
-from engine.base.values import lazy_regex
+from engine.base.values import lazy_regex, read_table
 
 SHARED = "shared"
 STARTUP = "startup"
@@ -278,22 +278,7 @@ def settings_of(settings: Iterable[tuple[str, str | None]]) -> dict[str, str]:
 
 
 # What every Windows Server sets.
-_OF_WINDOWS = {
-    "ALLUSERSPROFILE": r"C:\ProgramData",
-    "CommonProgramFiles": r"C:\Program Files\Common Files",
-    "ComSpec": r"C:\Windows\system32\cmd.exe",
-    "HOMEDRIVE": "C:",
-    "OS": "Windows_NT",
-    "PATHEXT": ".COM;.EXE;.BAT;.CMD;.VBS;.VBE;.JS;.JSE;.WSF;.WSH;.MSC",
-    "PROCESSOR_ARCHITECTURE": "AMD64",
-    "ProgramData": r"C:\ProgramData",
-    "ProgramFiles": r"C:\Program Files",
-    "ProgramFiles(x86)": r"C:\Program Files (x86)",
-    "PUBLIC": r"C:\Users\Public",
-    "SystemDrive": "C:",
-    "SystemRoot": r"C:\Windows",
-    "windir": r"C:\Windows",
-}
+_OF_WINDOWS = dict(read_table("windows.csv", __file__))
 
 
 def _of_system(node: NodeFacts, task: TaskFacts, service: Mapping[str, str]) -> dict[str, str]:

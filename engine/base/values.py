@@ -9,7 +9,8 @@ characters: whatever shows it on a terminal shows them as escapes. The natural o
 value: n2 comes before n10.
 
 Many small numbers are examined together as bytes, since a frame must not loop over ten thousand of them in Python.
-Regular expressions are compiled when they are first used, since most runs need only a few of them.
+Regular expressions are compiled when they are first used, since most runs need only a few of them. Tables of facts are
+files beside the modules that read them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import compress
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, overload
 
 if TYPE_CHECKING:
@@ -54,6 +56,21 @@ def lazy_regex(text: str, flags: int = 0) -> re.Pattern[str]:
     For constants of modules. Functions of ``re`` do not accept it: call the methods.
     """
     return cast("re.Pattern[str]", LazyRegex(text, flags))
+
+
+def read_table(name: str, beside: str) -> list[list[str]]:
+    """Return the cells of a table in a file beside a module, without comments, which begin with ``#``, and the heading.
+
+    Only the last cell of a line may have commas.
+    """
+    lines = Path(beside).with_name(name).read_text(encoding="utf-8").splitlines()
+    heading, *rows = (line for line in lines if not line.startswith("#"))
+    return [row.split(",", heading.count(",")) for row in rows]
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text, which are separated by spaces."""
+    return tuple(text.split())
 
 
 LONGEST = 80

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any
 
 from engine.base import runtime
-from engine.base.errors import Problem, ScenarioError, Severity
+from engine.base.errors import TRAPS, Problem, ScenarioError, Severity
 from engine.base.values import format_duration, format_utc
 from engine.histories.files import SLOT_LIMIT, Imported, PoolShape, batch_id, batch_ids, scenario_lines
 from engine.histories.history import History, Kind, Record, subject
@@ -91,6 +91,8 @@ _ROUNDS = 40
 def acceptable(document: dict[str, Any], stand_ins: Mapping[str, Sequence[str]]) -> list[str]:
     """Remove from a document what ``check --strict`` does not accept, and return a sentence for each removal.
 
+    A trap stays: it is what happened.
+
     A required property is replaced by the first of its stand-ins that is accepted, a size by a similar one before.
 
     Raises:
@@ -110,10 +112,11 @@ def acceptable(document: dict[str, Any], stand_ins: Mapping[str, Sequence[str]])
 
 def _problems(document: dict[str, Any]) -> list[Problem]:
     try:
-        load("the imported scenario", text=document_text(document), strict=True)
+        warnings: Iterable[Problem] = load("the imported scenario", text=document_text(document)).warnings
+        mistakes: list[Problem] = []
     except ScenarioError as error:
-        return error.problems
-    return []
+        warnings, mistakes = error.warnings, error.problems
+    return [*mistakes, *(warning for warning in warnings if warning.code not in TRAPS)]
 
 
 def _steps(path: str) -> tuple[str | int, ...]:

@@ -1,4 +1,4 @@
-"""The grammar and the meaning of ``$filter``, a condition on the body of a resource (GEN-8)."""
+"""The meaning of ``$filter``, a condition on the body of a resource (GEN-8). Its grammar is ``filter.lark``."""
 
 from __future__ import annotations
 
@@ -23,34 +23,8 @@ LONGEST = 4096
 
 _DEEPEST = 32  # brackets within each other
 
-_GRAMMAR = r"""
-?start: either
-?either: both (_OR both)*
-?both: term (_AND term)*
-?term: "(" either ")"
-     | comparison
-     | _NOT "(" either ")"                                      -> negation
-     | FUNCTION "(" argument "," argument ")" (OPERATOR literal)?   -> call
-comparison: operand OPERATOR operand
-?argument: operand
-?operand: literal | property
-property: NAME ("/" NAME)*
-literal: MOMENT | TEXT | NUMBER | CONSTANT
 
-_OR.3: /or\b/i
-_AND.3: /and\b/i
-_NOT.3: /not\b/i
-OPERATOR.3: /(eq|ne|gt|ge|lt|le)\b/i
-FUNCTION.3: /(startswith|endswith|substringof|contains)(?=\s*\()/i
-CONSTANT.3: /(true|false|null)\b/i
-MOMENT.4: /datetime(offset)?'[^']*'/i
-TEXT: /'([^']|'')*'/
-NUMBER: /-?\d{1,18}(\.\d{1,18})?(?![\w.])/
-NAME: /[A-Za-z_][\w.@]*/
-%ignore /\s+/
-"""
-
-_PARSER = Lark(_GRAMMAR, parser="lalr", maybe_placeholders=False)
+_PARSER = Lark.open("filter.lark", rel_to=__file__, parser="lalr")
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq,

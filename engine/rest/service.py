@@ -23,12 +23,11 @@ from urllib.parse import unquote, unquote_plus
 from uuid import uuid4
 
 from engine.base.errors import BatchError
-from engine.base.values import SECOND_MS, format_utc, quoted
+from engine.base.values import SECOND_MS, format_utc, quoted, words
 from engine.rest import jobs, messages, pools
 from engine.rest.handlers import Call, Latest
 from engine.rest.messages import LONGEST_BODY, Answer
 from engine.rest.session import not_found
-from engine.specs.base import words
 from engine.specs.draws import draw_ms, uniform
 from engine.views.rest.account import account_url
 
@@ -55,11 +54,6 @@ MOST_SKEW_S = 15 * 60
 """The seconds by which the date of a signed request may differ from the wall clock, as in the service."""
 
 
-def _no_token(_: str) -> bool:
-    """Accept no token: there is nobody who issues any."""
-    return False
-
-
 class Credentials(NamedTuple):
     """The name and key of the account, and what checks whether a bearer token was issued for it.
 
@@ -69,7 +63,7 @@ class Credentials(NamedTuple):
     account: str = DEFAULT_ACCOUNT
     key: str = DEFAULT_KEY
     any_key: bool = False
-    has_issued: Callable[[str], bool] = _no_token
+    has_issued: Callable[[str], bool] = lambda _: False  # there is nobody who issues any
 
 
 def check_credentials(request: Request, credentials: Credentials, now_s: float) -> None:

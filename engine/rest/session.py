@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
@@ -136,32 +136,22 @@ def _created(one: Input) -> set[str]:
     return {each.lower() for each in own if isinstance(each, str)} | {task.id.lower() for task in one.extras.tasks}
 
 
+@dataclass(eq=False)
 class Present:
-    """The present of the run on the screen, kept going while the screen shows the past."""
+    """The present of the run on the screen, kept going while the screen shows the past; at first they are the same.
 
-    def __init__(
-        self,
-        shown: Simulation,
-        newest_ms: Callable[[], int],
-        speed: Callable[[], float],
-        wall_s: Callable[[], float] = time.perf_counter,
-    ) -> None:
-        """Create it while the screen shows the present.
+    ``newest_ms`` returns the latest moment that the screen has shown, ``speed`` the simulated seconds per real second,
+    0 if only requests move time, and ``wall_s`` reads the wall clock.
+    """
 
-        Args:
-            shown: The simulation on the screen.
-            newest_ms: Returns the latest moment that the screen has shown.
-            speed: Returns simulated seconds per real second, 0 if only requests move time.
-            wall_s: Reads the wall clock.
-        """
-        self.shown = shown
-        self._newest_ms = newest_ms
-        self._speed = speed
-        self._wall_s = wall_s
-        self._other: Simulation | None = None
-        self._other_comes_to_ms = 0  # the moment at which clients find it
-        self._shared = 0  # of the inputs given by hand, that both simulations have
-        self._last_s = 0.0
+    shown: Simulation
+    newest_ms: Callable[[], int]
+    speed: Callable[[], float]
+    wall_s: Callable[[], float] = time.perf_counter
+    _other: Simulation | None = None
+    _other_comes_to_ms: int = 0  # the moment at which clients find it
+    _shared: int = 0  # of the inputs given by hand, that both simulations have
+    _last_s: float = 0.0
 
     def simulation(self) -> Simulation:
         """Return the simulation in the present.
@@ -188,8 +178,8 @@ class Present:
         """Work on the second simulation for a slice of time, if there is one: call it often."""
         other = self._second()
         if other is not None and self._has_come(other):
-            now_s = self._wall_s()
-            passed_ms = int((now_s - self._last_s) * self._speed() * SECOND_MS)
+            now_s = self.wall_s()
+            passed_ms = int((now_s - self._last_s) * self.speed() * SECOND_MS)
             if passed_ms:
                 self._last_s = now_s
                 self._work(other, other.now_ms + passed_ms)
@@ -216,19 +206,19 @@ class Present:
         other.adopt(given)
         self._shared = len(given)
         given_ms = max((one.when_ms for one in given), default=0)
-        self._other_comes_to_ms = self.shown.present_ms = max(self._newest_ms(), self.shown.present_ms, given_ms)
+        self._other_comes_to_ms = self.shown.present_ms = max(self.newest_ms(), self.shown.present_ms, given_ms)
         return other
 
     def _has_come(self, other: Simulation) -> bool:
         """Return whether the second simulation is in the present, after a slice of work if it was not."""
         if other.now_ms < self._other_comes_to_ms:
             self._work(other, self._other_comes_to_ms)
-            self._last_s = self._wall_s()
+            self._last_s = self.wall_s()
         return other.now_ms >= self._other_comes_to_ms
 
     def _work(self, other: Simulation, until_ms: int) -> None:
-        stop_s = self._wall_s() + SLICE_S
-        while other.advance(until_ms, ENTRIES_BETWEEN_CLOCK_READS) and self._wall_s() < stop_s:
+        stop_s = self.wall_s() + SLICE_S
+        while other.advance(until_ms, ENTRIES_BETWEEN_CLOCK_READS) and self.wall_s() < stop_s:
             pass
 
     def _leave(self) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engine import autoscale
 from engine.autoscale import OPTION, Inputs
-from engine.autoscale.values import SAMPLE_PERIOD_MS
+from engine.autoscale.values import DEDICATED, LOW_PRIORITY, SAMPLE_PERIOD_MS
 from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError, raise_refusal
 from engine.base.log import LogSubject
@@ -147,11 +147,7 @@ def evaluate(world: World, pool: Pool, formula: str, now_ms: int) -> AutoScaleRu
     inputs = Inputs(
         start=world.scenario.start,
         now_ms=now_ms,
-        variables={
-            "$TargetDedicatedNodes": pool.target_dedicated,
-            "$TargetLowPriorityNodes": pool.target_spot,
-            **metrics.now(world, pool),
-        },
+        variables={DEDICATED: pool.target_dedicated, LOW_PRIORITY: pool.target_spot, **metrics.now(world, pool)},
         samples=metrics.arrived(world, pool, now_ms),
         chance=lambda: draws.uniform(world.seed, "rand", pool.id.lower(), now_ms, next(draw)),
         may_have_spot=pool.os is not OsFamily.CLOUD_SERVICE,

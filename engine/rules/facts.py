@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engine.base.terms import Deallocation, DependencyAction, DisableTasks, FailureInfo, JobAction
+    from engine.base.errors import FailureInfo
+    from engine.base.terms import Deallocation, DependencyAction, DisableTasks, JobAction
     from engine.shell.protocol import Plan
     from engine.specs.bodies import JobSpec
     from engine.state.acting import Process

@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.calendar import Due, DueKind
+from engine.base.errors import STOPPED_EXIT_CODE, FailureInfo, ended, failure
 from engine.base.paths import task_directory
-from engine.base.terms import STOPPED_EXIT_CODE, FailureInfo, SubtaskState, ended, failure
+from engine.base.terms import SubtaskState
 from engine.rules.facts import GangAttemptEnded, TaskLeftNode
 from engine.rules.processes import execution, node_disk, output_files
 from engine.rules.processes.setup import Work

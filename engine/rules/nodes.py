@@ -14,8 +14,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engine.base.calendar import Due, DueKind
+from engine.base.errors import FAILURE_EXIT_CODE, FailureInfo, failure
 from engine.base.paths import MOUNTS, STARTUP, working_directory
-from engine.base.terms import FAILURE_EXIT_CODE, FailureInfo, NodeState, OsFamily, SchedulingState, failure
+from engine.base.terms import NodeState, OsFamily, SchedulingState
 from engine.rules.decisions import capacity
 from engine.rules.decisions.verdicts import start_retry_verdict
 from engine.rules.facts import (

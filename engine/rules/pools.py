@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.errors import BatchError, raise_refusal
-from engine.base.terms import AllocationState, Deallocation, ErrorCategory, NodeState, PoolLifetimeOption, PoolState
+from engine.base.errors import BatchError, ErrorCategory, raise_refusal
+from engine.base.terms import AllocationState, Deallocation, NodeState, PoolLifetimeOption, PoolState
 from engine.base.values import quoted
 from engine.rules.decisions import capacity
 from engine.rules.facts import NodeRemovalRequested, NodeUpgradeDue, PoolCreated

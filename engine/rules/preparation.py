@@ -9,15 +9,8 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from engine.base.terms import (
-    FAILURE_EXIT_CODE,
-    STOPPED_EXIT_CODE,
-    FailureInfo,
-    InstanceState,
-    ReleaseAfter,
-    TaskResult,
-    ended,
-)
+from engine.base.errors import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, ended
+from engine.base.terms import InstanceState, ReleaseAfter, TaskResult
 from engine.rules.decisions.verdicts import may_retry
 from engine.rules.facts import NodePrepared, PreparationFailed
 from engine.rules.processes import execution, node_disk

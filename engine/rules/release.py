@@ -11,9 +11,10 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from engine.base.calendar import Due, DueKind
+from engine.base.errors import STOPPED_EXIT_CODE
 from engine.base.lifecycles import Availability, states_in
 from engine.base.paths import job_directory
-from engine.base.terms import STOPPED_EXIT_CODE, InstanceState, ReleaseAfter
+from engine.base.terms import InstanceState, ReleaseAfter
 from engine.base.values import MINUTE_MS
 from engine.rules.decisions.verdicts import owes_release
 from engine.rules.facts import NodeDrained, ReleasesEnded

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.calendar import Due, DueKind
-from engine.base.terms import DependencyAction, FailureInfo, NodeState, failure
+from engine.base.errors import FailureInfo, failure
+from engine.base.terms import DependencyAction, NodeState
 from engine.base.values import MINUTE_MS
 from engine.rules.decisions import verdicts
 from engine.rules.decisions.verdicts import is_seen

@@ -321,6 +321,16 @@ def read_value(place: DocumentPlace, model: type[Model], body: Plain) -> Model |
     return _read(place, model, body, ())[0]
 
 
+def report_names(place: DocumentPlace, model: type[Spec]) -> None:
+    """Report the names that the model of a body does not have; its values cannot be read yet."""
+    try:
+        model.from_wire(place.plain)
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            if details["type"] == _UNKNOWN:
+                _report(place, model, details, ())
+
+
 def _read(
     place: DocumentPlace, model: type[Model], body: Plain, others: tuple[str, ...]
 ) -> tuple[Model | None, list[ErrorDetails]]:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.errors import Position, Problem, ScenarioError
 from engine.base.terms import Plain
@@ -25,13 +25,15 @@ from engine.scenario.names import DeclaredIds
 from engine.scenario.pasted import as_created, command_as_created
 from engine.scenario.timeline import read_command, read_does, read_factory, read_until
 from engine.scenario.tree import ReadingStopped, Tree, parse, tree_of
-from engine.scenario.warnings import WarningCollector
 from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
 from engine.specs.command import Command
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob, CreateJobSchedule, CreatePool
 from engine.specs.conditions import OWN_JOB, Unread, is_others_completed
 from engine.specs.job_refusals import job_refusals, schedule_refusals, task_refusals
 from engine.specs.pool_refusals import AccountInForce, pool_refusals
+
+if TYPE_CHECKING:
+    from engine.scenario.warnings import WarningCollector
 
 # So many tasks of a factory are looked at for what they may make.
 _MOST_TASKS = 1_000
@@ -75,10 +77,12 @@ class Given:
     ) -> None:
         """Read what a command brings that is given at a moment, unknown if it is None, or by a process of a job."""
         owner = _owner_in(name, place.plain, own)
+        if self.collector is not None and not is_refused and name in COMMANDS:
+            self.collector.name(place, at_ms)
         if own is not None and isinstance(place.plain, dict) and "jobId" not in place.plain:
             place = place._replace(tree=place.tree.with_names({"jobId": own.declared}))
             self.names.any_task |= name == "addTasks" and not own.declared
-        self.names.add_command(name, place.plain, factory, is_refused=is_refused)
+        self.names.add_command(name, place.plain, factory, at_ms=at_ms, is_refused=is_refused)
         if self.collector is not None:
             self.collector.command(name, place, factory, at_ms, is_refused=is_refused)
         if self.has_acts and name in COMMANDS:

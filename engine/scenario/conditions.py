@@ -20,10 +20,9 @@ from engine.base.terms import (
     TaskResult,
     TaskState,
 )
-from engine.base.values import SECOND_MS, lazy_regex, parse_duration, parse_utc, quoted, shortened
+from engine.base.values import SECOND_MS, lazy_regex, parse_duration, parse_utc, quoted, shortened, words
 from engine.scenario.document import DocumentPlace
 from engine.scenario.text import nearest, one_of, shown
-from engine.specs.base import words
 from engine.specs.conditions import OWN_JOB, Bounds, Condition, ConditionSubject, SubjectKind, Verbatim, Wanted
 
 LATEST_MS = 100 * 366 * 86_400_000
@@ -396,3 +395,17 @@ def read_time(place: DocumentPlace, start: datetime) -> int | None:
     except ValueError as error:
         place.report(str(error))
         return None
+
+
+_REACHED = "CoreQuotaReached"  # ends the code of every such resize error (ERR-R)
+
+
+def pools_at_quota(asked: Asked) -> set[str]:
+    """Return the ids, in lower case, of the pools of which a condition asks whether a core quota keeps them small."""
+    found = set()
+    for place, subject in asked:
+        codes = place.plain.get("resizeErrors") if isinstance(place.plain, dict) else None
+        listed = codes if isinstance(codes, list) else [codes]
+        if subject.pool_id is not None and any(isinstance(code, str) and code.endswith(_REACHED) for code in listed):
+            found.add(subject.pool_id.casefold())
+    return found

@@ -6,15 +6,19 @@ A document that is no scenario, such as a template or a file of another tool, is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
-from engine.base.errors import Position, Problem, ScenarioError, Severity
+import yaml
+
+from engine.base.errors import WARNINGS, Position, Problem, ScenarioError, Severity
 from engine.base.terms import Plain
 from engine.base.values import first_of, lazy_regex, shortened, with_short_words
 from engine.scenario.text import does_not_exist, nearest, shown
-from engine.scenario.tree import ReadingStopped, Tree, parse
+from engine.scenario.tree import LOADER, ReadingStopped, Tree, parse
 
 if TYPE_CHECKING:
     from engine.scenario.factory import TaskFactory
@@ -70,8 +74,9 @@ class Document:
         if len(self.problems) >= PROBLEM_LIMIT:
             raise ReadingStopped
 
-    def warn(self, message: str, position: Position, path: Path, code: str = "") -> None:
+    def warn(self, message: str, position: Position, path: Path, code: str) -> None:
         """Record a warning; those beyond the limit are dropped."""
+        assert code in WARNINGS, code
         if len(self.warnings) < PROBLEM_LIMIT and path not in self.templated:
             message, place = with_short_words(message), format_path(path)
             self.warnings.append(
@@ -103,7 +108,7 @@ class DocumentPlace(NamedTuple):
         path = self._path_of(below[0]) + below[1:] if below else self.path
         self.document.report(message, position, path)
 
-    def warn(self, message: str, code: str = "") -> None:
+    def warn(self, message: str, code: str) -> None:
         """Record a warning about this value, with the code of its kind."""
         self.document.warn(message, self.tree.position, self.path, code)
 
@@ -340,3 +345,43 @@ def _names(value: Plain) -> Iterator[str]:
         is_body = any(part in value for part in ("vmSize", "poolInfo"))
         if isinstance(name, str) and (is_body or kind.endswith("/pools") or kind == "pools"):
             yield name
+
+
+_COMMENT = lazy_regex(r"(?<!\S)#.*")
+_IGNORES = lazy_regex(r"\bbatchdeck:\s*ignore\[(?P<codes>[^\]]{0,500})\]")
+_LINE_END = lazy_regex(r"\r\n|[\n\r\x85\u2028\u2029]")  # as YAML has it
+
+
+@lru_cache(maxsize=8)
+def ignored_codes(text: str) -> dict[tuple[int, str], int]:
+    """Return the lines and codes of warnings that comments of a YAML text silence, with the columns of the codes."""
+    text = text.removeprefix("\ufeff")
+    try:
+        scalars = [token for token in yaml.scan(text, LOADER) if isinstance(token, yaml.ScalarToken)]
+    except yaml.YAMLError:
+        return {}
+    found: dict[tuple[int, str], int] = {}
+    for at, line in enumerate(_LINE_END.split(text)):
+        for listed in _IGNORES.finditer(line):
+            if _is_in_comment(line, (at, listed.start()), scalars):
+                for code in _CODE.finditer(line, *listed.span("codes")):
+                    found[at + 1, code[0]] = code.start() + 1
+    return found
+
+
+_CODE = lazy_regex(r"[^\s,]+")
+
+
+def _is_in_comment(line: str, place: tuple[int, int], scalars: Sequence[yaml.ScalarToken]) -> bool:
+    """Return whether a place, line and column from 0, is in a comment and not in a text."""
+    at = bisect_right(scalars, place, key=lambda token: (token.start_mark.line, token.start_mark.column)) - 1
+    inside = scalars[at] if at >= 0 else None
+    begin = 0
+    if inside is not None:
+        end = inside.end_mark.line, inside.end_mark.column
+        is_heading = inside.style in ("|", ">") and inside.start_mark.line == place[0]
+        if place < end and not is_heading:
+            return False
+        begin = inside.start_mark.column if is_heading else end[1] if end[0] == place[0] else 0
+    comment = _COMMENT.search(line, begin)
+    return comment is not None and comment.start() < place[1]

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from engine.base import runtime
-from engine.base.errors import Position, Problem, ScenarioError, Severity
+from engine.base.errors import WARNINGS, Position, Problem, ScenarioError, Severity
 from engine.base.values import USD, lazy_regex, parse_utc, shortened, text_at
 from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.commands import UNKNOWN_OWNER, Given
 from engine.scenario.conditions import Asked, read_condition, read_time
-from engine.scenario.document import Document, DocumentPlace, check_keys, stranger
+from engine.scenario.document import Document, DocumentPlace, check_keys, ignored_codes, stranger
 from engine.scenario.locations import VARIED
 from engine.scenario.model import (
     DEFAULT_START,
@@ -33,7 +33,7 @@ from engine.scenario.model import (
 )
 from engine.scenario.names import DeclaredIds, Ids, changed_applications
 from engine.scenario.pasted import as_created, is_there, report_template_parts
-from engine.scenario.text import ScenarioSource, read_source, shown
+from engine.scenario.text import ScenarioSource, did_you_mean, read_source, shown
 from engine.scenario.timeline import added_body, read_job_tasks, read_timeline
 from engine.scenario.tree import ReadingStopped, Tree, parse
 from engine.scenario.warnings import WarningCollector
@@ -96,7 +96,7 @@ def _loaded(
     scenario = None
     with suppress(ReadingStopped), runtime.gc_paused():
         scenario = read(document, source)
-    problems, warnings = document.problems, _in_order(_not_ignored(document.warnings, source.text))
+    problems, warnings = document.problems, _in_order(_not_ignored(document, source.text))
     if strict:
         problems += [warning._replace(severity=Severity.ERROR) for warning in warnings]
         warnings = []
@@ -106,21 +106,14 @@ def _loaded(
     return replace(scenario, warnings=tuple(warnings))
 
 
-_IGNORES = lazy_regex(r"#.*?\bbatchdeck:\s*ignore\[(?P<codes>[^\]]*)\]")
-
-
-def _not_ignored(warnings: list[Problem], text: str) -> list[Problem]:
+def _not_ignored(document: Document, text: str) -> list[Problem]:
     """Return the warnings without those that a comment at the end of their line silences by their code."""
-    if not warnings or "ignore[" not in text:
-        return warnings
-    lines = text.split("\n")
-
-    def is_ignored(warning: Problem) -> bool:
-        line = lines[warning.line - 1] if 0 < warning.line <= len(lines) else ""
-        codes = {code.strip() for found in _IGNORES.finditer(line) for code in found["codes"].split(",")}
-        return warning.code != "" and warning.code in codes
-
-    return [warning for warning in warnings if not is_ignored(warning)]
+    ignored = ignored_codes(text) if "ignore[" in text else {}
+    for (line, code), column in ignored.items():
+        if code not in WARNINGS:
+            message = f"no warning has the code {shown(code)}" + did_you_mean(code, WARNINGS)
+            document.warn(message, Position(line, column), (), "unknown-code")
+    return [warning for warning in document.warnings if (warning.line, warning.code) not in ignored]
 
 
 def _in_order(problems: list[Problem]) -> list[Problem]:
@@ -179,13 +172,12 @@ class _ScenarioReader:
             self._given.names,
             self._start,
             account,
-            tasks_are_simulated=bool(simulate.tasks.model_fields_set),
-            has_subnets=bool(simulate.network),
+            simulate,
         )
         pools = tuple(self._pools(account, options, simulate))
         jobs = tuple(self._jobs())
         schedules = tuple(self._schedules())
-        timeline = tuple(self._timeline())
+        timeline = tuple(self._timeline(collector))
         if self._given.has_acts and (tasks := root.at("simulate", "tasks")) is not None:
             self._given.read_block(tasks, UNKNOWN_OWNER)
         expect = tuple(self._expect())
@@ -244,7 +236,7 @@ class _ScenarioReader:
             if settled.has(str(place.plain)) or vm_size(str(place.plain)) is None:
                 continue
             if settled.currency == USD:
-                place.warn(f"{lacks}: the list price of {PRICES_REGION} counts")
+                place.warn(f"{lacks}: the list price of {PRICES_REGION} counts", "price-missing")
             else:
                 place.report(f"{lacks}, and list prices are in USD, not {settled.currency}")
         return settled
@@ -369,12 +361,13 @@ class _ScenarioReader:
 
     # --- what is done, and what is expected
 
-    def _timeline(self) -> Iterator[TimelineEntry]:
+    def _timeline(self, collector: WarningCollector) -> Iterator[TimelineEntry]:
         section = self._root.get("timeline")
         for place, entry in read_timeline(section, self._start, self._asked) if section is not None else ():
             added = added_body(place.tree)
             if added is not None and entry is not None:
                 self._given.names.add_command(entry.command.NAME, dict(added))
+                collector.name_job(str(added["jobId"]), place)
                 yield entry
                 continue
             factory, at_ms = (entry.factory, entry.at_ms) if entry is not None else (None, None)
@@ -404,9 +397,10 @@ class _ScenarioReader:
         self._count(place, at_ms, "jobs and schedules", limit, "ActiveJobAndScheduleQuotaReached")
 
     def _check_asked(self) -> None:
-        """Report conditions on subjects that nothing in the scenario creates."""
+        """Report conditions on what nothing in the scenario creates. A pool that is left out may be asked for."""
+        names = self._given.names
         for place, subject in self._asked:
-            missing = self._given.names.missing(subject)
-            if missing is not None:
+            missing = names.missing(subject)
+            if missing is not None and (subject.pool_id or "").casefold() not in names.absent:
                 key, reason = missing
                 (place.get(key) or place).report(reason)

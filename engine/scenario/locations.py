@@ -13,11 +13,10 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from engine.base.errors import Position
-from engine.base.values import lazy_regex, quoted
+from engine.base.values import lazy_regex, quoted, words
 from engine.scenario.document import Path, format_path
 from engine.scenario.text import Scalar, one_of, shown
 from engine.scenario.tree import Tree, parse_value
-from engine.specs.base import words
 from engine.specs.commands import COMMANDS
 
 VARIED = words("startTime until account options simulate pools jobs jobSchedules timeline expect")

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from engine.base.terms import AutoScaleRetries, ReleaseAfter
-from engine.base.values import USD, lazy_regex, quoted
+from engine.base.values import USD, lazy_regex, quoted, words
 from engine.scenario.document import DocumentPlace, check_keys
 from engine.scenario.locations import (
     VALUE_LIMIT,
@@ -30,7 +30,7 @@ from engine.scenario.locations import (
 from engine.scenario.text import does_not_exist, shown
 from engine.scenario.tree import Tree
 from engine.specs.account import SimulateStorage
-from engine.specs.base import Bool, Spec, words
+from engine.specs.base import Bool, Spec
 from engine.specs.bodies import JobSpec
 from engine.specs.common import Simulate, SimulateAutoScale, SimulateNodes, SimulateService, SimulateSpot
 from engine.specs.machine import SimulateNetwork

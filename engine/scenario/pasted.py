@@ -477,7 +477,9 @@ def _warn(place: DocumentPlace, left_out: list[DocumentPlace]) -> None:
     first = left_out[0]
     position = first.key_position or first.tree.position
     place.document.returned.add(place.path)
-    place.document.warn(f"what only the service writes is left out: {names}", position, place.path)
+    place.document.warn(
+        f"what only the service writes is left out: {names}", position, place.path, "returned-by-service"
+    )
 
 
 def _changed(place: DocumentPlace, path: Path, change: Change) -> DocumentPlace:

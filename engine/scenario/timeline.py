@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from engine.base.terms import Plain
 from engine.base.values import lazy_regex, quoted
-from engine.scenario.bodies import read_body, read_value, report_refusals
+from engine.scenario.bodies import read_body, read_value, report_names, report_refusals
 from engine.scenario.conditions import Asked, parse_time, read_condition, read_time
 from engine.scenario.document import DocumentPlace, check_keys, read_text
 from engine.scenario.factory import TaskFactory, parse_pattern, template_strings
@@ -50,11 +51,17 @@ def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[
     if not check_keys(place, _KEYS["parametricSweep"], only_mapping=True):
         return None, ()
     kind = place.require("type")
-    if kind is None:
-        return None, ()
-    keys = next((keys for name, keys in _KEYS.items() if name.lower() == str(kind.plain).lower()), None)
+    given = "" if kind is None else str(kind.plain).lower()
+    keys = next((keys for name, keys in _KEYS.items() if name.lower() == given), None)
     if keys is None:
-        kind.report(f"{shown(kind.plain)} is not a kind of task factory" + one_of(str(kind.plain), _KEYS))
+        if kind is not None:
+            kind.report(f"{shown(kind.plain)} is not a kind of task factory" + one_of(str(kind.plain), _KEYS))
+        check_keys(place, tuple(dict.fromkeys(chain(*_KEYS.values()))))
+        for each in place.listed("parameterSets"):
+            check_keys(each, _SET_KEYS)
+        template = place.get("repeatTask")
+        for each in (*place.listed("tasks"), *([] if template is None else [template])):
+            report_names(each, TaskSpec)
         return None, ()
     check_keys(place, keys)
     if "tasks" in keys:
@@ -80,9 +87,10 @@ def factory_of(body: Mapping[str, Plain]) -> tuple[TaskFactory | None, tuple[Tas
 def _read_sweep(place: DocumentPlace) -> TaskFactory | None:
     sets, template = place.require("parameterSets"), place.require("repeatTask")
     ranges = _read_ranges(sets) if sets is not None else None
-    if template is None or not check_keys(template, ("id", "commandLine"), only_mapping=True) or ranges is None:
+    if template is None or not check_keys(template, ("id", "commandLine"), only_mapping=True):
         return None
-    if not _has_valid_patterns(template, len(ranges)):
+    if ranges is None or not _has_valid_patterns(template, len(ranges)):
+        report_names(template, TaskSpec)
         return None
     body = template.plain
     assert isinstance(body, dict)

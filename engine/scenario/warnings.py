@@ -8,19 +8,20 @@ properties that change nothing in a simulation, and of values that the service m
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import date, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
-from engine.base.terms import OsFamily
+from engine.autoscale import ignored_slots
+from engine.base.terms import OnAllTasksComplete, OsFamily
 from engine.base.values import LONGEST_RUN_MS, text_at, value_at
 from engine.scenario.bodies import fields_of, model_of
+from engine.scenario.conditions import pools_at_quota
 from engine.scenario.document import DocumentPlace, format_path
-from engine.scenario.names import DeclaredIds, NodeOwner, nodes_in, owner_in
-from engine.scenario.quota_warnings import CoreQuotas, pools_at_quota
+from engine.scenario.limit_warnings import CoreQuotas, Process, ProcessLimits
+from engine.scenario.names import DeclaredIds, NodeOwner, TaskNeeds, nodes_in, owner_in
 from engine.scenario.timeline import is_ordinary
 from engine.shell.small_shell import NEEDS_A_LOOK, facts_of, traps_of
 from engine.specs import images
@@ -39,10 +40,11 @@ from engine.specs.catalogue import has_list_price, is_listed, nearest_sizes, vm_
 from engine.specs.command import OnJob, OnPool
 from engine.specs.commands import COMMANDS, AddTasks
 from engine.specs.common import CommandLine, ResourceFile
+from engine.specs.conditions import ConditionSubject, SubjectKind
 from engine.specs.machine import ImageReference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from pydantic.fields import FieldInfo
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from engine.scenario.document import Path
     from engine.scenario.factory import TaskFactory
     from engine.scenario.locations import Factor
+    from engine.scenario.model import WorldSimulation
     from engine.specs.account import Account
     from engine.specs.prices import PriceList
 
@@ -65,6 +68,13 @@ _CREATED: dict[str, tuple[type[Spec], str]] = {
 }
 # Each names a command line and has a `simulate` beside it.
 _WITH_LINES: dict[type[Spec], str] = {CommandLine: "commandLine", MultiInstanceSettings: "coordinationCommandLine"}
+_MISSING = {
+    "poolId": "unknown-pool",
+    "node": "unknown-node",
+    "jobId": "unknown-job",
+    "taskId": "unknown-task",
+    "jobScheduleId": "unknown-schedule",
+}
 
 
 def _check_line(place: DocumentPlace, text: str, os: OsFamily) -> None:
@@ -115,7 +125,7 @@ def _check_size(place: DocumentPlace, first: date, last: date, prices: PriceList
         )
     elif not has_list_price(name) and not (prices is not None and prices.has(name)):
         basis = "its price is derived from its name" if size.has_price else "it counts as free"
-        place.warn(f"{name} has no list price: {basis}")
+        place.warn(f"{name} has no list price: {basis}", "price-missing")
     if size.retires is not None and size.retires <= last:
         said = "was retired" if size.retires <= first else "is retired within the run,"
         instead = f"the service recommends {size.replacement} instead" if size.replacement else "it has no replacement"
@@ -135,7 +145,10 @@ def _report_without_effect(body: _Body) -> None:
     verb = "is accepted and changes" if len(names) == 1 else "are accepted and change"
     first = body.without_effect[0]
     body.place.document.warn(
-        f"{_listed(names)} {verb} nothing in a simulation", first.key_position or first.tree.position, body.place.path
+        f"{_listed(names)} {verb} nothing in a simulation",
+        first.key_position or first.tree.position,
+        body.place.path,
+        "no-effect",
     )
 
 
@@ -187,25 +200,23 @@ def _says_nothing(value: Plain, field: FieldInfo) -> bool:
 class WarningCollector:
     """A collector of the warnings about one document."""
 
-    def __init__(
-        self, names: DeclaredIds, start: datetime, account: Account, *, tasks_are_simulated: bool, has_subnets: bool
-    ) -> None:
-        """Create it for a document whose ``names`` are being read.
-
-        With ``tasks_are_simulated`` a default ``simulate`` speaks for all tasks of jobs; with ``has_subnets`` there are
-        subnets, which may have too few addresses for a pool.
-        """
+    def __init__(self, names: DeclaredIds, start: datetime, account: Account, simulate: WorldSimulation) -> None:
+        """Create it for a document whose ``names`` are being read."""
         self._names = names
         self._start = start
         self._has_storage_account = account.storage_account is not None
-        self._tasks_are_simulated = tasks_are_simulated
-        self._quotas = CoreQuotas(account.quotas, has_subnets=has_subnets)
-        self._pool_ids: list[DocumentPlace] = []
+        self._tasks_are_simulated = bool(simulate.tasks.model_fields_set)  # a default speaks for all tasks of jobs
+        self._quotas = CoreQuotas(account.quotas, has_subnets=bool(simulate.network))
+        self._limits = ProcessLimits(start, simulate, names)
+        self._asked: list[tuple[DocumentPlace, ConditionSubject, int | None]] = []  # what commands and jobs name
+        self._named: dict[str, DocumentPlace] = {}  # jobs in long lists of additions
+        self._ending: list[tuple[DocumentPlace, str]] = []  # jobs that end with their last task
+        self._formulas: list[tuple[DocumentPlace, NodeOwner]] = []
+        self._needs = TaskNeeds(names)
+        self._at_ms: int | None = None  # of the command that is searched
+        self._schedule: Plain = None
         self.sizes: list[DocumentPlace] = []  # the names of all VM sizes
         self._waiting: list[tuple[DocumentPlace, str, NodeOwner]] = []  # command lines on nodes that are not known yet
-        # How many tasks in a list require as many slots, and where the first one says so.
-        self._alike: Counter[tuple[Path, int, NodeOwner]] = Counter()
-        self._first: dict[tuple[Path, int, NodeOwner], DocumentPlace] = {}
 
     def command(
         self, name: str, place: DocumentPlace, factory: TaskFactory | None, at_ms: int | None, *, is_refused: bool
@@ -215,18 +226,37 @@ class WarningCollector:
         One that is expected to be refused changes nothing, and may name a pool that does not exist.
         """
         model = COMMANDS.get(name)
+        self._at_ms = at_ms
+        self._schedule = place.plain.get("schedule") if isinstance(place.plain, dict) else None
+        if not is_refused:
+            self._limits.command(name, place.plain, at_ms)
         if name in _CREATED:
             self._creation(name, place, factory, at_ms, is_refused=is_refused)
         elif model is not None:
             owner = NodeOwner(text_at(place.plain, "poolId"), text_at(place.plain, "jobId"))
             if not is_refused:
                 self._quotas.command(name, place, at_ms)
-                pool = place.get("poolId")
-                self._pool_ids += [pool] if issubclass(model, OnPool) and pool is not None else []
+                self._note_formula(place, owner)
             if issubclass(model, AddTasks):
                 self._search_tasks(place, owner, factory)
             elif issubclass(model, OnPool | OnJob) or name == "updateJobSchedule":
                 self._search(place, model, owner)
+
+    def name(self, place: DocumentPlace, at_ms: int | None = None) -> None:
+        """Note the things that a command names, which something has to create before its time, if that is known."""
+        ids = [text_at(place.plain, key) for key in ("poolId", "jobId", "taskId", "jobScheduleId")]
+        index = place.plain.get("node") if isinstance(place.plain, dict) else None
+        subject = ConditionSubject(SubjectKind.JOB, ids[0], None, index if isinstance(index, int) else None, *ids[1:])
+        self._asked.append((place, subject, at_ms))
+
+    def name_job(self, job_id: str, place: DocumentPlace) -> None:
+        """Note a job that a line of a long list adds tasks to."""
+        self._named.setdefault(job_id, place)
+
+    def _note_formula(self, place: DocumentPlace, owner: NodeOwner) -> None:
+        formula = place.get("autoScaleFormula")
+        if formula is not None and isinstance(formula.plain, str):
+            self._formulas.append((formula, owner))
 
     def _creation(
         self, name: str, place: DocumentPlace, factory: TaskFactory | None, at_ms: int | None, *, is_refused: bool
@@ -242,8 +272,11 @@ class WarningCollector:
         if pool is not None and not is_refused:
             when_ms = None if name == "createJobSchedule" else at_ms
             self._quotas.create(pool, when_ms, f"{kind} {own_id}" if kind else "")
-        if name == "createJob":
-            owner = owner._replace(job_id=own_id)
+        if kind and not is_refused and own_id is not None and specification is not None:
+            ends = specification.get("onAllTasksComplete")
+            if ends is not None and str(ends.plain).lower() == OnAllTasksComplete.TERMINATE_JOB:
+                self._ending.append((ends, own_id))
+        owner = owner._replace(job_id=own_id) if kind else NodeOwner(own_id)
         self._search(place, model, owner)
         if name == "createJob":
             self._search_tasks(place, owner, factory)
@@ -253,62 +286,88 @@ class WarningCollector:
 
         A shortage of cores that a condition asks for, or whose quota is a factor of the study, is meant.
         """
-        for place in self._pool_ids:
-            reason = self._names.missing_pool(str(place.plain)) if isinstance(place.plain, str) else None
-            if reason is not None:
-                place.warn(reason)
+        self._check_named()
+        self._limits.finish(until_ms)
         lasts = timedelta(milliseconds=LONGEST_RUN_MS if until_ms is None else until_ms)
         last = (self._start + lasts).date()
         for place in self.sizes:
             _check_size(place, max(self._start.date(), _RETIRED_BY), max(last, _RETIRED_BY), prices)
         for place, text, owner in self._waiting:
             nodes = self._names.nodes_of(owner)
-            _check_line(place, text, nodes.os if nodes is not None else OsFamily.LINUX)
-        for alike, place in self._first.items():
-            _, required, owner = alike
-            slots = self._names.most_slots(owner)
-            if slots is not None and required > slots:
-                more = f" ({self._alike[alike] - 1:,} more like it)" if self._alike[alike] > 1 else ""
-                place.warn(
-                    f"the task requires {required:,} slots and never runs, since a node of its pool has {slots:,}"
-                    f" (SCHED-10): give the pool taskSlotsPerNode: {required}{more}"
-                )
+            if nodes is not None:  # the system of a pool that is not here is not known
+                _check_line(place, text, nodes.os)
+        self._check_formulas(self._needs.finish())
         varied = {factor.steps[2] for factor in factors if factor.steps[:2] == ("account", "quotas")}
         self._quotas.finish(pools_at_quota(asked), varied)
+
+    def _check_named(self) -> None:
+        """Warn of things that commands name and nothing creates, and of jobs that end at once."""
+        for place, subject, at_ms in self._asked:
+            missing = self._names.missing(subject)
+            if missing is None and at_ms is not None:
+                missing = self._names.too_early(subject, at_ms)
+            if missing is None and subject.pool_id is not None and subject.node_index is not None:
+                missing = self._names.missing_node(subject.pool_id, subject.node_index)
+            if missing is not None and (named := place.get(missing[0])) is not None:
+                named.warn(missing[1], _MISSING[missing[0]])
+        for job_id, place in self._named.items():
+            missing = self._names.missing(ConditionSubject(SubjectKind.JOB, job_id=job_id))
+            if missing is not None:
+                place.warn(missing[1], _MISSING["jobId"])
+        for place, job_id in self._ending:
+            if not self._names.gets_tasks(job_id):
+                place.warn(
+                    "the job has no task and no job manager, and nothing adds one: it ends as soon as it is created"
+                    " (JOB-7)",
+                    "job-without-tasks",
+                )
+
+    def _check_formulas(self, more_slots: Mapping[str, int]) -> None:
+        """Warn of formulas that ignore slots; ``more_slots`` is what tasks of pools require beyond one each."""
+        for place, owner in self._formulas:
+            slots = max((nodes.slots for nodes in self._names.all_nodes_of(owner)), default=1)
+            count = self._names.task_count(owner.pool_id or "")
+            needed = count + more_slots.get((owner.pool_id or "").casefold(), 0)
+            reason = ignored_slots(str(place.plain), self._start, slots, count, needed)
+            if reason is not None:
+                place.warn(reason, "formula-ignores-slots")
 
     def _search_tasks(self, place: DocumentPlace, owner: NodeOwner, factory: TaskFactory | None) -> None:
         for name in ("tasks", "value"):
             for task in place.listed(name):
                 if is_ordinary(task.plain):
-                    self._visit_slots(task, owner)
+                    self._needs.take(task, owner)
                 else:
                     self._search(task, TaskSpec, owner)
         template = place.at("taskFactory", "repeatTask")
         if template is not None and factory is not None:
-            self._search(template, TaskSpec, owner, line=factory.command_line(0))
+            self._search(template, TaskSpec, owner, factory)
         listed = place.at("taskFactory", "tasks")
         if listed is not None:
             self._search(listed, TaskSpec, owner)
 
     # --- the walk through one body
 
-    def _search(self, place: DocumentPlace, model: type[Spec], owner: NodeOwner, line: str | None = None) -> None:
-        """Search one body, or a list of them that counts as one; ``line`` is the text of a command line template."""
+    def _search(
+        self, place: DocumentPlace, model: type[Spec], owner: NodeOwner, factory: TaskFactory | None = None
+    ) -> None:
+        """Search one body, or a list of them that counts as one, or the template of a ``factory``."""
         body = _Body(place, owner, [])
         for each in _values(place):
-            self._visit(each, model, body, line)
+            self._visit(each, model, body, factory)
         _report_without_effect(body)
 
-    def _visit(self, place: DocumentPlace, model: type[Spec], body: _Body, line: str | None = None) -> None:
+    def _visit(self, place: DocumentPlace, model: type[Spec], body: _Body, factory: TaskFactory | None = None) -> None:
         """Look at the watched properties of a mapping of ``model``."""
         if not isinstance(place.plain, dict):
             return
         if issubclass(model, PoolSpecification):
-            body = body._replace(owner=NodeOwner(nodes=nodes_in(place.plain)))
+            body = body._replace(owner=body.owner._replace(nodes=nodes_in(place.plain)))
+            self._note_formula(place, body.owner)
         self._visit_values(place, model)
         if issubclass(model, TaskSpec | JobManagerTask):
-            self._visit_slots(place, body.owner)
-        self._visit_line(place, model, body.owner, line)
+            self._needs.take(place, body.owner, factory)
+        self._visit_line(place, model, body.owner, factory)
         watched = _watched(model)
         for name in place.plain:
             known = watched.get(name)
@@ -326,33 +385,41 @@ class WarningCollector:
         """Look at the models of which some values are worth a warning."""
         if issubclass(model, ImageReference):
             self._visit_image(place)
-        if issubclass(model, PoolInfo) and (pool := place.get("poolId")) is not None:
-            self._pool_ids.append(pool)
+        if issubclass(model, PoolInfo):
+            self.name(place)
         if issubclass(model, PoolSpecification) and (size := place.get("vmSize")) is not None:
             self.sizes.append(size)
         if issubclass(model, ResourceFile) and not self._has_storage_account:
             container = place.get("autoStorageContainerName")
             if container is not None:
                 container.warn(
-                    "the account has no storage account for this container: name it as account.storageAccount"
+                    "the account has no storage account for this container: name it as account.storageAccount",
+                    "no-storage-account",
                 )
 
     def _visit_image(self, place: DocumentPlace) -> None:
         """Warn of a marketplace image that the catalogue does not know, or whose support has ended (POOL-26)."""
         publisher, offer, sku = (text_at(place.plain, name) for name in ("publisher", "offer", "sku"))
         if publisher and offer and sku:
-            reason = images.warning(publisher, offer, sku, self._start, exists=_is_returned(place))
-            if reason is not None:
-                place.warn(reason)
+            found = images.warning(publisher, offer, sku, self._start, exists=_is_returned(place))
+            if found is not None:
+                place.warn(*found)
 
-    def _visit_line(self, place: DocumentPlace, model: type[Spec], owner: NodeOwner, text: str | None) -> None:
-        """Check the command line of a body; ``text`` is what a template in it becomes."""
+    def _visit_line(
+        self, place: DocumentPlace, model: type[Spec], owner: NodeOwner, factory: TaskFactory | None
+    ) -> None:
+        """Check the process of a body and its command line, of which a template makes the first one."""
         name = next((name for kind, name in _WITH_LINES.items() if issubclass(model, kind)), None)
         given = text_at(place.plain, name) if name is not None else None
         is_simulated = self._tasks_are_simulated and issubclass(model, TaskSpec | JobManagerTask)
-        if name is None or given is None or is_simulated or value_at(place.plain, "simulate"):
+        if name is None or given is None:
             return
-        text = text or given
+        text = given if factory is None else factory.command_line(0)
+        if issubclass(model, CommandLine):
+            count = 1 if factory is None else factory.count
+            self._limits.take(Process(place, model, text, owner, self._at_ms or 0, count, self._schedule))
+        if is_simulated or value_at(place.plain, "simulate"):
+            return
         # A program with arguments can always be read. Only now the text of the body is looked into, which costs time.
         if not NEEDS_A_LOOK.search(text) or (written := place.get(name)) is None:
             return
@@ -361,13 +428,3 @@ class WarningCollector:
             self._waiting.append((written, text, owner))
         else:
             _check_line(written, text, nodes.os)
-
-    def _visit_slots(self, place: DocumentPlace, owner: NodeOwner) -> None:
-        """Note how many slots a task requires."""
-        required = place.plain.get("requiredSlots") if isinstance(place.plain, dict) else None
-        if not isinstance(required, int) or required <= 1:
-            return
-        alike = place.path[:-1], required, owner
-        self._alike[alike] += 1
-        if self._alike[alike] == 1 and (written := place.get("requiredSlots")) is not None:
-            self._first[alike] = written

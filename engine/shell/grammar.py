@@ -1,4 +1,4 @@
-"""The grammar of scripts of the POSIX shell (TASK-22)."""
+"""The grammar of scripts of the POSIX shell (TASK-22), which is in ``script.lark``, and the trees that it makes."""
 
 from __future__ import annotations
 
@@ -17,27 +17,6 @@ if TYPE_CHECKING:
 
     from engine.shell.lexer import Token
 
-
-_GRAMMAR = r"""
-script: lists?
-lists: and_or (SEPARATOR and_or)* SEPARATOR?
-and_or: pipeline ((AND | OR) pipeline)*
-pipeline: BANG? command (PIPE command)*
-?command: COMMAND                                                       -> simple
-        | compound REDIRECT*                                            -> redirected
-        | FUNCTION command                                              -> function
-?compound: LPAR lists RPAR                                               -> subshell
-         | LBRACE lists RBRACE                                           -> group
-         | IF lists THEN lists (ELIF lists THEN lists)* (ELSE lists)? FI     -> if_clause
-         | WHILE lists DO lists DONE                                      -> while_loop
-         | UNTIL lists DO lists DONE                                      -> until_loop
-         | FOR DO lists DONE                                             -> for_loop
-         | CASE (item DSEMI)* item? ESAC                                -> case_clause
-item: PATTERNS lists?
-
-%declare SEPARATOR AND OR PIPE DSEMI BANG COMMAND REDIRECT FUNCTION LPAR RPAR LBRACE RBRACE
-%declare IF THEN ELIF ELSE FI WHILE UNTIL DO DONE FOR CASE ESAC PATTERNS
-"""
 
 _EXPECTED = {"THEN": "then", "FI": "fi", "DO": "do", "DONE": "done", "ESAC": "esac", "RPAR": ")", "RBRACE": "}"}
 
@@ -90,11 +69,8 @@ class _Builder(Transformer[LarkToken, Any]):
     def function(self, children: list[Any]) -> Function:
         return Function(children[0].value, children[1])
 
-    def subshell(self, children: list[Any]) -> Group:
-        return Group(children[1], subshell=True)
-
     def group(self, children: list[Any]) -> Group:
-        return Group(children[1])
+        return Group(children[1], subshell=children[0].type == "LPAR")
 
     def if_clause(self, children: list[Any]) -> If:
         bodies = [child for child in children if not isinstance(child, LarkToken)]
@@ -102,11 +78,8 @@ class _Builder(Transformer[LarkToken, Any]):
         branches = tuple((bodies[2 * index], bodies[2 * index + 1]) for index in range(pairs))
         return If(branches, bodies[-1] if len(bodies) % 2 else ())
 
-    def while_loop(self, children: list[Any]) -> Loop:
-        return Loop(children[1], children[3])
-
-    def until_loop(self, children: list[Any]) -> Loop:
-        return Loop(children[1], children[3], ends_when=True)
+    def loop(self, children: list[Any]) -> Loop:
+        return Loop(children[1], children[3], ends_when=children[0].type == "UNTIL")
 
     def for_loop(self, children: list[Any]) -> For:
         name, words = children[0].value
@@ -119,7 +92,9 @@ class _Builder(Transformer[LarkToken, Any]):
         return children[0].value, children[1] if len(children) > 1 else ()
 
 
-_PARSER = Lark(_GRAMMAR, start="script", parser="lalr", lexer=_Tokens, transformer=_Builder(), maybe_placeholders=False)
+_PARSER = Lark.open(
+    "script.lark", rel_to=__file__, start="script", parser="lalr", lexer=_Tokens, transformer=_Builder()
+)
 
 
 def parse(tokens: list[Token]) -> Script:

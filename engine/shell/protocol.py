@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.errors import ErrorCategory, FailureInfo, ended
 from engine.base.paths import TaskKind
-from engine.base.terms import ErrorCategory, FailureInfo, OsFamily, ended
+from engine.base.terms import OsFamily
 from engine.specs import draws
 
 if TYPE_CHECKING:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from math import inf
 from typing import TYPE_CHECKING
 
+from engine.base.errors import FailureInfo, failure
 from engine.base.paths import TaskKind, working_directory
-from engine.base.terms import FailureInfo, OsFamily, failure
+from engine.base.terms import OsFamily
 from engine.shell import small_shell
 from engine.shell.files import AccessDenied, NoSpaceLeft
 from engine.shell.interpreter import SimulatedOutput
@@ -15,6 +17,7 @@ from engine.shell.protocol import UNKNOWN_MS, ActsText, Launch, LineFacts, Outpu
 from engine.specs.base import Distribution
 from engine.specs.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
 from engine.specs.common import Simulate
+from engine.specs.draws import draw_ms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -176,3 +179,19 @@ def _usual_duration(line: LineFacts, simulate: Simulate | None, otherwise: Distr
     if line.most_ms is not None:
         return Distribution.constant(min(line.most_ms, round(otherwise.values[0])))
     return otherwise
+
+
+_RARE = 0.999
+
+
+def span_ms(line: LineFacts, own: Simulate | None, defaults: Simulate | None) -> tuple[float, float]:
+    """Return the least and the most time that a process takes, but for what is very rare; ``defaults`` are of tasks."""
+    own = own or _NOTHING
+    usual = own if defaults is None else defaults.overridden_by(own)
+    forms = [usual, *(usual.overridden_by(each) for each in (*own.attempts, *own.on_node.values()))]
+    otherwise = _SPECIAL_DURATION if defaults is None else _TASK_DURATION
+    durations = [_usual_duration(line, each, otherwise) for each in forms if each.until is None]
+    is_endless = len(durations) < len(forms)
+    is_sure = not is_endless and not (line.needs_rehearsal and usual.duration is None)
+    least = min(draw_ms(one, 0.0) for one in durations) if is_sure else 0
+    return least, inf if is_endless else max(draw_ms(one, _RARE) for one in durations)

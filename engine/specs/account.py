@@ -40,8 +40,9 @@ from engine.base.values import (
     parse_utc,
     quoted,
     shortened,
+    words,
 )
-from engine.specs.base import Bool, Identified, Int, Occasional, Secret, Size, Spec, Text, words
+from engine.specs.base import Bool, Identified, Int, Occasional, Secret, Size, Spec, Text
 
 _STORAGE_ACCOUNT = lazy_regex("[a-z0-9]{3,24}")
 

@@ -43,15 +43,11 @@ from engine.base.values import (
     parse_duration,
     parse_utc,
     quoted,
+    words,
 )
 
 # Words that the service capitalizes irregularly, unless they come first.
 _IRREGULAR = {"gb": "GB", "ip": "IP", "nat": "NAT", "os": "OS", "sku": "SKU", "vm": "VM", "vnet": "VNet"}
-
-
-def words(text: str) -> tuple[str, ...]:
-    """Return the words of a text, which are separated by spaces."""
-    return tuple(text.split())
 
 
 def wire_name(name: str) -> str:

@@ -19,7 +19,7 @@ from engine.base.terms import (
     PoolLifetimeOption,
     WireOption,
 )
-from engine.base.values import DAY_MS, MINUTE_MS, format_duration
+from engine.base.values import DAY_MS, MINUTE_MS, format_duration, words
 from engine.specs.account import ApplicationPackageReference
 from engine.specs.base import (
     NO_EFFECT,
@@ -35,7 +35,6 @@ from engine.specs.base import (
     Spec,
     Text,
     UtcTime,
-    words,
 )
 from engine.specs.catalogue import os_of
 from engine.specs.common import (

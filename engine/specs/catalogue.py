@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from engine.base.terms import NodeProfile, OsFamily
-from engine.base.values import MINUTE_MS, SECOND_MS, lazy_regex
+from engine.base.values import MINUTE_MS, SECOND_MS, lazy_regex, words
 from engine.specs.base import Distribution
 
 # --- VM sizes -------------------------------------------------------------------------------------------------------
@@ -94,6 +94,8 @@ class VmSize(NamedTuple):
         )
 
 
+_PRICES = words("linux_usd windows_usd spot_linux_usd spot_windows_usd")
+
 # The sizes of cloud services (VM-1): cores, memory GiB, temporary disk GiB, Windows.
 _CLOUD_SERVICE: dict[str, tuple[int, float, float, float]] = {
     "extrasmall": (1, 0.75, 20, 0.020),
@@ -157,12 +159,7 @@ def vm_size(name: str) -> VmSize | None:
     derived = _derived(key, form)
     if listed is None or derived is None:
         return listed or derived
-    return listed._replace(
-        linux_usd=derived.linux_usd,
-        windows_usd=derived.windows_usd,
-        spot_linux_usd=derived.spot_linux_usd,
-        spot_windows_usd=derived.spot_windows_usd,
-    )
+    return listed._replace(**{name: getattr(derived, name) for name in _PRICES})
 
 
 def has_low_priority(start: date, *, in_subscription: bool = False) -> bool:
@@ -293,10 +290,7 @@ def _derived(key: str, form: re.Match[str]) -> VmSize | None:
         memory_gib=round(memory_gib, 2),
         temp_disk_gib=round(base.temp_disk_gib * scale, 2),
         series=series,
-        linux_usd=_scaled(base.linux_usd, scale),
-        windows_usd=_scaled(base.windows_usd, scale),
-        spot_linux_usd=_scaled(base.spot_linux_usd, scale),
-        spot_windows_usd=_scaled(base.spot_windows_usd, scale),
+        **{name: _scaled(getattr(base, name), scale) for name in _PRICES},
         gpus=None if base.gpus is None else round(base.gpus * scale, 4),
         retires=kin[0].retires if kin else None,
         replacement=kin[0].replacement if kin else "",
@@ -337,20 +331,7 @@ def allowed_by_classic_size_rules(name: str, *, cloud_service: bool) -> bool:
     return key != "standard_a0" and not key.startswith(("standard_gs", "standard_ds"))
 
 
-_CLOUD_SERVICE_SERIES = {
-    ("a", None, ""),
-    ("a", "2", ""),
-    ("a", "2", "m"),
-    ("d", None, ""),
-    ("d", "2", ""),
-    ("d", "3", ""),
-    ("e", "3", ""),
-    ("g", None, ""),
-    ("h", None, ""),
-    ("h", None, "m"),
-    ("h", None, "r"),
-    ("h", None, "mr"),
-}
+_CLOUD_SERVICE_SERIES = words("A Av2 Amv2 D Dv2 Dv3 Ev3 G H Hm Hr Hmr")
 
 
 def is_cloud_service_size(name: str) -> bool:
@@ -359,7 +340,7 @@ def is_cloud_service_size(name: str) -> bool:
     form = _DOCUMENTED_FORM.fullmatch(key)
     if form is None or form["chip"] or form["constrained"] or key.startswith("basic"):
         return key in _CLOUD_SERVICE
-    return (form["family"], form["version"], form["features"]) in _CLOUD_SERVICE_SERIES
+    return _series(form) in _CLOUD_SERVICE_SERIES
 
 
 # --- operating systems ----------------------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
+from engine.base.errors import FailureInfo, end_fields, result_of
 from engine.base.log import EventLog, LogSubject
-from engine.base.terms import FailureInfo, InstanceState, TaskResult, end_fields, result_of
+from engine.base.terms import InstanceState, TaskResult
 from engine.state.tables import (
     NEVER_MS,
     PAGE_BITS,

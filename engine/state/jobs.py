@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from engine.base.lifecycles import JOB, JOB_SCHEDULE
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import JobScheduleState, JobState, OnAllTasksComplete, TaskResult
+from engine.base.values import words
 from engine.state.tables import Named, NamedRecords, Values
 from engine.state.task_records import ReadyQueue
 
@@ -27,16 +28,7 @@ NO_SCHEDULE = -1
 _FINISHED = (None, JobState.COMPLETED)
 # What changes in a job without ``JobTable.edit``, since it changes with each task. Its ready queues change as well, but
 # not without ``ready_count`` or ``served``.
-_CHANGES_OFTEN = (
-    "counts",
-    "ready_count",
-    "served",
-    "in_turn",
-    "prepared",
-    "ineligible",
-    "releases_open",
-    "uploaded_bytes",
-)
+_CHANGES_OFTEN = words("counts ready_count served in_turn prepared ineligible releases_open uploaded_bytes")
 
 
 # What a PATCH replaces, and its name in the record (JOB-2).

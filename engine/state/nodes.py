@@ -11,9 +11,10 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.errors import FailureInfo, end_fields, result_of, with_pairs
 from engine.base.lifecycles import NODE, WITHOUT_BILL
 from engine.base.log import EventLog, LogSubject
-from engine.base.terms import FailureInfo, NodeState, SchedulingState, TaskResult, end_fields, result_of, with_pairs
+from engine.base.terms import NodeState, SchedulingState, TaskResult
 from engine.state.tables import (
     PAGE_BITS,
     TIME,

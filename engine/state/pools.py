@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.errors import with_pairs
 from engine.base.lifecycles import ALLOCATION, POOL
 from engine.base.log import EventLog, LogSubject
-from engine.base.terms import AllocationState, JobDefaultOrder, JobState, PoolState, with_pairs
+from engine.base.terms import AllocationState, JobDefaultOrder, JobState, PoolState
 from engine.state.tables import Named, NamedRecords, Values, rule_of_move
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from engine.state.tables import Record
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from engine.base.terms import FailureInfo
+    from engine.base.errors import FailureInfo
     from engine.shell.protocol import PlainOutputs, PlainProcess
     from engine.specs.bodies import TaskSpec
 

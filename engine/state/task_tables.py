@@ -22,9 +22,10 @@ from collections.abc import Hashable, Iterable, Iterator
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.errors import end_fields, result_of
 from engine.base.lifecycles import SUBTASK
 from engine.base.log import LogSubject
-from engine.base.terms import SubtaskState, TaskResult, end_fields, result_of
+from engine.base.terms import SubtaskState, TaskResult
 from engine.base.values import equals
 from engine.state.tables import NEVER_MS, PAGE_BITS, PAGE_ROWS, Excerpt, Kept, rule_of_move
 from engine.state.tasks import ACTIVE, RUNNING
@@ -146,10 +147,6 @@ class DependencyBook:
         """The number of tasks that wait."""
         return len(self._missing)
 
-    def first_waiting(self) -> int:
-        """Return a task that waits; there must be one."""
-        return next(iter(self._missing))
-
     def unmet(self, wanted: TaskDependencies) -> tuple[list[str], int]:
         """Return the ids that a task still waits for, in its order, and how many numbers of its ranges."""
         ids = [task_id for task_id in wanted.task_ids if task_id.lower() not in self._satisfied_ids]
@@ -159,6 +156,17 @@ class DependencyBook:
     def unmet_ids(self) -> Iterator[str]:
         """Yield the ids, in lower case, that tasks still wait for, those in ranges left out."""
         return (task_id for task_id, requirement in self._ids.items() if requirement.missing > 0)
+
+    @property
+    def spans(self) -> Iterable[tuple[int, int]]:
+        """The ranges that tasks depend on, each by its first and last number."""
+        return self._ranges.keys()
+
+    def unmet_numbers(self, spans: Iterable[tuple[int, int]], most: int) -> list[int]:
+        """Return the first numbers of some ranges that tasks still wait for."""
+        open_spans = [span for span in spans if self._ranges[span].missing > 0]
+        numbers = dict.fromkeys(number for low, high in open_spans for number in range(low, min(high, low + most) + 1))
+        return [number for number in numbers if number not in self._satisfied_numbers][:most]
 
     def missing_in(self, low: int, high: int) -> int:
         """Return how many numbers of a range are not satisfied."""

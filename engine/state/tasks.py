@@ -11,9 +11,10 @@ from bisect import bisect_left, bisect_right
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from engine.base.errors import FailureInfo, end_fields, result_of
 from engine.base.lifecycles import TASK
 from engine.base.log import EventLog, LogSubject
-from engine.base.terms import FailureInfo, TaskResult, TaskState, end_fields, result_of
+from engine.base.terms import TaskResult, TaskState
 from engine.base.values import equals
 from engine.state.tables import (
     NEVER_MS,

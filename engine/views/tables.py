@@ -25,7 +25,7 @@ from pyarrow.parquet import ParquetWriter
 
 from engine.base.log import Json, LateJson, LogSubject, plain, to_json
 from engine.base.terms import TaskState
-from engine.base.values import SECOND_MS, parse_utc
+from engine.base.values import SECOND_MS, parse_utc, words
 from engine.state.files import NO_TASK
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
@@ -57,41 +57,19 @@ _SUBJECT = {
     "bytes": pa.int64(),
 }
 # The same in all events of a shape.
-_SHARED = {
-    "subtaskId": pa.int32(),
-    "thumbprint": _CODED,
-    "from": _CODED,
-    "to": _CODED,
-    "attempt": pa.int32(),
-    "exitCode": pa.int32(),
-    "result": _CODED,
-    "failureInfo": _CODED,
-    "command": _CODED,
-    "body": _CODED,
-    "category": _CODED,
-    "code": _CODED,
-    "message": _CODED,
-    "values": _CODED,
-    "occurrence": pa.int32(),
-    "reason": _CODED,
-    "nodeDeallocationOption": _CODED,
-    "currentDedicatedNodes": pa.int32(),
-    "targetDedicatedNodes": pa.int32(),
-    "currentLowPriorityNodes": pa.int32(),
-    "targetLowPriorityNodes": pa.int32(),
-    "enableAutoScale": pa.bool_(),
-    "isAutoPool": pa.bool_(),
-    "startTime": _TIME,
-    "endTime": _TIME,
-    "resultCode": _CODED,
-    "resultMessage": _CODED,
-    "resizeErrors": _CODED,
-    "formula": _CODED,
-    "results": _CODED,
-    "error": _CODED,
-    "trial": pa.bool_(),
-    "rule": _CODED,
-}
+_SHARED = dict.fromkeys(
+    words(
+        "subtaskId thumbprint from to attempt exitCode result failureInfo command body category code message values"
+        " occurrence reason nodeDeallocationOption currentDedicatedNodes targetDedicatedNodes currentLowPriorityNodes"
+        " targetLowPriorityNodes enableAutoScale isAutoPool startTime endTime resultCode resultMessage resizeErrors"
+        " formula results error trial rule"
+    ),
+    _CODED,
+)
+_NODE_COUNTS = words("currentDedicatedNodes targetDedicatedNodes currentLowPriorityNodes targetLowPriorityNodes")
+_SHARED |= dict.fromkeys(("subtaskId", "attempt", "exitCode", "occurrence", *_NODE_COUNTS), pa.int32())
+_SHARED |= dict.fromkeys(("enableAutoScale", "isAutoPool", "trial"), pa.bool_())
+_SHARED |= {"startTime": _TIME, "endTime": _TIME}
 _BY_SHAPE = ("event", *_SHARED)
 SCHEMA = pa.schema({"seq": pa.int64(), "t": pa.float64(), "time": _TIME, "event": _CODED} | _SUBJECT | _SHARED)
 
@@ -267,22 +245,9 @@ def _where(subject: pa.Array, wanted: Set[LogSubject], rows: pa.Array) -> pa.Arr
     return pc.if_else(pc.and_(is_wanted, pc.greater_equal(rows, 0)), rows, None)
 
 
-COLUMNS = (
-    "jobId",
-    "taskId",
-    "state",
-    "result",
-    "exitCode",
-    "poolId",
-    "nodeId",
-    "node",
-    "creationTime",
-    "startTime",
-    "endTime",
-    "waitSeconds",
-    "runSeconds",
-    "retryCount",
-    "requeueCount",
+COLUMNS = words(
+    "jobId taskId state result exitCode poolId nodeId node creationTime startTime endTime waitSeconds runSeconds"
+    " retryCount requeueCount"
 )
 _WIRE = tuple(state.wire for state in TaskState)
 

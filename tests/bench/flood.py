@@ -62,12 +62,12 @@ class CountingHost(DashboardHost):
 
     answered = 0
 
-    def attach(self, newest_ms, speed, on_request, pause, warn) -> None:
+    def attach(self, served) -> None:
         def count(request) -> None:
             self.answered += 1
-            on_request(request)
+            served.on_request(request)
 
-        super().attach(newest_ms, speed, count, pause, warn)
+        super().attach(served._replace(on_request=count))
 
 
 @contextmanager

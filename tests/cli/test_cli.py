@@ -383,7 +383,7 @@ def test_the_dashboard_is_not_drawn_where_the_cursor_cannot_move(monkeypatch, ca
 # --- warnings
 
 ODD = "  - {id: odd, poolInfo: {poolId: shard}}\n"
-WARNED = r"^small\.yaml:13:34: warning: jobs\[1\]\.poolInfo\.poolId: .*did you mean 'shared'\?$"
+WARNED = r"^small\.yaml:13:34: warning: \[unknown-pool\] jobs\[1\]\.poolInfo\.poolId: .*did you mean 'shared'\?$"
 
 
 @pytest.mark.parametrize("command", [["run", "--until", "PT1M"], ["check"]])
@@ -405,7 +405,9 @@ def test_strict_makes_warnings_mistakes_and_runs_nothing(command, small, tmp_pat
     target = ["--events", "events.jsonl"] if command[0] == "run" else []
     assert main([*command, "--strict", *target, small(ODD)]) == 2
     out, err = capsys.readouterr()
-    assert (out if command[0] == "check" else err).startswith("small.yaml:13:34: jobs[1].poolInfo.poolId: ")
+    assert (out if command[0] == "check" else err).startswith(
+        "small.yaml:13:34: [unknown-pool] jobs[1].poolInfo.poolId: "
+    )
     assert not (tmp_path / "events.jsonl").exists()
 
 
@@ -433,3 +435,21 @@ def test_completion_offers_strict(command):
     words = {"COMP_WORDS": f"batchdeck {command} --str", "COMP_CWORD": "2", "_BATCHDECK_COMPLETE": "bash_complete"}
     done = subprocess.run(COMMAND, env=os.environ | words, capture_output=True, text=True, cwd=ROOT, check=True)
     assert "plain,--strict" in done.stdout.splitlines()
+
+
+def test_check_lists_mistakes_and_warnings_of_several_files_as_json(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("broken.yaml").write_text("scenario: s\n  pools: []\n")
+    Path("trap.yaml").write_text("scenario: s\nseed: x\njobs:\n  - {id: j, poolInfo: {poolId: q}}\n")
+    Path("calm.yaml").write_text("scenario: s\n")
+    assert main(["check", "--output", "json", "calm.yaml"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert main(["check", "--output", "json", "broken.yaml", "calm.yaml", "trap.yaml", "gone.yaml"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert [tuple(each)[:6] for each in found] == [("file", "line", "column", "severity", "code", "path")] * 4
+    assert [tuple(each.values())[:6] for each in found] == [
+        ("broken.yaml", 2, 8, "error", "mistake", ""),
+        ("trap.yaml", 2, 7, "error", "mistake", "seed"),
+        ("trap.yaml", 4, 32, "warning", "unknown-pool", "jobs[0].poolInfo.poolId"),
+        ("gone.yaml", 0, 0, "error", "mistake", ""),
+    ]

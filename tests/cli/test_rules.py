@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.base import rulebook
+from engine.base.errors import WARNINGS
 from tui.cli.commands import main
 
 ROOT = Path(__file__).parents[2]
@@ -96,3 +97,12 @@ def test_ids_are_completed(typed, offered):
     call = [sys.executable, "-m", "tui"]
     done = subprocess.run(call, env=os.environ | words, capture_output=True, text=True, cwd=ROOT, check=True)
     assert offered in done.stdout.splitlines()
+
+
+def test_the_codes_of_warnings_are_listed(capsys):
+    assert main(["rules", "--warnings"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(WARNINGS)
+    assert main(["rules", "--warnings", "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"code": code, "text": text} for code, text in WARNINGS.items()]
+    assert main(["rules", "--warnings", "--attention"]) == main(["rules", "--warnings", "PREP"]) == 2

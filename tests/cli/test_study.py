@@ -225,8 +225,8 @@ def test_the_plot_of_a_study_is_always_the_same_file(name, beginning, night, cap
 
 def test_a_plot_of_runs_without_results_is_empty_but_a_plot():
     pytest.importorskip("matplotlib", reason="needs batchdeck[plot]")
-    from engine.studies.summary import StudySummary
-    from tui.cli.study_plot import drawn
+    from engine.studies.outcome import StudySummary
+    from tui.cli.studying import drawn
 
     assert drawn(StudySummary("s", (1,), (), (), 0.95, True, None, None), "svg").startswith(b"<?xml")
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from engine import load_scenario
 from tests.builders import TIMINGS, a_job, a_line, a_pool, a_task
-from tests.histories.dialects import state_of, written
+from tests.histories.dialects import DIALECTS, state_of, written
 from tui.cli.commands import main
 
+REPORTS = Path(__file__).parents[1] / "reports"
 MEMBERS = ["subject", "at", "question", "findings", "next", "expected", "remedies"]
 
 
@@ -136,6 +138,33 @@ def test_a_history_is_explained_by_its_replay(tmp_path, why):
     written(state_of(load_scenario("retries-of-flaky-tasks")), tmp_path, "older az")
     answer = why(str(tmp_path), "pool:shared")
     assert answer["subject"] == {"poolId": "shared"}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    ("report", "subject", "kind", "cause"),
+    [
+        ("a-failed-preparation-is-not-seen", "job:frames", "preparation-failed", "3 of 3: preparation failed there"),
+        ("a-failed-preparation-is-not-seen", "preparation:frames/0", "preparation-failed", "failed with exit code"),
+        ("a-merge-after-a-failed-part", "task:book/bind", "job-never-ends", "waits for 2 (failed)"),
+        ("a-merge-after-a-failed-part", "job:book", "job-never-ends", "waits for 2 (failed)"),
+        ("mpi-beside-small-tasks", "task:both/wide", "job-never-ends", "mixed has 2 task slots per node instead of 1"),
+        ("jobs-that-nobody-ends", "job:second", "job-never-ends", "noaction"),
+        (
+            "a-start-task-after-the-signature-has-ended",
+            "node:spark/0",
+            "node-out-of-order",
+            "expired at 01-08 08:00:00",
+        ),
+    ],
+)
+def test_what_az_has_listed_of_a_report_closes_it(report, subject, kind, cause, dialect, tmp_path, why):
+    text = (REPORTS / f"{report}.yaml").read_text(encoding="utf-8")
+    if "jobs:" not in text:  # a history has one at least
+        text += "jobs: [{id: app, poolInfo: {poolId: spark}, tasks: [{id: t, commandLine: serve}]}]\n"
+    written(state_of(load_scenario(report, text=text)), tmp_path, dialect)
+    assert any(cause in says for _, says, *_ in causes(why(str(tmp_path), subject)))
+    assert kind in [answer["attention"]["kind"] for answer in why(str(tmp_path))]
 
 
 def test_a_file_of_results_is_none(tmp_path, capsys):

@@ -10,8 +10,8 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.histories.history import read_history
 from engine.studies.measures import compared, figures_of_run
+from engine.studies.outcome import agreement, notable, report_card
 from engine.studies.sides import observed, read_side
-from engine.studies.wording import agreement, notable, report_card
 from engine.views import results
 from tests.histories.dialects import DIALECTS, written
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine import Simulation
 from engine.scenario.load import load
 from tests.histories.dialects import DIALECTS, state_of, written
-from tests.histories.replays import differences, import_text
+from tests.histories.replays import differences, import_text, read_back
 from tests.properties.scenarios import scenarios
 
 _FEW = settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -88,7 +88,7 @@ def test_any_history_becomes_a_scenario_without_warnings(body, dialect):
     """Whatever happened, the scenario is accepted by ``check`` without warnings and can be run to its end."""
     with TemporaryDirectory() as folder:
         written(state_of(load("random", text=json.dumps(body))), Path(folder), dialect)
-        scenario = load("imported", text=import_text(Path(folder)), strict=True)
+        scenario = read_back(import_text(Path(folder)))
         simulation = Simulation(scenario, can_go_back=False)
         simulation.run_until(simulation.end_ms)
         simulation.finish()

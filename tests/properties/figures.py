@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from engine import Simulation
 from engine.studies.measures import Figures, compared, figures_of_run
+from engine.studies.outcome import Tally
 from engine.studies.runs import Player, Run, planned, read
 from engine.studies.sides import read_state
-from engine.studies.summary import Tally
 from engine.views.diagnosis.questions import expected
 from engine.views.results import json_text, run_totals, summary
 from engine.views.trace import counters

@@ -14,6 +14,7 @@ from engine.run import simulation as playing
 from engine.run.journal import Origin
 from engine.state import task_tables
 from engine.state.tasks import ACTIVE, PREPARING
+from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.jobs import why_counts, why_job, why_schedule
 from engine.views.diagnosis.nodes import why_node, why_preparation
 from engine.views.diagnosis.pools import why_pool, why_targets
@@ -25,6 +26,7 @@ from engine.views.rest.nodes import tree
 from engine.views.results import run_totals
 from tests.builders import play_one_by_one
 from tests.event_table import check_table
+from tests.properties.answers import check_permanent, check_remedies
 from tests.properties.figures import check_ahead, check_changed, check_end, check_study
 from tests.properties.runs import Case, cases, play, submit
 from tests.recount import check_series
@@ -246,6 +248,25 @@ def _the_expected_moment_comes_about(case: Case) -> None:
     assert tasks.state[task] in (ACTIVE, PREPARING)
     simulation.run_until(coming.when_ms)
     assert tasks.state[task] != PREPARING
+
+
+@promise(commands=20, moments=4)
+def _whatever_is_permanent_needs_attention(case: Case) -> None:
+    simulation, _ = _played(case)
+    attention = Attention(simulation)
+    for moment in _moments(simulation, case):
+        simulation.seek(moment)
+        check_permanent(simulation, attention)
+    simulation.seek(simulation.end_ms)
+    check_permanent(simulation, attention)
+
+
+@promise(commands=5, moments=1)
+def _a_remedy_that_is_offered_is_accepted_and_helps(case: Case) -> None:
+    simulation, _ = _played(case)
+    simulation.seek(*_moments(simulation, case))
+    simulation.branch()
+    check_remedies(simulation)
 
 
 @promise(commands=15, moments=3)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.base.terms import FAILURE_EXIT_CODE, DependencyAction, JobAction, ended, failure
+from engine.base.errors import FAILURE_EXIT_CODE, ended, failure
+from engine.base.terms import DependencyAction, JobAction
 from engine.rules.decisions.verdicts import exit_options
 from engine.specs.bodies import ExitConditions
 from tests.builders import (

@@ -6,20 +6,16 @@ import inspect
 
 import pytest
 
-from engine.base.errors import BatchError
+from engine.base.errors import FAILURE_EXIT_CODE, BatchError, ErrorCategory, ended, failure
 from engine.base.terms import (
-    FAILURE_EXIT_CODE,
     AllocationState,
     DisableTasks,
-    ErrorCategory,
     InstanceState,
     JobState,
     NodeState,
     PoolState,
     SchedulingState,
     TaskState,
-    ended,
-    failure,
 )
 from engine.rules import commands, facts
 from engine.rules.reactions import REACTIONS

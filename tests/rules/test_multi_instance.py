@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.base.terms import STOPPED_EXIT_CODE
+from engine.base.errors import STOPPED_EXIT_CODE
 from tests.builders import (
     READY_S,
     a_job,

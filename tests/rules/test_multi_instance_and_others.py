@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.base.terms import STOPPED_EXIT_CODE
+from engine.base.errors import STOPPED_EXIT_CODE
 from tests.builders import (
     READY_S,
     a_job,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.base.terms import FAILURE_EXIT_CODE, ErrorCategory, InstanceState, TaskResult, ended, failure
+from engine.base.errors import FAILURE_EXIT_CODE, ErrorCategory, ended, failure
+from engine.base.terms import InstanceState, TaskResult
 from engine.rules.preparation import is_final_failure, voided_by_reboot
 from engine.shell.protocol import TIME_LIMIT
 from engine.specs.bodies import JobPreparationTask

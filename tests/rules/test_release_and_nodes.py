@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.base.terms import ErrorCategory, InstanceState, TaskResult
+from engine.base.errors import ErrorCategory
+from engine.base.terms import InstanceState, TaskResult
 from tests.builders import (
     READY_S,
     REBOOTED_S,

@@ -184,3 +184,22 @@ def test_a_factory_given_as_data():
     assert (factory, task.id) == (None, "a")
     with pytest.raises(ScenarioError, match=r"repeatTask\.commandLine: 'commandLine' is missing"):
         factory_of(body | {"repeatTask": {"id": "a{0}"}})
+
+
+@pytest.mark.parametrize(
+    ("factory", "lines"),
+    [
+        ("tipe: parametricSweep, parameterSets: [{start: 1, ende: 2}], repeatTask: {comandLine: x}", 4),
+        ("type: sweep, parameterSets: [{start: 1, ende: 2}], repeatTask: {comandLine: x}", 3),
+        ("type: parametricSweep, parameterSet: [], repeatTask: {comandLine: x}", 3),
+        ("type: parametricSweep, parameterSets: [{start: 1, end: x}], repeatTask: {comandLine: x}", 2),
+        ("type: parametricSweep, parameterSets: [{start: 1, end: 2}], repeatTask: {id: '{1}', comandLine: x}", 2),
+        ("type: collection, tasks: [{id: t, comandLine: x}]", 2),
+    ],
+)
+def test_misspelt_names_come_with_the_first_mistakes(factory, lines):
+    text = f"scenario: s\njobs: [{{id: j, poolInfo: {{poolId: p}}, taskFactory: {{{factory}}}}}]\n"
+    with pytest.raises(ScenarioError) as caught:
+        load("s.yaml", text=text)
+    assert len(caught.value.problems) == lines
+    assert "'comandLine' does not exist here: did you mean 'commandLine'?" in str(caught.value)

@@ -16,8 +16,8 @@ from engine.specs import commands
 from engine.specs.catalogue import vm_size
 from engine.specs.prices import PriceFile, price_list, read_prices
 from tests.tui.acting import trial_of
+from tui.app.process import Recorder
 from tui.cli.commands import main
-from tui.saving.session_files import Recorder
 from tui.saving.targets import NewLines
 from tui.viewmodels.actions.trial import trial_lines
 from tui.viewmodels.properties import cost_words

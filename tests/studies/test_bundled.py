@@ -6,8 +6,8 @@ import pytest
 
 from engine.scenario.load import load
 from engine.scenario.text import bundled
+from engine.studies.outcome import summarize
 from engine.studies.runs import Player, Variants, planned, read
-from engine.studies.summary import summarize
 
 ANSWERS = {
     "nodes-for-a-deadline": {"pools.render.targetDedicatedNodes": 8},

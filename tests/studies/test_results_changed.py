@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
+from engine.studies.outcome import as_json, summarize
 from engine.studies.runs import Player, read
-from engine.studies.summary import as_json, summarize
 from tests.mutants import COUNT, mutated, mutated_bytes
-from tui.cli.tables import csv_text, study_text
+from tui.cli.studying import csv_text, study_text
 from tui.saving.console import console
 from tui.workers.runs import NoResults, kept
 

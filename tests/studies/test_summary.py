@@ -11,8 +11,8 @@ import pytest
 
 from engine import Simulation
 from engine.scenario.model import MEASURES
+from engine.studies.outcome import as_json, pareto, spread, summarize, wilson
 from engine.studies.runs import Player, Run, Variants, failed_line, read
-from engine.studies.summary import as_json, pareto, spread, summarize, wilson
 from engine.views.results import document
 
 OPTIONS = "pools.render.targetDedicatedNodes=1..3", "jobs.shot-1.jobPreparationTask=null,{commandLine: sync}"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.studies.outcome import Tally, pace_text, short_names, summarize, time_step_s
 from engine.studies.runs import Player, read
-from engine.studies.summary import Tally, summarize
-from engine.studies.wording import pace_text, short_names, time_step_s
 
 
 def test_the_tally_of_results_in_any_order_is_their_summary(night):

@@ -261,13 +261,16 @@ def test_jm_3_a_recurring_schedule_without_a_job_manager_task_needs_attention():
     run_to(sim, minutes=1)
     model = AttentionModel(Session(sim))
     model.update()
-    shown = [(concern.text, concern.effect) for concern in model.concerns]
-    assert shown == [
-        ("job schedule bare: its jobs have no job manager task", "others must add their tasks and end them (JM-3)")
-    ]
+    shown = {concern.text: concern.effect for concern in model.concerns}
+    bare = "job schedule bare: its jobs have no job manager task"
+    open_jobs = "2 jobs stay active: they have no tasks, nothing in this run ends them"
+    assert list(shown) == [open_jobs, bare]
+    assert shown[bare] == "others must add their tasks and end them (JM-3)"
     do(sim, "terminateJobSchedule", jobScheduleId="bare")
     model.update()
-    assert not model.concerns
+    assert [concern.text for concern in model.concerns] == [
+        "job once:job-1 stays active: it has no tasks, nothing in this run ends it"
+    ]
 
 
 def test_a_failure_of_a_job_that_is_not_in_focus_is_listed_with_its_name_and_leads_there():

@@ -14,6 +14,7 @@ from tests.builders import (
     run_to,
     run_to_end,
     simulation,
+    some_tasks,
 )
 from tests.tui.concerns import broken, listed, two_jobs
 from tests.tui.driving import drive
@@ -99,7 +100,7 @@ def test_the_problems_of_each_job_are_counted():
 
 def test_a_low_pane_leaves_out_remedies_first_then_effects():
     expected = {"at": "PT2M", "poolId": "p", "resizeErrors": ["AccountCoreQuotaReached"]}
-    sim = simulation(a_job(tasks=3), pool=a_pool(nodes=60), expect=[expected])
+    sim = simulation(a_job(tasks=some_tasks(3, 600)), pool=a_pool(nodes=60), expect=[expected])
     run_to(sim, minutes=3)
     model, lines = listed(sim)
     assert [len(model.lines(100, rows)) for rows in (9, 3, 2, 1)] == [3, 3, 2, 1]

@@ -12,13 +12,13 @@ from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, from_yaml
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
+from tui.app.process import Recorder
 from tui.panes.watch_panes import NodeMapPane
-from tui.saving.session_files import NEW_EMPTY, Recorder
 from tui.saving.targets import NewLines
 from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.lists.events import EventsModel, brief_lines
 from tui.viewmodels.session import Session
-from tui.viewmodels.sheets import EMPTY_TEXT, offered
+from tui.viewmodels.sheets import EMPTY_TEXT, NEW_EMPTY, offered
 from tui.viewmodels.text import ItemRef, plain, width
 from tui.viewmodels.watch.curves import CurvesModel
 from tui.viewmodels.watch.node_cards import Cards

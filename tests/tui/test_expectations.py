@@ -11,7 +11,7 @@ from tests.builders import READY_S, a_job, a_pool, a_task, do, run_to, simulatio
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.saving.session_files import Recorder, broken_note
+from tui.app.process import Recorder, broken_note
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import plain, width
 from tui.viewmodels.watch.attention import AttentionModel, ExpectationsModel, expectation_lines

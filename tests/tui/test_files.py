@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.views.resources.files import Deletion, DeletionCause
+from engine.views.resources.processes import Deletion, DeletionCause
 from tests.builders import a_job, a_line, a_task, simulation
 from tui.viewmodels import format as fmt
 from tui.viewmodels.file_browser import FilesModel, fate_sentence, short_fate

@@ -9,7 +9,7 @@ import pytest
 from engine.base.errors import BatchError
 from engine.specs.commands import DisableJobSchedule, RebootNode, ResizePool
 from engine.studies.measures import Row, change, figures_of_run
-from engine.studies.wording import label, value_text
+from engine.studies.outcome import label, value_text
 from tests.tui.acting import commands_of, trial_of
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of

@@ -11,8 +11,7 @@ from engine import Simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, strips_of, text_of
 from tui.app import dashboard as tui_app
-from tui.saving.session_files import SettingsFile
-from tui.saving.settings import OPTIONS, Settings, Source
+from tui.saving.settings import OPTIONS, Settings, SettingsFile, Source
 from tui.textual.screens import ShowRun
 from tui.viewmodels.go_line import VIEW_NAMES
 from tui.viewmodels.lists.tasks import TasksModel

@@ -14,7 +14,7 @@ from tests.mutants import COUNT, mutated, mutated_bytes
 from tests.tui.driving import drive, look
 from tests.tui.screen_text import contains
 from tui.app.dashboard import VIEW_NAMES
-from tui.saving.session_files import SettingsFile
+from tui.saving.settings import SettingsFile
 from tui.saving.targets import TargetError
 from tui.textual.keys import Keymap
 

@@ -6,8 +6,7 @@ import tomllib
 
 import pytest
 
-from tui.saving.session_files import SettingsFile
-from tui.saving.settings import OPTIONS, Settings
+from tui.saving.settings import OPTIONS, Settings, SettingsFile
 from tui.saving.targets import TargetError
 
 VIEWS = ("nodes", "tasks", "watch")

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from engine.studies.measures import summary
+from engine.studies.outcome import Spread
 from engine.studies.runs import Run, StudyState
-from engine.studies.summary import Spread
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tests.tui.studying import NODES, SCALED, PlayedHere, bundled_dashboard

@@ -9,8 +9,8 @@ import signal
 import time
 from pathlib import Path
 
+from engine.studies.outcome import as_json
 from engine.studies.runs import StudyState
-from engine.studies.summary import as_json
 from tests.cli.test_study import are_gone, posix_only, wait_for, workers_of
 from tests.studies.conftest import NIGHT
 from tests.tui.driving import drive, typed

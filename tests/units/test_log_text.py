@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine.autoscale import RunError
-from engine.base.errors import Position
+from engine.base.errors import Position, failure
 from engine.base.log import EventLog, Json, LogEntry, LogSubject
 from engine.base.log_formats import elapsed, line
-from engine.base.terms import InstanceState, NodeState, failure
+from engine.base.terms import InstanceState, NodeState
 from engine.scenario.model import DEFAULT_START
 
 

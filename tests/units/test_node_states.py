@@ -10,7 +10,7 @@ from engine.rules.node_operations import EFFECTS
 from engine.state.nodes import Operation
 from engine.views.log.histories import CAUSES
 from engine.views.log.tally import MEASURES
-from engine.views.resources.files import OPERATIONS, WIPES
+from engine.views.resources.processes import OPERATIONS, WIPES
 from tui.viewmodels.glyphs import NODE as GLYPHS
 
 

@@ -130,8 +130,9 @@ def test_as_84_a_task_without_a_node_and_its_job_wait_for_the_next_evaluation():
     sim = scaled("$TargetDedicatedNodes = time().minute < 5 ? 0 : 1")
     run_to(sim, minutes=1)
     assert why_job_says(sim)[-1] == "Next: the pool's formula is evaluated at 08:05:00 [AS-84]"
-    assert why_task_says(sim)[-3:] == [
+    assert why_task_says(sim)[-4:] == [
         "✗ a node with 1 free slot  0 of 0 eligible [SCHED-8]",
+        "✗ nodes                    none in pool p: its formula wants none [AS-41]",
         "It has been active since 08:00:00. [TASK-7]",
         "Next: the pool's formula is evaluated at 08:05:00 [AS-84]",
     ]

@@ -101,7 +101,7 @@ def test_js_13_disabled():
     run_to(sim, minutes=6)
     assert why_schedule_says(sim) == [
         "Why is job schedule s disabled?",
-        "✓ disabled  since 08:05:00 [JS-6]",
+        "✗ enabled  disabled since 08:05:00 [JS-6]",
         "No job is created until it is enabled. Occurrences until then are skipped. [JS-13]",
         "If enabled by then, it creates the next job at 09:00:00. [JS-7]",
         "Job s:job-1 continues. [JS-6]",
@@ -124,8 +124,8 @@ def test_js_8_terminating_deleting_and_gone():
     run(sim, minutes=2)
     assert why_schedule_says(sim) == [
         "Why has job schedule s ended?",
-        "✓ ended  at 08:06:01, with 1 job created [JS-7]",
-        "It was terminated. [JS-8]",
+        "✓ ended       at 08:06:01, with 1 job created [JS-7]",
+        "✗ terminated  at 08:05:00 [JS-8]",
     ]
     do(sim, "deleteJobSchedule", jobScheduleId="s")
     assert why_schedule_says(sim)[0] == "Why is job schedule s still deleting?"
@@ -144,7 +144,7 @@ def test_js_4_and_5_completed():
         told.append(why_schedule_says(sim)[2])
     assert told == [
         "It was for one job, and that has ended. [JS-4]",
-        "No job is created after 09:30:00, and none is left. [JS-5]",
+        "✗ doNotRunAfter  no job is created after 09:30:00, and none is left [JS-5]",
     ]
 
 

@@ -13,7 +13,7 @@ def test_not_started():
     assert why_job_says(sim) == [
         "Why has job j not started?",
         "✓ onAllTasksComplete     terminatejob [JOB-7]",
-        "✗ tasks                  0 of 2 completed; 2 active, 0 preparing, 0 running [JOB-7]",
+        "· tasks                  0 of 2 completed; 2 active, 0 preparing, 0 running [JOB-7]",
         "✗ nodes that take tasks  0 of 2 in pool p [SCHED-8]",
         "     2 nodes starting; soonest n0 at 08:00:50 [NODE-9]",
         "Next: n0 is no longer starting at 08:00:50 [NODE-9]",
@@ -82,7 +82,7 @@ def test_prep_11_barred_everywhere():
     assert why_job_says(sim) == [
         "Why has job j not started?",
         "✓ onAllTasksComplete     terminatejob [JOB-7]",
-        "✗ tasks                  0 of 1 completed; 1 active, 0 preparing, 0 running [JOB-7]",
+        "· tasks                  0 of 1 completed; 1 active, 0 preparing, 0 running [JOB-7]",
         "✓ nodes that take tasks  1 of 1 in pool p [SCHED-8]",
         "✗ ineligible nodes       1 of 1: preparation failed there for good [PREP-11]",
         "     1 node ineligible until the disk is new: preparation failed there [PREP-9]",
@@ -118,6 +118,7 @@ def test_disabling_disabled():
     run(sim, minutes=1)
     assert why_job_says(sim) == [
         "Why is job j disabled?",
+        "✗ disabled by  a user at 08:01:00 [JOB-12]",
         "None of its tasks runs until it is enabled. [JOB-12]",
         "Next: nothing by itself, a user has to act [JOB-12]",
     ]

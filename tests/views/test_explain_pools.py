@@ -142,7 +142,7 @@ def test_net_4_what_the_service_cannot_see_is_said():
         run_to(sim, minutes=minutes)
         said = why_task_says(sim)
         assert blocked in said
-        assert said[-2:] == [way_out, "Next: nothing by itself, a user has to act [SCHED-8]"]
+        assert said[-2:] == [way_out, "Next: nothing by itself, a user has to act [NET-4]"]
         assert why_job_says(sim)[-1] == "Next: nothing by itself, a user has to act [JOB-8]"
     sim.seek(15 * 60_000)
     assert why_node_says(sim)[-2:] == [way_out, "Next: n0 boots again in vain at 08:32:03 [NODE-14]"]

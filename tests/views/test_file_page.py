@@ -5,7 +5,7 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.base.values import DAY_MS, MINUTE_MS
 from engine.views.log.histories import last_directory
-from engine.views.resources.files import Deletion, DeletionCause, FilePage
+from engine.views.resources.processes import Deletion, DeletionCause, FilePage
 from engine.views.rest.nodes import files_of
 from tests.builders import (
     READY_S,

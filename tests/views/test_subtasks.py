@@ -176,7 +176,7 @@ def test_its_time_limit_is_what_comes_next():
     run_to(sim, seconds=READY_S + 15)
     assert why_task_says(sim, "mpi")[-1] == "Next: it ends at 08:01:50 [TASK-7]"
     do(sim, "terminateTask", jobId="j", taskId="mpi")
-    assert "TaskEnded: task ended [RETRY-1]" in why_task_says(sim, "mpi")
+    assert "✗ failure    TaskEnded: task ended [RETRY-1]" in why_task_says(sim, "mpi")
 
 
 def test_a_node_says_that_a_task_runs_on_it():

@@ -22,12 +22,12 @@ from tui import interrupts
 from tui.app import process
 from tui.app.item_keys import subjects_of_act
 from tui.app.main_screen import MainScreen, palette_entries, picture_entry, save_picture
+from tui.app.process import Recorder
 from tui.app.run_keys import take_study_news
 from tui.dialogs.pickers import Palette, SettingsScreen
 from tui.dialogs.sheets import LiveSheet, RuleSheet, Sheet, rules_on
 from tui.saving.console import console
-from tui.saving.session_files import Recorder, SettingsFile
-from tui.saving.settings import ANSI, MOST_TOLD, NO_COLOUR, OPTIONS, Settings, Source, Value
+from tui.saving.settings import ANSI, MOST_TOLD, NO_COLOUR, OPTIONS, Settings, SettingsFile, Source, Value
 from tui.saving.targets import TargetError
 from tui.textual import views
 from tui.textual.keys import Keyboard
@@ -37,6 +37,7 @@ from tui.viewmodels.frame import (
     MOST_MESSAGES,
     MOST_REQUESTS,
     Message,
+    Served,
     Severity,
     list_lines,
     note_of_writes,
@@ -192,7 +193,7 @@ class Dashboard(App[None]):
     @property
     def has_keys_waiting(self) -> bool:
         """True while keys are to be handled after the present one."""
-        return self.keyboard.holds_any
+        return bool(self.keyboard.held)
 
     def on_mount(self) -> None:
         keymap = self.main_screen.keymap
@@ -214,13 +215,14 @@ class Dashboard(App[None]):
     def _serve(self, host: Host) -> None:
         """Let clients act on the run."""
         playback = self.main_screen.playback
-        host.attach(
+        served = Served(
             lambda: self.session.newest_ms,
             lambda: (playback.pacer.speed or 0) if playback.goes_on else 0,
             self._note_request,
             self.yielder.pause,
             lambda text: say(self.main_screen, text, "warning"),
         )
+        host.attach(served)
         playback.rejoin = host.rejoin
         # No worker of Textual: those are cancelled before the last answers have been sent.
         self._serving = asyncio.create_task(host.serve())

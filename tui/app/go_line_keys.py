@@ -19,7 +19,7 @@ from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM, AccountDetailModel
 from tui.viewmodels.text import ItemRef
 from tui.viewmodels.watch.attention import ExpectationsModel, expectation_lines, warning_lines
-from tui.widgets.texts import AnswerError, Prompt
+from tui.widgets.texts import AnswerError, Prompt, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ def _ask_line(main: ViewScreen) -> None:
         offered = completions(main.session, text, columns)
         main.query_one(Prompt).offer(line_hint(text, offered), offered)
 
-    main.ask(":", partial(go_to, main), on_typed=complete)
+    main.ask(Question(":", partial(go_to, main), on_typed=complete))
     complete("")
 
 

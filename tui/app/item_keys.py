@@ -16,12 +16,12 @@ from engine.specs.commands import CreateJob, CreateJobSchedule, CreatePool, Eval
 from engine.views.log.series import Window
 from engine.views.results import given_by_hand
 from tui.app.navigation_keys import branch, unmark
+from tui.app.process import broken_note
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet, Autoscale, FormulaEditor, Why, WhyActions
 from tui.dialogs.sheets import HelpScreen, Sheet
 from tui.panes.timeline import Timeline
 from tui.panes.watch import Attention, Watch
-from tui.saving.session_files import broken_note
 from tui.saving.targets import NewLines
 from tui.textual.keys import Command
 from tui.textual.screens import OfferActions, ShowView, StudyFormula, say
@@ -33,10 +33,10 @@ from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.report import variant_note
 from tui.viewmodels.sentences import answers_to, describe, expected_of
 from tui.viewmodels.sheets import HelpPage
-from tui.viewmodels.text import ItemRef, Role, Span, line, wrapped
+from tui.viewmodels.text import ItemRef, Role, Span, line, paragraph
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
-from tui.widgets.texts import AnswerError, Prompt
+from tui.widgets.texts import AnswerError, Prompt, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -258,7 +258,7 @@ def _report(main: ViewScreen, first: Input, count: int, refused: Sequence[tuple[
 
 def _ask_where_to_save(main: ViewScreen) -> None:
     """Ask for a file to save what was done by hand as a scenario."""
-    main.ask("save the session as", partial(_save_session, main), text=str(main.recorder.proposal()))
+    main.ask(Question("save the session as", partial(_save_session, main), str(main.recorder.proposal())))
     given = len(given_by_hand(main.session.simulation))
     said = f"A scenario with the {counted(given, 'command')} given by hand, which replays exactly."
     variant = variant_note(main.session.simulation.scenario)
@@ -345,11 +345,6 @@ def _show_files(main: ViewScreen) -> None:
         main.open_files(place)
 
 
-def _help(main: ViewScreen) -> None:
-    """Show the keys of the focused pane, and explain the view."""
-    explain(main, main.view, main.focused, page=False)
-
-
 def explain(main: ViewScreen, view: View, pane: Widget | None = None, *, page: bool = True) -> None:
     """Explain a view, beginning with its page or with all keys, first those of the focused pane."""
     about = HelpPage(view.title, view.help_text, view.columns)
@@ -359,14 +354,12 @@ def explain(main: ViewScreen, view: View, pane: Widget | None = None, *, page: b
 
 def describe_screen(main: ViewScreen) -> None:
     """Describe the Watch view in sentences, for screen readers."""
-    sentences = [main.session.text(each) for each in describe(main.session, main.playback.transport)]
-    main.app.push_screen(
-        Sheet("Described", lambda cells: [line(each) for one in sentences for each in wrapped(one, cells)])
-    )
+    texts = [main.session.text(each) for each in describe(main.session, main.playback.transport)]
+    main.app.push_screen(Sheet("Described", lambda cells: [each for text in texts for each in paragraph(text, cells)]))
 
 
 INFORMATION: tuple[Command[ViewScreen], ...] = (
-    Command("question_mark,f1", "help", "help", _help),
+    Command("question_mark,f1", "help", "help", lambda main: explain(main, main.view, main.focused, page=False)),
     Command("w", "row.why", "explain the state of the row", _explain),
     Command("f", "row.files", "files of the row", _show_files),
     Command("H", "curves.window", "curves: last hour, or since the start", _change_window),

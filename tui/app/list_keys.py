@@ -29,8 +29,8 @@ from tui.viewmodels.lists.rows import as_csv
 from tui.viewmodels.report import report_lines
 from tui.viewmodels.search import Target, WholeList
 from tui.viewmodels.text import ItemRef
-from tui.viewmodels.timeline.svg import Paint, drawn
-from tui.widgets.texts import AnswerError, Prompt
+from tui.viewmodels.timeline.drawing import Paint, drawn
+from tui.widgets.texts import AnswerError, Prompt, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -133,7 +133,7 @@ def is_report(name: str) -> bool:
 
 def ask_report(main: ViewScreen) -> None:
     """Ask for the file of a report of the run."""
-    main.ask("write a report of the run, .html or .md, to", partial(write_report, main), text="report.html")
+    main.ask(Question("write a report of the run, .html or .md, to", partial(write_report, main), "report.html"))
 
 
 def write_report(main: ViewScreen, name: str) -> None:
@@ -196,10 +196,7 @@ def _ask_filter(main: ViewScreen) -> None:
     def clear() -> None:
         model.filter_text = ""
 
-    def keep(_: str) -> None:
-        """Leave the filter as it was typed."""
-
-    main.ask("filter:", keep, text=model.filter_text, on_typed=filter_by, on_cancel=clear)
+    main.ask(Question("filter:", lambda _: None, model.filter_text, filter_by, clear))  # it stays as it was typed
     offer()
 
 
@@ -323,7 +320,7 @@ def _export(main: ViewScreen) -> None:
             say(main, said, "warning")
         else:
             draw = partial(draw_timeline, view.grid, main.playback)
-            main.ask(f"draw {rows:,} rows as SVG in", draw, text="timeline.svg")
+            main.ask(Question(f"draw {rows:,} rows as SVG in", draw, "timeline.svg"))
     elif subject is not None and subject.kind == "node":
         _export_rdp_file(main, int(subject.key))
     elif page is None:
@@ -335,7 +332,7 @@ def _export(main: ViewScreen) -> None:
     else:
         others = ".html: a report" if _events(main) is None else ".jsonl: the event log"
         label = f"write {counted(page.model.count, 'row')} to a .csv file ({others})"
-        main.ask(label, partial(_write_list, main, page.model), text=f"{page.id}.csv")
+        main.ask(Question(label, partial(_write_list, main, page.model), f"{page.id}.csv"))
 
 
 def _write_list(main: ViewScreen, model: RowsModel, name: str) -> None:
@@ -356,7 +353,7 @@ def _export_rdp_file(main: ViewScreen, node: int) -> None:
         say(main, answer.refusal, "warning")
     else:
         write = partial(_write, main, answer.text, "the RDP file")
-        main.ask("write the RDP file to", write, text=answer.name)
+        main.ask(Question("write the RDP file to", write, answer.name))
 
 
 def _write(main: ViewScreen, text: str, written: str, name: str) -> None:

@@ -15,7 +15,6 @@ from tui.app.go_line_keys import GO_LINE, PAGES, SHEETS
 from tui.app.view_screen import ViewScreen
 from tui.dialogs.sheets import Sheet
 from tui.panes.timeline import TimelineGrid
-from tui.saving.session_files import NEW_EMPTY
 from tui.saving.settings import OPTIONS
 from tui.saving.targets import TargetError, write_new
 from tui.textual.keys import when_of, words_of
@@ -28,11 +27,11 @@ from tui.viewmodels.go_line import (
     offered_actions,
 )
 from tui.viewmodels.items import focus_on
-from tui.viewmodels.sheets import blob_lines
+from tui.viewmodels.sheets import NEW_EMPTY, blob_lines
 from tui.viewmodels.text import ItemRef
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
-from tui.widgets.texts import PageView
+from tui.widgets.texts import PageView, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from textual.geometry import Size
 
     from tui.app.go_line_keys import Page
-    from tui.saving.session_files import Recorder
+    from tui.app.process import Recorder
     from tui.saving.settings import Settings
     from tui.textual import screens
     from tui.viewmodels.session import Session
@@ -226,7 +225,7 @@ def ask_picture(app: App[None], main: ViewScreen) -> None:
     def write(name: str) -> None:
         _write(main, picture, Path(name.strip()))
 
-    main.ask("save the picture of this screen as", write, text=str(_free(main.view.id or "")))
+    main.ask(Question("save the picture of this screen as", write, str(_free(main.view.id or ""))))
 
 
 def save_picture(app: App[None], main: ViewScreen) -> None:
@@ -282,9 +281,8 @@ def palette_entries(
     yield from (_of_page(main, page) for page in PAGES)
     about = "HTML or Markdown, with tables, curves and the timeline."
     ask_report = partial(list_keys.ask_report, main)
-    yield PaletteEntry(
-        "Write a report of the run", about, ask_report, words="html markdown export save summary document"
-    )
+    words = "html markdown export save summary document"
+    yield PaletteEntry("Write a report of the run", about, ask_report, words=words)
     yield picture_entry(partial(ask_picture, app, main))
     for title, by in (("Next failure", 1), ("Previous failure", -1)):
         about = "Goes to the moment at which something fails."

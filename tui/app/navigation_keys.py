@@ -6,6 +6,7 @@ Among them are all that move simulated time: play, step, seek, search, speed, br
 from __future__ import annotations
 
 from functools import partial
+from operator import methodcaller
 from typing import TYPE_CHECKING
 
 from engine.base.values import quoted
@@ -22,7 +23,7 @@ from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.moments import compare_lines
 from tui.viewmodels.text import ItemRef
 from tui.viewmodels.watch.arrangement import PINNED, toggle_pin
-from tui.widgets.texts import AnswerError
+from tui.widgets.texts import AnswerError, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -221,8 +222,7 @@ def _next_event(main: ViewScreen) -> None:
 
 def _set_speed(main: ViewScreen, speed: float | None) -> None:
     """Take a speed; None is as fast as possible."""
-    main.playback.choose_speed(speed)
-    main.update_header()
+    _change_speed(main, speed)
     if not speed and not main.playback.pacer.playing:
         end, play = main.keymap.shown("time.end"), main.keymap.shown("time.play")
         say(main, f"As fast as possible: {play} runs, {end} goes to the end.")
@@ -288,13 +288,8 @@ def _compare(main: ViewScreen) -> None:
     main.pick("Compare this moment with", [other.name for other in others], show, nothing)
 
 
-def _show_view(name: str, main: ViewScreen) -> None:
-    """Show a view."""
-    main.show_view(name)
-
-
 NAVIGATION: tuple[Command[ViewScreen], ...] = (
-    *(Command(tab.key, f"view.{tab.name}", tab.title, partial(_show_view, tab.name)) for tab in TABS),
+    *(Command(tab.key, f"view.{tab.name}", tab.title, methodcaller("show_view", tab.name)) for tab in TABS),
     Command("escape", "go.out", "close, or go back", _go_out),
     Command("q", "quit.ask", "leave the page, or quit after a question", _leave),
     Command("ctrl+q", "quit", "quit", _quit),
@@ -326,7 +321,7 @@ TIME: tuple[Command[ViewScreen], ...] = (
     Command("equals_sign", "time.real", "speed 1x", lambda main: _set_speed(main, 1)),
     Command("right_curly_bracket", "time.max", "as fast as possible", lambda main: _set_speed(main, None)),
     Command("Z", "time.cross", "cross stretches without events at once, or play them", _cross_quiet),
-    Command("t", "time.go", "go to a time", lambda main: main.ask(_ASKED, partial(go_to_time, main))),
+    Command("t", "time.go", "go to a time", lambda main: main.ask(Question(_ASKED, partial(go_to_time, main)))),
     Command("G,ctrl+end", "time.end", "go to the end of the run", lambda main: main.playback.seek_end()),
     Command("b", "time.branch", "branch here", branch),
     Command("B", "time.bookmark", "bookmark this moment", _bookmark),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from textual.timer import Timer
 
-    from tui.saving.session_files import Recorder
+    from tui.app.process import Recorder
     from tui.textual.screens import View
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Line

@@ -1,4 +1,4 @@
-"""The process around the dashboard: the server of clients, signals, the terminal, and what is saved at the end.
+"""The process around the dashboard: the server of clients, signals, the terminal, and what is saved as a scenario.
 
 However the dashboard ends, the commands given by hand are saved.
 """
@@ -7,33 +7,39 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from engine.base.partial_files import discard_all
 from engine.base.runtime import HANG_UP, handled
-from engine.base.values import visible
+from engine.base.values import lazy_regex, visible
+from engine.scenario.record import with_prices, with_settings
+from engine.specs.commands import CreateJob, CreatePool
+from engine.views.diagnosis.expectations import broken_expectations, foreseen
+from engine.views.results import given_by_hand, recorded
 from tui import interrupts
 from tui.saving.settings import NO_COLOUR, Settings, Source
-from tui.saving.targets import FileLines, TargetError
+from tui.saving.targets import FileLines, NewLines, TargetError
+from tui.viewmodels.sheets import NEW_EMPTY
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from types import FrameType
 
     from engine import Simulation
-    from tui.saving.session_files import Recorder
-    from tui.viewmodels.frame import ClientRequest
+    from engine.run.conditions import Outcome
+    from engine.specs.command import Command
+    from tui.viewmodels.frame import Served
 
 
 class Host(Protocol):
     """Serves clients that act on the run on the screen, on the event loop of the dashboard; nothing of HTTP shows."""
 
-    @property
-    def url(self) -> str:
-        """The endpoint."""
+    url: str  # of the endpoint
+    save_to: str | None  # the file in which the session is saved at the end
 
     @property
     def exports(self) -> tuple[str, ...]:
@@ -43,27 +49,8 @@ class Host(Protocol):
     def warning(self) -> str:
         """A sentence about who else can act on the run, "" if nobody can."""
 
-    @property
-    def save_to(self) -> str | None:
-        """The file in which the session is saved at the end."""
-
-    def attach(
-        self,
-        newest_ms: Callable[[], int],
-        speed: Callable[[], float],
-        on_request: Callable[[ClientRequest], None],
-        pause: Callable[[], Awaitable[None]],
-        warn: Callable[[str], None],
-    ) -> None:
-        """Prepare to serve.
-
-        Args:
-            newest_ms: Returns the latest moment that the screen has shown.
-            speed: Returns how fast time passes in the present, in simulated seconds per real second.
-            on_request: Is called after each answer.
-            pause: Lets keys be handled and frames be drawn, between slices of requests.
-            warn: Shows a warning.
-        """
+    def attach(self, served: Served) -> None:
+        """Prepare to serve clients of this dashboard."""
 
     async def serve(self) -> None:
         """Serve until ``end`` is called."""
@@ -104,6 +91,106 @@ def handle_signals(
         os._exit(interrupts.status(number))  # a write to the closed terminal would block for ever
 
     return handled(end)
+
+
+_MOST_BROKEN = 2  # expectations that are told to be broken
+_UNSAFE = lazy_regex(r"[^\w.-]+")
+
+
+def broken_note(simulation: Simulation, at_end: Sequence[Outcome] = ()) -> str:
+    """Return a sentence about expectations that a replay of the session will report as broken; empty if there are none.
+
+    Args:
+        simulation: The run.
+        at_end: The outcomes of the expectations at the end of the run, if it has been played ahead.
+    """
+    broken = [*broken_expectations(simulation), *foreseen(simulation, at_end)]
+    if not broken:
+        return ""
+    told = "; ".join(f"{one.text.partition(': ')[2]} {one.effect}" for one in broken[:_MOST_BROKEN])
+    more = f"; and {len(broken) - _MOST_BROKEN:,} more" if len(broken) > _MOST_BROKEN else ""
+    are = "1 expectation is" if len(broken) == 1 else f"{len(broken):,} expectations are"
+    return f"{are} broken: {told}{more}"
+
+
+class Recorder:
+    """Saves the commands given by hand, and remembers which of them are saved."""
+
+    def __init__(
+        self, simulation: Simulation, directory: Path | None = None, text: Callable[[Simulation], str] = recorded
+    ) -> None:
+        """Files are written to ``directory``, by default the current one; ``text`` returns the session."""
+        self._simulation = simulation
+        self._text = text
+        self._directory = directory
+        self._saved: list[tuple[int, Command]] = []
+        self.reports: list[str] = []  # one for each rescued session
+
+    def proposal(self, directory: Path | None = None) -> Path:
+        """Return a file name that is not taken yet."""
+        scenario = self._simulation.scenario
+        name, suffix = (self._first_created(), "") if self._is_unnamed else (scenario.name, "-session")
+        stem = _UNSAFE.sub("-", name).strip("-") or "scenario"
+        stem += f"-variant-{scenario.variant.number}" if scenario.variant is not None else ""
+        parent = directory or self._directory or Path()
+        candidates = (parent / f"{stem}{suffix}{number or ''}.yaml" for number in range(10_000))
+        return next(path for path in candidates if not path.exists())
+
+    def save(self, target: FileLines) -> None:
+        """Write the whole session as a scenario. Raises TargetError, and then writes nothing."""
+        with target:
+            text = with_prices(self._text(self._simulation), self._simulation.scenario.prices, target.path.parent)
+            if self._is_unnamed:
+                text = with_settings(text, {"scenario": target.path.stem})
+            target.write(text.splitlines())
+            target.keep()
+        self._saved = given_by_hand(self._simulation)
+
+    @property
+    def _is_unnamed(self) -> bool:
+        return self._simulation.scenario.source.path == NEW_EMPTY
+
+    def _first_created(self) -> str:
+        """Return the id of the first job that was created by hand, else of the first pool; empty if there is none."""
+        given = [command for _, command in given_by_hand(self._simulation)]
+        return next((each.id for kind in (CreateJob, CreatePool) for each in given if isinstance(each, kind)), "")
+
+    def rescue(self) -> str:
+        """Save the session where there is room, unless it is saved already; return a report, empty if it was."""
+        if not self.is_unsaved:
+            return ""
+        self.reports.append(self.save_somewhere())
+        return self.reports[-1]
+
+    def save_somewhere(self) -> str:
+        """Save the session under a new name where there is room, and return a report."""
+        self._saved = given_by_hand(self._simulation)
+        errors = []
+        for directory in self._directories():
+            try:
+                path = self.proposal(directory)
+                self.save(NewLines(path))
+            except (OSError, TargetError) as error:
+                errors.append(str(error))
+            else:
+                said = f"The session is saved in {path}; batchdeck run {path} replays it."
+                note = broken_note(self._simulation)
+                return "\n".join((*errors, said, *([f"{note}."] if note else [])))
+        return "\n".join((*errors, "The session cannot be saved anywhere. This is it:", self._text(self._simulation)))
+
+    @property
+    def is_unsaved(self) -> bool:
+        """True if a command was given by hand since the session was saved."""
+        commands = given_by_hand(self._simulation)
+        return bool(commands) and commands != self._saved
+
+    def _directories(self) -> Iterator[Path]:
+        """Yield the directories to try: the recorder's own, the home directory, the one for temporary files."""
+        yield self._directory or Path()
+        with suppress(RuntimeError):
+            yield Path.home()
+        with suppress(OSError):
+            yield Path(tempfile.gettempdir())
 
 
 _ASCII_LOCALES = ("C", "POSIX")

@@ -18,12 +18,11 @@ from engine.studies.runs import chosen_again
 from tui.dialogs.scenarios import ScenarioPicker, StudyForm
 from tui.dialogs.sheets import Pick, Sheet
 from tui.dialogs.study import StudyActions, StudyScreen
-from tui.saving.session_files import NEW_EMPTY
 from tui.textual.keys import Command
 from tui.textual.screens import ShowRun, StudyNews, say
 from tui.viewmodels.autoscale import formula_request
 from tui.viewmodels.report import reloaded_note
-from tui.viewmodels.sheets import EMPTY_TEXT, problem_lines
+from tui.viewmodels.sheets import EMPTY_TEXT, NEW_EMPTY, problem_lines
 from tui.viewmodels.study import StudyModel, StudyRequest, end_note, first_request, parse_request, plan, without_variant
 from tui.widgets.texts import AnswerError
 from tui.workers.background import BackgroundStudy

@@ -7,6 +7,7 @@ goes back through those visited.
 from __future__ import annotations
 
 from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
@@ -31,7 +32,7 @@ from tui.viewmodels.study import Studies, short_progress
 from tui.viewmodels.text import ItemRef, link_at
 from tui.widgets.charts import Legend, NodeMap
 from tui.widgets.table import Table
-from tui.widgets.texts import PageView, Prompt
+from tui.widgets.texts import PageView, Prompt, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.saving.session_files import Recorder
+    from tui.app.process import Recorder
     from tui.saving.settings import Settings
     from tui.viewmodels.frame import Transport
     from tui.viewmodels.items import FileLocation
@@ -356,15 +357,7 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
             found.insert(1, ("study.show", short_progress(study)))
         return found
 
-    def ask(
-        self,
-        label: str,
-        on_answer: Callable[[str], None],
-        *,
-        text: str = "",
-        on_typed: Callable[[str], None] | None = None,
-        on_cancel: Callable[[], None] | None = None,
-    ) -> None:
+    def ask(self, question: Question) -> None:
         """Ask for a text in the prompt; a pane has the focus again before the answer is reported.
 
         It gets the focus at once: ``Widget.focus`` would take it later, from a question that follows the answer.
@@ -373,15 +366,14 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         def answered(answer: str) -> None:
             self.set_focus(self._first_pane)
             self.update_header()
-            on_answer(answer)
+            question.on_answer(answer)
 
         def cancelled() -> None:
             self.set_focus(self._first_pane)
-            if on_cancel is not None:
-                on_cancel()
+            question.on_cancel()
             self.update()
 
-        self._prompt.ask(label, answered, text=text, on_typed=on_typed, on_cancel=cancelled)
+        self._prompt.ask(question._replace(on_answer=answered, on_cancel=cancelled))
 
     def open_files(self, place: FileLocation) -> None:
         """Open the dialog with the files on a node, at one of them."""
@@ -401,10 +393,8 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         if not texts:
             say(self, if_empty)
             return
-        offers = [
-            (Pick(letters[at] if at < len(letters) else "", self.session.text(text)), partial(on_pick, at))
-            for at, text in enumerate(texts)
-        ]
+        lettered = enumerate(zip_longest(texts, letters[: len(texts)], fillvalue=""))
+        offers = [(Pick(letter, self.session.text(text)), partial(on_pick, at)) for at, (text, letter) in lettered]
         self.choose(title, *offers)
 
     def choose(self, title: str, *offers: tuple[Pick, Callable[[], object] | None]) -> None:

@@ -1,8 +1,8 @@
-"""The commands ``study``, ``compare`` and ``import``: their options, and messages about wrong ones.
+"""The commands ``study``, ``compare`` and ``why``: their options, and messages about wrong ones.
 
 ``study`` runs variants of a scenario; ``--variant`` of ``run`` and ``open`` chooses one of them. ``compare`` shows
-two runs side by side, or a prediction and the history of a real system. ``import`` writes such a history as a
-scenario.
+two runs side by side, or a prediction and the history of a real system. ``why`` explains why something of a run or of
+such a history waits, fails or goes on, as the key ``w`` of the dashboard does.
 
 The command line loads this module at every start, so the work itself is imported by the command that needs it.
 """
@@ -22,26 +22,27 @@ import click
 from engine.base.values import shortened
 from tui import interrupts
 from tui.cli.arguments import (
+    DONE,
+    INTERRUPTED,
     WRONG,
-    check_apart,
     complete_scenario,
     echo,
     echo_json,
     echo_styled,
-    is_json,
     load,
     needing,
     output_option,
+    parse_moment,
     prices_option,
     print_warnings,
     scenario_mistakes,
+    seed_option,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from engine.base.errors import Problem
-    from engine.histories.files import FileKind, Imported, PoolShape
     from engine.scenario.model import Scenario
     from engine.specs.prices import PriceFile
     from engine.studies.runs import Study
@@ -177,10 +178,11 @@ def study(scenario: str, **given: Unpack[StudyOptions]) -> int:
     if not given["quiet"]:
         print_warnings(loaded.warnings)
     if given["lists"]:
-        from tui.cli.tables import list_lines
+        from engine.scenario.record import values_text
 
-        for line in list_lines(planned):
-            echo(line)
+        cells = len(str(planned.variants))
+        for variant in range(1, planned.variants + 1):
+            echo(f"{variant:<{cells}}  {values_text(planned.values(variant))}".rstrip())
         return 0
     runs = planned.variants * len(planned.seeds)
     if runs > RUN_LIMIT and not given["yes"]:
@@ -226,7 +228,7 @@ def compare(a: str, b: str, output: str, prices: PriceFile | None, quiet: bool) 
       batchdeck compare shot-0412.yaml shot-0412/          predicted against observed
     """
     from engine.studies.measures import as_json, compared
-    from tui.cli.tables import comparison_text
+    from tui.cli.output import comparison_text
     from tui.saving.console import console
 
     with interrupts.unwinding, scenario_mistakes(quiet=quiet):
@@ -314,114 +316,79 @@ def _played(given: str, scenario: Scenario, *, quiet: bool) -> Side:
     return side_of_run(given, simulation)
 
 
-_MOST_SLOTS = 256  # of a node of any size (ACC-5)
-_MOST_NODES = 100_000
-
-
-@click.command("import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
-@click.option("--swf", is_flag=True, help="FILE is a log of a cluster in the Standard Workload Format.")
-@click.option("--wfformat", is_flag=True, help="FILE is a workflow in the WfFormat of WfCommons, 1.4 or 1.5.")
-@click.option("--nodes", type=click.IntRange(1, _MOST_NODES), metavar="N", help="Assume a pool of N nodes.")
-@click.option("--slots", type=click.IntRange(1, _MOST_SLOTS), metavar="N", help="Assume N task slots on each node.")
-@click.option("--fit", is_flag=True, help="Replace the durations of tasks that are alike by their distribution.")
+@click.command()
+@click.argument("scenario", shell_complete=complete_scenario)
+@click.argument("subject", required=False)
 @click.option(
-    "-o",
-    "--output",
-    "target",
-    metavar="FILE",
-    type=click.Path(allow_dash=True),
-    default="-",
-    help="Write the scenario to FILE.  [default: stdout]",
+    "--at", metavar="TIME", help="Ask at a moment, such as PT5M, 5m, 10:42 or a UTC time.  [default: the end]"
 )
-def import_history(
-    files: tuple[str, ...], swf: bool, wfformat: bool, nodes: int | None, slots: int | None, fit: bool, target: str
+@seed_option
+@variant_options
+@output_option("text", "json", about="How to show the answer.")
+def why(
+    scenario: str, subject: str | None, at: str | None, seed: int | None, variant: VariantChoice, output: str
 ) -> int:
-    """Write a scenario of what really happened, as FILE... has it.
+    """Explain why something of SCENARIO waits, fails or goes on, at the end of its run or at a time.
 
-    JSON of Azure Batch, as `az batch ... show` and `list` print it, becomes the pools and jobs that it tells of, in
-    which everything happens when it really did: pools, jobs, tasks, nodes, and the preparation and release status of
-    jobs, in any number of files or folders.
+    SCENARIO is a file, the name of a bundled scenario, or a history: a folder or file with what `az batch` has printed,
+    of which the replay is explained. Without SUBJECT, everything that needs attention is explained.
 
-    A log in the Standard Workload Format, plain or packed with gzip, becomes a job to which each line adds a task
-    when it was submitted. A workflow becomes a job of tasks with dependencies and files.
-
-    Whatever had to be assumed is a comment line of the scenario. What was left out, or may go otherwise in a replay, is
-    a warning.
-    `batchdeck check` and `batchdeck run` take the scenario as any other.
-
-    With --fit tasks that are alike become a task factory with the distribution that fits their durations best, so that
-    a long history becomes a page that can be varied. The share of failed tasks stays.
+    \b
+    SUBJECT:
+      job:ID                task:JOB/TASK        pool:ID
+      node:POOL/3           preparation:JOB/3    release:JOB/3    (3: the index of the node)
+      schedule:ID           an id alone, if only one thing has it
 
     \b
     Examples:
-      batchdeck import pool.json job.json tasks.json prep.json nodes.json -o risk.yaml
-      batchdeck import --swf NASA-iPSC-1993-3.1-cln.swf.gz --nodes 1 --slots 128 > nasa.yaml
-      batchdeck import --swf theta.swf -o theta.yaml         the pool is that of the log's header
-      batchdeck import --swf theta.swf --fit > theta.yaml    distributions instead of single durations
-      batchdeck import --wfformat montage.json > montage.yaml
+      batchdeck why my.yaml
+      batchdeck why my.yaml task:risk/deal-7
+      batchdeck why my.yaml node:shared/3 --at PT20M
+      batchdeck why history/ job:risk --output json
     """
-    from engine.histories.files import FileKind, PoolShape, scenario_lines
-    from tui.cli.replay import ImportProgress
-    from tui.saving.targets import lines_target
+    from engine import Simulation
+    from engine.views.diagnosis.concerns import CALM
+    from engine.views.diagnosis.subjects import UnknownSubject, answer_about, answers_to_concerns, find_subject
+    from tui.cli.replay import RunProgress, replay
 
-    if swf and wfformat:
-        raise click.UsageError("--swf and --wfformat exclude each other.")
-    check_apart(files, {"--output": target})
-    folder = os.path.dirname(target or "") or os.curdir
-    if target and is_json(target) and any(os.path.isdir(name) and os.path.samefile(folder, name) for name in files):
-        echo(f"{target}: warning: will be read as an export with this folder the next time: name it .yaml", err=True)
-    fitted = _fitting() if fit else None
-    with interrupts.unwinding, lines_target(target) as output, scenario_mistakes():
-        kind = FileKind.SWF if swf else FileKind.WFFORMAT if wfformat else _kind(files)
-        imported = _imported(kind, files, PoolShape(nodes, slots))
-        imported = imported if fitted is None else fitted(imported)
+    loaded = variant.of(_scenario(scenario))
+    at_ms = None if at is None else parse_moment(at, loaded, "--at")
+    simulation = Simulation(loaded, seed=seed, can_go_back=False)
+    try:
+        with interrupts.unwinding, RunProgress(hidden=False) as progress:
+            replay(simulation, None, progress, at_ms)
+        if subject is None:
+            answers = answers_to_concerns(simulation)
+        else:
+            answers = [answer_about(simulation, find_subject(simulation, subject))]
+    except UnknownSubject as error:
+        raise click.BadParameter(f"{error}.", param_hint="SUBJECT") from None
+    except KeyboardInterrupt:
+        echo("\nInterrupted.", err=True)
+        return INTERRUPTED
+    if output == "json":
+        found = [answer.as_json() for answer in answers]
+        echo_json(found if subject is None else found[0])
+    else:
+        echo("\n\n".join("\n".join(answer.lines()) for answer in answers) or CALM)
+    return DONE
+
+
+def _scenario(given: str) -> Scenario:
+    """Return a scenario, or that of a history. Exits with status 2 if it is not valid."""
+    from engine import load_scenario
+    from engine.studies.sides import read_side
+
+    with as_file(given) as name, scenario_mistakes(quiet=True):
+        side = read_side(name)
+        if side is None:
+            return load(name, quiet=True)
+        if not side.is_observed:
+            raise click.UsageError(f"{shortened(given)} is a file of results: give the scenario itself.")
+        from engine.histories import azure
+        from engine.histories.files import scenario_lines
+        from engine.histories.history import read_history
+
+        imported = azure.imported(read_history([Path(name)]))
         print_warnings(imported.warnings)
-        with ImportProgress(hidden=False) as progress:
-            output.write(progress.counted(scenario_lines(imported)))
-        with interrupts.held:
-            output.keep()
-    return 0
-
-
-def _fitting() -> Callable[[Imported], Imported]:
-    """Return the function that fits distributions.
-
-    Raises:
-        click.UsageError: The extra ``fit`` is not installed.
-    """
-    with needing("--fit", "fit", "scipy"):
-        from engine.histories.fitting import fitted
-    return fitted
-
-
-def _kind(files: tuple[str, ...]) -> FileKind | None:
-    """Return the kind of the only file; None for a history of Azure Batch, or for several files."""
-    from engine.histories.files import kind_of
-
-    if len(files) > 1 or not os.path.isfile(files[0]):  # a pipe can be read only once
-        return None
-    kind = kind_of(files[0])
-    if kind is not None:
-        option, words = kind.value
-        echo(f"{files[0]}: this is {words}, read as with {option}", err=True)
-    return kind
-
-
-def _imported(kind: FileKind | None, files: tuple[str, ...], shape: PoolShape) -> Imported:
-    """Return what the files hold.
-
-    Raises:
-        ScenarioError: The files have mistakes.
-        click.UsageError: There is more than one file of a kind that is read alone.
-    """
-    from engine.histories import azure, swf, wfformat
-    from engine.histories.files import FileKind
-    from engine.histories.history import read_history
-
-    if kind is None:
-        return azure.imported(read_history(map(Path, files)), shape)
-    if len(files) > 1:
-        raise click.UsageError(f"{kind.value[0]} takes one FILE at a time.")
-    make = swf.imported if kind is FileKind.SWF else wfformat.imported
-    return make(files[0], shape)
+        return load_scenario(given, text="\n".join(scenario_lines(imported)) + "\n")

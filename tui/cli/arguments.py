@@ -183,13 +183,12 @@ def problem_lines(problems: Iterable[Problem]) -> Iterator[str]:
 
 def problem_json(problem: Problem) -> dict[str, object]:
     """Return a mistake or warning as an object of JSON."""
-    is_warning = problem.severity == "warning"
     return {
         "file": problem.file,
         "line": problem.line,
         "column": problem.column,
         "severity": problem.severity,
-        "code": problem.code or ("warning" if is_warning else "mistake"),
+        "code": problem.word,
         "path": problem.path,
         "message": problem.message,
     }

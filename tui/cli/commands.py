@@ -17,6 +17,7 @@ import sys
 import textwrap
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
@@ -24,7 +25,7 @@ import click
 from engine.base.partial_files import discard_all
 from engine.base.values import with_short_words
 from tui import interrupts
-from tui.cli.analysis import VariantChoice, check_study, compare, import_history, study, variant_options
+from tui.cli.analysis import VariantChoice, check_study, compare, study, variant_options, why
 from tui.cli.arguments import (
     DONE,
     FAILED,
@@ -49,8 +50,7 @@ from tui.cli.arguments import (
     seed_option,
 )
 from tui.cli.reference import rules, sizes
-from tui.cli.serve import ClientOptions, client_options, read_options, serve
-from tui.cli.why import why
+from tui.cli.serve import ClientOptions, client_options, import_history, read_options, serve
 from tui.saving.settings import THEME_NAMES
 
 if TYPE_CHECKING:
@@ -332,19 +332,18 @@ def check(scenarios: tuple[str, ...], quiet: bool, strict: bool, output: str) ->
     listed: list[dict[str, object]] = []
     for name in scenarios:
         mistakes: Sequence[Problem] = ()
-        warnings: Sequence[Problem]
+        warnings: Sequence[Problem] = ()
         try:
             loaded = load_scenario(name, strict=strict)
+            warnings = loaded.warnings
             if loaded.study.factors:
                 check_study(loaded)
         except ScenarioError as error:
-            mistakes, warnings = error.problems, error.warnings
+            mistakes, warnings = error.problems, error.warnings or warnings
             status = WRONG
-        else:
-            warnings = loaded.warnings
         warnings = () if quiet else warnings
         if output == "json":
-            listed += map(problem_json, (*mistakes, *warnings))
+            listed += map(problem_json, sorted((*mistakes, *warnings), key=attrgetter("line", "column")))
             continue
         for line in problem_lines(mistakes):
             echo(line)
@@ -436,13 +435,8 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
     return DONE
 
 
-cli.add_command(compare)
-cli.add_command(import_history)
-cli.add_command(rules)
-cli.add_command(serve)
-cli.add_command(sizes)
-cli.add_command(study)
-cli.add_command(why)
+for _command in (compare, import_history, rules, serve, sizes, study, why):
+    cli.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,8 @@
-"""The output of ``batchdeck run``: tables, or the state as JSON."""
+"""The output of ``batchdeck run`` and ``batchdeck compare``.
+
+A run has tables, or its state as JSON. A comparison has a table, the differences that the table leaves out, and the
+report card of a prediction.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.base.values import SECOND_MS, format_clock, format_utc, shortened, visible, visible_json
+from engine.studies.measures import AMOUNT, largest
+from engine.studies.outcome import agreement, change_text, label, notable, percent_text, report_card, value_text
 from engine.views import results
 from engine.views.diagnosis.concerns import CALM, Attention
 from tui.saving.console import visible_text
@@ -25,6 +31,8 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.run.conditions import Outcome
+    from engine.studies import measures
+    from engine.studies.sides import Side
     from engine.views.diagnosis.concerns import AttentionItem
     from engine.views.diagnosis.questions import OpenJob
     from engine.views.results import InstanceTotals, JobResult, JobScheduleResult, PoolResult, RefusedRow, Summary
@@ -74,7 +82,7 @@ def summary_text(
         (
             "Jobs that have not ended",
             ("job", "waits for", "what can change that"),
-            _some(map(_open_job, open_jobs), _MOST_OPEN_JOBS),
+            _some(((job.job_id, Text(job.waits_for), Text(job.following)) for job in open_jobs), _MOST_OPEN_JOBS),
         ),
         ("Refused commands", ("at", "command", "of", "code", "announced"), map(_refusal, summary.refused)),
         ("Expectations", ("met", "expected", "seen"), map(_expectation, summary.expectations)),
@@ -82,14 +90,14 @@ def summary_text(
     tables.append(("Needs attention", ("severity", "since", "what"), _some(map(_item, attention), _MOST_CONCERNS)))
     calm = None if attention else plain_text(CALM)
     parts = (_run(summary), *(table(title, columns, rows, target) for title, columns, rows in tables), calm)
-    return parts_text(filter(None, parts), target)
+    return parts_text(parts, target)
 
 
-def parts_text(parts: Iterable[Text | Table], target: Console) -> str:
+def parts_text(parts: Iterable[Text | Table | None], target: Console) -> str:
     """Return texts and tables with a blank line between them, as ``target`` would show them."""
     usual = target.width
     with target.capture() as capture:
-        for part in parts:
+        for part in filter(None, parts):
             target.width = max(usual, _width(part)) if isinstance(part, Table) else usual
             target.print(part)
             target.print()
@@ -201,10 +209,6 @@ def _some(rows: Iterable[Row], most: int) -> Iterator[Row]:
         yield "...", *[""] * (len(shown[0]) - 1)
 
 
-def _open_job(job: OpenJob) -> Row:
-    return job.job_id, Text(job.waits_for), Text(job.following)
-
-
 def _item(item: AttentionItem) -> Row:
     """Return the row of a concern: what is wrong, then its effect, what helps and the rules."""
     text = Text(item.text)
@@ -251,3 +255,66 @@ def _instances(nodes: InstanceTotals) -> Text:
 def _amount(cost: float) -> str:
     """Return an amount with two decimals, below a dollar with four."""
     return f"{cost:,.2f}" if cost >= 1 else f"{cost:.4f}"
+
+
+_MOST_JOBS = 40  # in the table
+_LONGEST_NAME = 60
+
+
+def comparison_text(a: Side, b: Side, rows: Sequence[measures.Row], target: Console) -> str:
+    """Return the table and all sentences, as ``target`` would show them."""
+    heads = plain_text("\n".join(_heads(a, b)))
+    if any(row.what == AMOUNT for row in rows):
+        rows = [row for row in rows if row.what != "costUsd"]  # which neither side has
+    marked = {row.what for row in notable(rows)}
+    shown = list(_shown(rows))
+    columns = ["", "", ">A", ">B", ">B - A", ">percent"]
+    made = table("", columns, [_compared_row(row, row.what in marked) for row in shown], target)
+    sentences = list(_sentences(a, b, rows, left_out=len(rows) - len(shown), has_marks=bool(marked)))
+    below = (visible("\n".join(each)) for each in (sentences, report_card(a, b, rows)))
+    return "\n\n".join(filter(None, (parts_text([heads, made], target), *below)))
+
+
+def _heads(a: Side, b: Side) -> Iterator[str]:
+    is_prediction = a.is_observed != b.is_observed
+    for letter, side in (("A", a), ("B", b)):
+        role = "" if not is_prediction else ", observed" if side.is_observed else ", predicted"
+        yield f"{letter}: {shortened(side.given, _LONGEST_NAME)}, {side.about}{role}"
+
+
+def _shown(rows: Sequence[measures.Row]) -> Iterator[measures.Row]:
+    """Yield all measures, and of the jobs those that differ most, in their order."""
+    jobs = [row for row in rows if row.job_id is not None]
+    differing = {row.what for row in largest(jobs, _MOST_JOBS)}
+    chosen = differing | {row.what for row in jobs[: _MOST_JOBS - len(differing)]}
+    return (row for row in rows if row.job_id is None or row.what in chosen)
+
+
+def _compared_row(row: measures.Row, is_marked: bool) -> Sequence[Text | str]:
+    style = "bold" if is_marked else "" if row.difference else "dim"
+    change = "" if row.difference is None else change_text(row, row.difference)
+    return (
+        Text("*" if is_marked else "", style),
+        Text(label(row), "bold" if is_marked else ""),
+        value_text(row, row.a),
+        value_text(row, row.b),
+        Text(change, style),
+        Text(percent_text(row.percent), style),
+    )
+
+
+def _sentences(a: Side, b: Side, rows: Sequence[measures.Row], *, left_out: int, has_marks: bool) -> Iterator[str]:
+    if has_marks:
+        yield "* the largest differences, as a share of the larger value. percent: of A."
+    if said := agreement(rows):
+        yield said
+    if all(row.difference is None for row in rows):
+        yield "The sides have no figure in common."
+    if a.figures.currency != b.figures.currency:
+        yield f"Costs are in {a.figures.currency} and in {b.figures.currency}: they are not compared."
+    if left_out:
+        yield f"{left_out:,} more jobs differ less: --output json has all."
+    for letter, side in (("A", a), ("B", b)):
+        yield from (f"{letter}: {note}" for note in side.notes)
+    if a.is_observed != b.is_observed:
+        yield "Times of a run count from its start, those of a history from the creation of its first job."

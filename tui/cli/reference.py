@@ -48,7 +48,8 @@ def _complete_rule(_context: click.Context, _parameter: click.Parameter, incompl
 @click.argument("names", nargs=-1, metavar="[ID...]", shell_complete=_complete_rule)
 @output_option("text", "json", about="How to show the rules.")
 @click.option("--attention", "lists_kinds", is_flag=True, help="List what `run` tells as needing attention instead.")
-def rules(names: tuple[str, ...], output: str, lists_kinds: bool) -> int:
+@click.option("--warnings", "lists_codes", is_flag=True, help="List the codes of the warnings of `check` instead.")
+def rules(names: tuple[str, ...], output: str, lists_kinds: bool, lists_codes: bool) -> int:
     """Show the rules of the service that the simulation follows.
 
     Without an ID, list the chapters; with a prefix such as PREP, the rules of that chapter; with an id such as
@@ -61,11 +62,12 @@ def rules(names: tuple[str, ...], output: str, lists_kinds: bool) -> int:
       batchdeck rules PREP
       batchdeck rules PREP-16 NOP-3
       batchdeck rules --attention            the kinds in the list of what needs attention
+      batchdeck rules --warnings             the codes that `# batchdeck: ignore[code]` silences
     """
-    if lists_kinds:
-        if names:
-            raise click.UsageError("--attention takes no ID.")
-        _echo_kinds(output)
+    if lists_kinds or lists_codes:
+        if names or (lists_kinds and lists_codes):
+            raise click.UsageError("--attention and --warnings take no ID, and stand alone.")
+        _echo_words(output, lists_codes=lists_codes)
         return DONE
     parts = _chosen(names)
     if output == "json":
@@ -76,16 +78,18 @@ def rules(names: tuple[str, ...], output: str, lists_kinds: bool) -> int:
     return DONE
 
 
-def _echo_kinds(output: str) -> None:
-    """Print the kinds of what needs attention, with a sentence each."""
+def _echo_words(output: str, *, lists_codes: bool) -> None:
+    """Print the codes of warnings, or the kinds of what needs attention, with a sentence each."""
+    from engine.base.errors import WARNINGS
     from engine.views.diagnosis.concerns import Kind
 
+    texts = WARNINGS if lists_codes else {kind.word: kind.value for kind in Kind}
     if output == "json":
-        echo_json([{"kind": kind.word, "text": kind.value} for kind in Kind])
+        echo_json([{"code" if lists_codes else "kind": word, "text": text} for word, text in texts.items()])
         return
-    cells = max(len(kind.word) for kind in Kind) + 2
-    for kind in Kind:
-        echo(f"{kind.word:<{cells}}{kind.value}")
+    cells = max(map(len, texts)) + 2
+    for word, text in texts.items():
+        echo(f"{word:<{cells}}{text}")
 
 
 def _chosen(names: Sequence[str]) -> list[Chapter | Rule]:
@@ -267,5 +271,4 @@ def _sizes_text(sizes: Sequence[VmSize], about: str) -> str:
     derived = [size.name for size in sizes if not is_listed(size.name)]
     if derived:
         notes.append(f"Not in the table, so derived from the name: {', '.join(derived)}.")
-    made = table("", _HEADINGS, rows, target)
-    return parts_text([*([made] if made else []), plain_text("\n".join(notes))], target)
+    return parts_text([table("", _HEADINGS, rows, target), plain_text("\n".join(notes))], target)

@@ -19,7 +19,7 @@ import click
 from engine.base import runtime
 from engine.base.log_formats import blocks_of_lines
 from engine.base.values import format_clock
-from engine.studies.wording import pace_text
+from engine.studies.outcome import pace_text
 from engine.views.results import task_totals
 from tui import interrupts
 from tui.cli.arguments import needing

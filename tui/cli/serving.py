@@ -33,12 +33,13 @@ from tui.saving.targets import FileLines, reason_of, reported
 from tui.viewmodels.frame import LONGEST, ClientRequest, client_name
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from starlette.types import ASGIApp
 
     from engine import Simulation
     from engine.rest.messages import Answer, Request
+    from tui.viewmodels.frame import Served
 
 
 __all__ = ["DEFAULT_ACCOUNT", "DEFAULT_KEY", "Credentials", "Options", "serve"]
@@ -238,22 +239,15 @@ class DashboardHost(Endpoint):
         self._on_request: Callable[[ClientRequest], None] = lambda _: None
         self.save_to = options.save
 
-    def attach(
-        self,
-        newest_ms: Callable[[], int],
-        speed: Callable[[], float],
-        on_request: Callable[[ClientRequest], None],
-        pause: Callable[[], Awaitable[None]],
-        warn: Callable[[str], None],
-    ) -> None:
+    def attach(self, served: Served) -> None:
         """Prepare to serve, see ``tui.app.process.Host``."""
-        self._on_request = on_request
+        self._on_request = served.on_request
         if self.log is not None:
-            self.log.on_failure = warn
-        self._present = Present(self._simulation, newest_ms, speed)
+            self.log.on_failure = served.warn
+        self._present = Present(self._simulation, served.newest_ms, served.speed)
         options, present = self.options, self._present
         service = Service(self._simulation, options.credentials, step_ms=options.step_ms, present=present)
-        app = application(service, report=self._report, turns=Turns(pause), hosts=self.hosts)
+        app = application(service, report=self._report, turns=Turns(served.pause), hosts=self.hosts)
         self._server = self.server(app, lambda: None)
 
     async def serve(self) -> None:

@@ -1,15 +1,40 @@
-"""Conducting a study: workers play the runs that are not in the file of results yet, and the outcome is printed."""
+"""Conducting a study: workers play the runs that are not in the file of results yet, and the outcome is printed.
+
+It is a table with a line for each variant, or CSV with a line for each run. A plot shows end against cost of each
+variant, with the spread over its seeds and the Pareto line.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
+from rich.text import Text
 
+from engine.base.values import USD, shortened, visible
+from engine.scenario.model import MEASURES
+from engine.scenario.record import flow_text
+from engine.studies.outcome import (
+    amount_of,
+    as_json,
+    end_text,
+    heading,
+    interval_text,
+    percent,
+    recommendation,
+    short_names,
+    shown_measures,
+    spread_of,
+    summarize,
+    text_of,
+    time_step_s,
+)
 from engine.studies.runs import Run, Variants
-from engine.studies.summary import as_json, summarize
 from tui import interrupts
 from tui.cli.arguments import (
     DONE,
@@ -22,18 +47,24 @@ from tui.cli.arguments import (
     needing,
     scenario_mistakes,
 )
+from tui.cli.output import parts_text, plain_text, table
 from tui.cli.replay import StudyProgress
-from tui.cli.tables import csv_text, study_text
 from tui.saving.console import console
 from tui.saving.targets import FileLines
 from tui.workers.local import LocalWorkers, processors
 from tui.workers.runs import NoResults, ResultsFile, Workers, WorkersLost, results_of
 
 if TYPE_CHECKING:
-    from engine.scenario.model import Scenario
+    from collections.abc import Iterable, Sequence
+
+    from matplotlib.lines import Line2D
+    from rich.console import Console
+
+    from engine.base.terms import Plain
+    from engine.scenario.model import JobEnd, Scenario
     from engine.specs.prices import PriceFile
+    from engine.studies.outcome import Spread, StudySummary, VariantSummary
     from engine.studies.runs import Result, Study
-    from engine.studies.summary import StudySummary
 
 
 class StudyOptions(TypedDict):
@@ -86,8 +117,6 @@ def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
         confidence, currency = options["confidence"], scenario.currency
         summary = summarize(study, scenario.name, outcomes, confidence=confidence, currency=currency)
         if plot is not None:
-            from tui.cli.study_plot import drawn
-
             plot.write_bytes([drawn(summary, plot.path.suffix.lower().removeprefix("."))])
             with interrupts.held:
                 plot.keep()
@@ -145,3 +174,171 @@ def _print(
         echo(f"variant {result['variant']}, seed {result['seed']} failed: {result['error']}", err=True)
     if len(failed) > 10:
         echo(f"{len(failed) - 10:,} more runs failed", err=True)
+
+
+_LONGEST_VALUE = 40
+
+
+def study_text(summary: StudySummary, shown: Sequence[str | JobEnd], target: Console) -> str:
+    """Return the table of a study and its recommendation, as ``target`` would show them."""
+    columns = shown_measures(shown)
+    paths = [path for path, _ in summary.factors]
+    heads = [">#", *short_names(paths), ">met", *(f">{heading(one)}" for one in columns), ""]
+    words = [_value_words(values) for _, values in summary.factors]
+    rows = [_variant_row(one, words, columns, summary.recommended) for one in summary.variants]
+    title = f"{shortened(summary.scenario)}: {len(rows):,} variants, {len(summary.seeds):,} seeds"
+    text = parts_text([plain_text(title), table("", heads, rows, target)], target)
+    return f"{text}\n\n{_legend(summary)}\n\n{visible(recommendation(summary))}"  # no width breaks these lines
+
+
+def _value_words(values: Sequence[Plain]) -> dict[str, str]:
+    """Return the cells of the values of a factor by their texts; those that look alike when cut get numbers."""
+    texts = [flow_text(value) for value in values]
+    cut = [shortened(text, _LONGEST_VALUE) for text in texts]
+    if len(set(cut)) < len(cut):
+        cut = [f"{number}: {text}" for number, text in enumerate(cut, start=1)]
+    return dict(zip(texts, cut, strict=True))
+
+
+def _variant_row(
+    one: VariantSummary, words: Sequence[dict[str, str]], columns: Iterable[str | JobEnd], recommended: int | None
+) -> Sequence[Text | str]:
+    marks = [word for word, is_on in (("pareto", one.pareto), ("recommended", one.variant == recommended)) if is_on]
+    return (
+        f"{one.variant:,}",
+        *(known[flow_text(value)] for known, value in zip(words, one.values.values(), strict=True)),
+        _met(one),
+        *(_spread_text(one, column) for column in columns),
+        "\n".join(marks),
+    )
+
+
+def _met(one: VariantSummary) -> Text:
+    """Return how many runs kept all expectations, the interval of their share, and how many failed."""
+    met = Text(f"{round(one.met.share * one.runs):,}/{one.runs:,}\n{interval_text(one.met)}" if one.each else "")
+    return met.append(f"\n{one.errors:,} failed", "red") if one.errors else met
+
+
+def _spread_text(one: VariantSummary, column: str | JobEnd) -> str:
+    spread, text = spread_of(one, column), text_of(column, one.currency)
+    return f"{text(spread.median)}\n{text(spread.p5)}–{text(spread.p95)}" if spread.median is not None else ""
+
+
+def _legend(summary: StudySummary) -> str:
+    lines = [
+        "Medians over the seeds, below them 5th to 95th percentile.",
+        "Times with + count from the start. A job ends after its last task, once its releases have ended.",
+    ]
+    if summary.has_expectations:
+        lines.append("met: runs that kept all expectations, below them the 95 % interval of their share.")
+    if len(summary.variants) > 1:
+        lines.append("pareto: no other variant is both cheaper and earlier.")
+    return "\n".join(lines)
+
+
+def csv_text(study: Study, results: Iterable[Result], currency: str = USD) -> str:
+    """Return a line for each run, by variant and seed; what a run does not have is empty.
+
+    The cost in another ``currency`` than US dollars has a column of its own, the last one.
+    """
+    stream = io.StringIO()
+    paths = [factor.path for factor in study.factors]
+    writer = csv.writer(stream, lineterminator="\n")
+    costs = [] if currency == USD else [f"cost{currency}"]
+    writer.writerow(["variant", "seed", *paths, *MEASURES, *costs])
+    for result in sorted(results, key=lambda one: (one["variant"], one["seed"])):
+        measured = result["summary"] or {}
+        values = [_cell(result["values"][path]) for path in paths]
+        values += [measured.get(name) for name in MEASURES]
+        values += [amount_of(measured, currency) for _ in costs] if measured else []
+        writer.writerow([result["variant"], result["seed"], *values])
+    return stream.getvalue()
+
+
+def _cell(value: Plain) -> object:
+    """Return a number or a text as it is, anything else as JSON."""
+    is_plain = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return value if is_plain else json.dumps(value)
+
+
+_SIZE_INCHES = (8.0, 5.0)
+_DPI = 150
+_KEEPS, _FAILS, _LINE = "#1f77b4", "#9a9a9a", "#d62728"
+_MOST_NUMBERS = 60  # points with their numbers; more cannot be read
+_TITLE = 90
+_MOST_TICKS = 9
+
+
+def drawn(summary: StudySummary, kind: str) -> bytes:
+    """Return the plot as a file of this kind, ``svg`` or ``png``. The same study gives the same bytes."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MultipleLocator
+
+    figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
+    axes = figure.add_subplot()
+    ended = (one for one in summary.variants if one.median_cost is not None and one.end_s is not None)
+    points = [(one.median_cost, one.end_s, one) for one in ended]
+    for _, _, one in points:
+        _draw(axes, one, summary)
+    line = sorted((cost, end) for cost, end, one in points if one.pareto)
+    axes.plot([cost for cost, _ in line], [end for _, end in line], color=_LINE, linewidth=1, zorder=1)
+    name = visible(shortened(summary.scenario, _TITLE))
+    axes.set_title(f"{name}, {len(summary.seeds):,} seeds", parse_math=False)  # $ in a name begins no formula
+    currencies = {one.currency for one in summary.variants}
+    axes.set_xlabel(f"cost in {'US dollars' if currencies == {USD} else ', '.join(currencies)}")
+    axes.set_ylabel("end of the last task")
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(MultipleLocator(time_step_s(high - low, _MOST_TICKS)))
+    axes.yaxis.set_major_formatter(lambda seconds, _: end_text(max(0.0, seconds)))
+    axes.grid(visible=True, alpha=0.3)
+    figure.legend(handles=_plot_legend(summary), fontsize="small", loc="outside lower center", ncols=2)
+    stream = io.BytesIO()
+    metadata = {"Date": None} if kind == "svg" else {"Software": None}
+    with mpl.rc_context({"svg.hashsalt": "batchdeck"}):  # otherwise the names inside an SVG are drawn by chance
+        figure.savefig(stream, format=kind, dpi=_DPI, metadata=metadata)
+    return stream.getvalue()
+
+
+def _draw(axes: Any, one: VariantSummary, summary: StudySummary) -> None:  # noqa: ANN401 - matplotlib has no types here
+    """Draw the median of a variant, with bars from the 5th to the 95th percentile."""
+    cost, end = one.cost, one.measures["makespanSeconds"]
+    is_recommended = one.variant == summary.recommended
+    keeps = not summary.has_expectations or one.met.share >= summary.confidence
+    axes.errorbar(
+        [cost.median],
+        [end.median],
+        xerr=_bars(cost),
+        yerr=_bars(end),
+        fmt="*" if is_recommended else "o",
+        markersize=14 if is_recommended else 6,
+        color=_KEEPS if keeps else _FAILS,
+        elinewidth=0.8,
+        alpha=0.9,
+        zorder=3 if is_recommended else 2,
+    )
+    if len(summary.variants) <= _MOST_NUMBERS:
+        axes.annotate(str(one.variant), (cost.median, end.median), (5, 5), textcoords="offset points", fontsize=8)
+
+
+def _bars(spread: Spread) -> list[list[float]]:
+    assert spread.p5 is not None
+    assert spread.median is not None
+    assert spread.p95 is not None
+    return [[spread.median - spread.p5], [spread.p95 - spread.median]]
+
+
+def _plot_legend(summary: StudySummary) -> list[Line2D]:
+    from matplotlib.lines import Line2D
+
+    def point(color: str, label: str, marker: str = "o") -> Line2D:
+        return Line2D([], [], color=color, marker=marker, linestyle="", label=label)
+
+    handles = [Line2D([], [], color=_LINE, linewidth=1, label="no other is both cheaper and earlier")]
+    if summary.has_expectations:
+        share = percent(summary.confidence)
+        handles.append(point(_KEEPS, f"keeps all expectations in {share} of its runs"))
+        handles.append(point(_FAILS, "keeps them less often"))
+    if summary.recommended is not None:
+        handles.append(point(_KEEPS, f"recommended: variant {summary.recommended}", "*"))
+    return handles

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.screen import Screen
     from textual.timer import Timer
-    from textual.widgets import Input
     from textual.worker import Worker
 
     from tui.viewmodels.actions.trial import TrialResult, Trials
@@ -172,9 +171,8 @@ class ActionForm(Modal[list[Command] | Action | None]):
         action = self._action
         labels = [action.title, *(f"{each.title.split()[0]} instead" for each in self._better), "Cancel"]
         buttons = self.query_one(Buttons)
-        buttons.show(
-            [self._session.text(each) for each in labels], len(labels) - 1 if action.type.cannot_be_undone else 0
-        )
+        first = len(labels) - 1 if action.type.cannot_be_undone else 0
+        buttons.show([self._session.text(each) for each in labels], first)
         self._show_keys()
         if not self._inputs.focus_first():
             (self._confirmation.entry if action.to_type else buttons).focus()
@@ -188,16 +186,14 @@ class ActionForm(Modal[list[Command] | Action | None]):
             keys[1:1] = ["ctrl+t the form" if self._inputs.shows_body else "ctrl+t as a body"]
         set_subtitle(self.query_one("#actions"), "  ".join(keys))
 
-    def on_resize(self) -> None:
-        self._fit()
-        self.call_after_refresh(self._show)
-
     def _fit(self) -> None:
         """Make the form of a whole body as high as its fields; its text and a narrow form take the whole screen."""
         if self._action.document.is_editable:
             is_whole = self._inputs.shows_body or self.has_class("-narrow")
             lines = max(_LEAST_FORM, self._inputs.line_count + _FORM_REST)
             self.query_one("#actions").styles.height = None if is_whole else min(lines, self.size.height)
+
+    on_resize = _fit
 
     def action_toggle_body(self) -> None:
         """Show the body in place of the fields, or the fields for what the body says now."""
@@ -224,9 +220,8 @@ class ActionForm(Modal[list[Command] | Action | None]):
         """True while what is typed has not been read or tried out yet."""
         return self._trial.is_behind
 
-    def on_form_inputs_changed(self, message: FormInputs.Changed) -> None:
+    def on_form_inputs_changed(self) -> None:
         """Show the consequences of what is typed, once no other key follows at once."""
-        message.stop()
         self._is_warned = self._is_refused = False
         self._trial.interrupt()
         self._trial.wait(_READ_DELAY_S, self._update)
@@ -239,13 +234,13 @@ class ActionForm(Modal[list[Command] | Action | None]):
             self._trial.wait(_READ_DELAY_S, self._update)
             return
         self._result = self._inputs.read()
-        self._show()
+        self.fill()
         self._trial.take(self._result.commands)
 
     def _show_trial(self, result: TrialResult) -> None:
         self._tried = result
         self._trial_lines = trial_result_lines(self._session, result, self._cells)
-        self._show()
+        self.fill()
 
     # -- drawing -------------------------------------------------------------------------------------------------
 
@@ -253,7 +248,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
     def _cells(self) -> int:
         return max(20, self.query_one("#consequences", LinesView).size.width - 1)
 
-    def _show(self) -> None:
+    def fill(self) -> None:
         self._inputs.show(self._result, shows_missing=self._is_asked)
         view, cells, session = self.query_one("#consequences", LinesView), self._cells, self._session
         effects = effect_lines(session, self._action, cells, asks=self._inputs.asks_for_choice)
@@ -308,7 +303,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
     def action_fold(self) -> None:
         """Show all lines that are recorded, or only the first ones."""
         self._is_folded = not self._is_folded
-        self._show()
+        self.fill()
 
     def on_descendant_focus(self, _: events.DescendantFocus) -> None:
         """Show the help for the field that has the focus now."""
@@ -317,9 +312,8 @@ class ActionForm(Modal[list[Command] | Action | None]):
 
     # -- confirmation --------------------------------------------------------------------------------------------
 
-    def on_form_inputs_submitted(self, message: FormInputs.Submitted) -> None:
+    def on_form_inputs_submitted(self) -> None:
         """Confirm. An action that cannot be undone needs one step more."""
-        message.stop()
         if self._action.to_type:
             self._confirmation.entry.focus()
         elif self._action.type.cannot_be_undone:
@@ -327,14 +321,8 @@ class ActionForm(Modal[list[Command] | Action | None]):
         else:
             self.action_confirm()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Confirm with what was typed to confirm it."""
-        event.stop()
-        self.action_confirm()
-
     def on_buttons_pressed(self, message: Buttons.Pressed) -> None:
         """Confirm, return the better action, or cancel."""
-        message.stop()
         if message.number == 0:
             self.action_confirm()
         elif message.number <= len(self._better):
@@ -352,7 +340,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._result = self._inputs.read()
         if self._result.mistakes:
             self._is_asked = True
-            self._show()
+            self.fill()
             self.action_go_to_mistake()
             self._say(self._result.mistakes[0].sentence)
         elif self._action.type.fields and self._refusal and not self._is_refused:
@@ -361,6 +349,8 @@ class ActionForm(Modal[list[Command] | Action | None]):
             self._say(f"The service would refuse it: {self._refusal}. ctrl+s again sends it all the same.", "warning")
         else:
             self.dismiss(list(self._result.commands))
+
+    on_input_submitted = action_confirm
 
     @property
     def _refusal(self) -> str:

@@ -170,17 +170,14 @@ class FormulaEditor(Modal[list[Command] | None]):
         editor.border_title = Content(self._session.text(f"Formula of {self._pool_id}"))
         editor.border_subtitle = "ctrl+s apply  ctrl+t evaluate  ctrl+r study  ctrl+g to the error  esc leave"
         self.query_one(TextArea).focus()
-        self.call_after_refresh(self._try_out)
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._try_out)
+        self.call_after_refresh(self.fill)
 
     def on_text_area_changed(self) -> None:
         """Evaluate the formula after each change."""
         self._is_warned = False
-        self._try_out()
+        self.fill()
 
-    def _try_out(self) -> None:
+    def fill(self) -> None:
         view = self.query_one("#trial", LinesView)
         text = self.query_one(TextArea).text
         self._trial = try_out(self._session, self._pool_id, text, max(20, view.size.width - 1))
@@ -273,9 +270,8 @@ class ActionSheet(Modal[list[Command] | Action | None]):
 
     def _fitting(self) -> list[int]:
         """Return the numbers of the actions that fit what is typed, the best first."""
-        entries = [
-            PaletteEntry(each.title, each.command, list, words=words_for(each.command)) for _, each in self._offered
-        ]
+        actions = [action for _, action in self._offered]
+        entries = [PaletteEntry(each.title, each.command, list, words=words_for(each.command)) for each in actions]
         return [entries.index(each) for each in fitting(entries, self._typed)]
 
     def _show(self) -> None:
@@ -299,9 +295,8 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         choices.focus()
         typed, cursor = self._typed, "_" if self._session.glyphs.ascii_only else "▏"
         hint = Span("type to filter: reboot, kill, edit, clone ...", Role.DIM)
-        self.query_one("#typed-letters", LinesView).show(
-            [line(Span(f"/ {typed}{cursor}", Role.KEY)) if typed else line(hint)]
-        )
+        letters = line(Span(f"/ {typed}{cursor}", Role.KEY)) if typed else line(hint)
+        self.query_one("#typed-letters", LinesView).show([letters])
         if lines:
             self._show_consequences(self._offered[lines[0][0]][1])
         else:
@@ -336,7 +331,6 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         self._show_consequences(self._offered[message.number][1])
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        message.stop()
         self._open(self._offered[message.number][1])
 
     def _open(self, action: Action) -> None:

@@ -19,7 +19,7 @@ from tui.textual.views import LinesView
 from tui.viewmodels.file_browser import HELP_TEXT, FilesModel
 from tui.viewmodels.sheets import HelpPage
 from tui.widgets.rows import FileTree
-from tui.widgets.texts import AnswerError, Prompt, TextView
+from tui.widgets.texts import AnswerError, Prompt, Question, TextView
 
 if TYPE_CHECKING:
     from textual import events
@@ -105,30 +105,23 @@ class Files(Modal[None]):
         first: type[FileTree | TextView] = TextView if self.model.reads else FileTree
         self._turn_to(first)
         self.call_after_refresh(self._begin_in, first)
-        self.call_after_refresh(self._show)
+        self.call_after_refresh(self.fill)
 
     def _begin_in(self, pane: type[FileTree | TextView]) -> None:
         """Focus a pane again, which may have been hidden until the first refresh and so have lost the focus."""
         if isinstance(self.focused, FileTree | TextView | None):
             self._turn_to(pane)
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._show)
-
     def update(self) -> None:
         """Show the files as they are at the present moment."""
         if not self.is_mounted:
             return
         if self.model.update():
-            self._show()
+            self.fill()
         else:
             self._show_status()
 
-    def on_screen_resume(self) -> None:
-        """Update: time may have moved while the help was open."""
-        self.update()
-
-    def _show(self) -> None:
+    def fill(self) -> None:
         self.query_one(FileTree).update()
         self.query_one(TextView).update()
         self._show_status()
@@ -140,11 +133,14 @@ class Files(Modal[None]):
             view = self.query_one(name, LinesView)
             view.show([line(view.size.width)])
 
+    on_screen_resume = update  # time may have moved while the help was open
+    on_text_view_moved = _show_status
+
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Show the focused pane, if the two have no room beside each other."""
         if isinstance(event.widget, FileTree | TextView):
             self.query_one("#file-panes").set_class(isinstance(event.widget, TextView), "-reads")
-            self.call_after_refresh(self._show)
+            self.call_after_refresh(self.fill)
 
     def action_other_pane(self) -> None:
         """Go from the tree to the text, or back."""
@@ -159,7 +155,7 @@ class Files(Modal[None]):
     def on_file_tree_moved(self) -> None:
         """Show the file that is under the cursor now."""
         self.model.show_item()
-        self._show()
+        self.fill()
 
     def on_file_tree_opened(self, message: FileTree.Opened) -> None:
         """Open a directory, at an earlier moment if it is deleted by now; or read a file."""
@@ -176,9 +172,6 @@ class Files(Modal[None]):
             tree.open(item.path)
         self.on_file_tree_moved()
 
-    def on_text_view_moved(self) -> None:
-        self._show_status()
-
     # -- the text ------------------------------------------------------------------------------------------------
 
     def action_next_match(self, step: int) -> None:
@@ -187,20 +180,20 @@ class Files(Modal[None]):
             self.action_ask_find()
         elif not self.model.text.next_match(step):
             say(self, f"{quoted(self.model.text.sought)} is not there.")
-        self._show()
+        self.fill()
 
     def action_jump(self, seconds: int) -> None:
         """Go to a later or earlier line, if lines begin with a time."""
         refusal = self.model.text.jump(seconds)
         if refusal is not None:
             say(self, refusal)
-        self._show()
+        self.fill()
 
     def action_turn(self, what: str) -> None:
         """Follow the end of the text, wrap long lines or number lines; or no longer."""
         text = self.model.text
         {"follow": text.turn_follow, "wrap": text.turn_wrap, "numbers": text.turn_numbers}[what]()
-        self._show()
+        self.fill()
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self.model.tree.path)
@@ -210,39 +203,32 @@ class Files(Modal[None]):
         """Show all lines again; where all are shown, close."""
         if self.model.text.filter_text:
             self.model.text.filter("")
-            self._show()
+            self.fill()
         else:
             self.dismiss()
 
     # -- the prompt ----------------------------------------------------------------------------------------------
 
-    def _ask(
-        self,
-        label: str,
-        on_answer: Callable[[str], None],
-        *,
-        text: str = "",
-        on_typed: Callable[[str], object] = lambda _: None,
-    ) -> None:
+    def _ask(self, question: Question) -> None:
         """Ask for a text about the file; ``on_typed`` is called with each change, and with "" on Escape."""
         if not self.model.reads:
             say(self, "No file is open: choose one in the tree.")
             return
 
         def answered(answer: str) -> None:
-            on_answer(answer)
+            question.on_answer(answer)
             self._turn_to(TextView)
-            self._show()
+            self.fill()
 
         def typed(text: str) -> None:
-            on_typed(text)
-            self._show()
+            question.on_typed(text)
+            self.fill()
 
         def cancelled() -> None:
             self._turn_to(TextView)
             typed("")
 
-        self.query_one(Prompt).ask(label, answered, text=text, on_typed=typed, on_cancel=cancelled)
+        self.query_one(Prompt).ask(question._replace(on_answer=answered, on_typed=typed, on_cancel=cancelled))
 
     def action_ask_find(self) -> None:
         """Ask for a text to find, and find it while it is typed."""
@@ -251,12 +237,12 @@ class Files(Modal[None]):
             if sought and not self.model.text.found:
                 say(self, f"{quoted(sought)} is not there.")
 
-        self._ask("find", answered, text=self.model.text.sought, on_typed=self.model.text.find)
+        self._ask(Question("find", answered, self.model.text.sought, self.model.text.find))
 
     def action_ask_filter(self) -> None:
         """Ask which lines to show, and filter while it is typed."""
         text = self.model.text
-        self._ask("only lines with, or !without", lambda _: None, text=text.filter_text, on_typed=text.filter)
+        self._ask(Question("only lines with, or !without", lambda _: None, text.filter_text, text.filter))
 
     def action_ask_line(self) -> None:
 
@@ -266,10 +252,10 @@ class Files(Modal[None]):
                 raise AnswerError(f"{quoted(answer)} is not a line number.")
             self.model.text.go_to_line(int(number) - 1)
 
-        self._ask(f"line, 1 to {self.model.text.total:,}", answered)
+        self._ask(Question(f"line, 1 to {self.model.text.total:,}", answered))
 
     def action_ask_save(self) -> None:
-        self._ask("save a copy as", self._save, text=name_of(self.model.reads))
+        self._ask(Question("save a copy as", self._save, name_of(self.model.reads)))
 
     def _save(self, name: str) -> None:
         path = Path(name.strip())

@@ -128,13 +128,10 @@ class ColumnChooser(Modal[None]):
         self.query_one(Choices).show(lines)
 
     def action_switch(self) -> None:
-        """Show the column under the cursor, or hide it."""
         self._model.toggle_column(self._model.named_columns[self.query_one(Choices).number].name)
         self._changed()
 
-    def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        message.stop()
-        self.action_switch()
+    on_choices_chosen = action_switch
 
     def action_default(self) -> None:
         """Let the list choose the columns that fit."""
@@ -204,12 +201,9 @@ class SettingsScreen(Modal[None]):
 
     def on_mount(self) -> None:
         self.query_one(Choices).focus()
-        self.call_after_refresh(self._show)
+        self.call_after_refresh(self.fill)
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._show)
-
-    def _show(self) -> None:
+    def fill(self) -> None:
         self._configurable.remember()
         app = self._configurable
         self._entries = entries(app.settings, app.listed_keys(), app.speed_now)
@@ -224,15 +218,13 @@ class SettingsScreen(Modal[None]):
         lines = wrapped(self._entry.said, max(20, said.size.width))[:_SAID_LINES]
         said.show([line(Span(each, Role.DIM)) for each in lines])
 
+    on_choices_moved = _explain
+
     @property
     def _entry(self) -> SettingEntry:
         return self._entries[self.query_one(Choices).number]
 
-    def on_choices_moved(self) -> None:
-        self._explain()
-
-    def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        message.stop()
+    def on_choices_chosen(self) -> None:
         self.action_change(1)
 
     def action_change(self, by: int) -> None:
@@ -243,7 +235,7 @@ class SettingsScreen(Modal[None]):
             self._configurable.choose(entry.name, next_value(entry.name, value, by, _SPEEDS))
         elif entry.kind == "key":
             self.app.push_screen(KeyCatcher(entry.said), self._rebind)
-        self._show()
+        self.fill()
 
     def action_default(self) -> None:
         """Take the default of the option or binding; forget the user's choices in the view."""
@@ -255,12 +247,12 @@ class SettingsScreen(Modal[None]):
                 self._configurable.reset_view(entry.name)
             case "key":
                 self._configurable.rebind(entry.name, None)
-        self._show()
+        self.fill()
 
     def _rebind(self, key: str | None) -> None:
         if key is not None and (wrong := self._configurable.rebind(self._entry.name, key)):
             say(self, wrong, "error")
-        self._show()
+        self.fill()
 
 
 class KeyCatcher(Modal[str | None]):
@@ -276,9 +268,8 @@ class KeyCatcher(Modal[str | None]):
             yield LinesView(id="said")
 
     def on_mount(self) -> None:
-        self.query_one(LinesView).show(
-            [line("for: ", Span(self._does, Role.STRONG)), line(Span("esc: none", Role.DIM))]
-        )
+        does = line("for: ", Span(self._does, Role.STRONG))
+        self.query_one(LinesView).show([does, line(Span("esc: none", Role.DIM))])
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
@@ -322,8 +313,8 @@ class Finder(Modal[ResultT]):
         self.query_one(Input).focus()
         self.call_after_refresh(self.find, self._initial)
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self.find, self.typed)
+    def fill(self) -> None:
+        self.find(self.typed)
 
     @property
     def typed(self) -> str:
@@ -354,16 +345,13 @@ class Finder(Modal[ResultT]):
         self.query_one(Choices).action_cursor(by)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
         self.find(event.value)
         self.query_one(Choices).to_first()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
+    def on_input_submitted(self) -> None:
         self.query_one(Choices).action_choose()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        message.stop()
         self.choose(message.number)
 
 
@@ -390,7 +378,6 @@ class Palette(Finder[Callable[[], object] | None]):
         return line(Span(f"{fmt.counted(len(self._found), 'command')}   ", Role.DIM), Span(about, Role.DERIVED))
 
     def on_choices_moved(self, message: Choices.Moved) -> None:
-        message.stop()
         self.query_one("#found", LinesView).show([self._heading(message.number)])
 
     def choose(self, number: int) -> None:
@@ -404,9 +391,8 @@ class SearchDialog(Finder[Target | None]):
     """Returns what was chosen: an item, a file, an event, or a whole list."""
 
     def __init__(self, session: Session, typed: str = "") -> None:
-        super().__init__(
-            "Find", "a part of a name, an exit code, an error code ...", pointer=session.glyphs.cursor, typed=typed
-        )
+        hint = "a part of a name, an exit code, an error code ..."
+        super().__init__("Find", hint, pointer=session.glyphs.cursor, typed=typed)
         self._session = session
         self._search = Search(session, "")
         self._targets: list[Target] = []

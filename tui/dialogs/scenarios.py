@@ -66,8 +66,8 @@ class ScenarioPicker(Modal[str | None]):
         self.query_one(Input).focus()
         self.call_after_refresh(self._offer, "")
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._offer, None)
+    def fill(self) -> None:
+        self._offer(None)
 
     @property
     def _entry(self) -> ScenarioEntry | None:
@@ -90,20 +90,7 @@ class ScenarioPicker(Modal[str | None]):
         about.show(preview(self._entry, max(20, about.size.width - 2)))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
         self._offer(event.value)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self._choose()
-
-    def on_choices_moved(self, message: Choices.Moved) -> None:
-        message.stop()
-        self._show_preview()
-
-    def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        message.stop()
-        self._choose()
 
     def action_move(self, by: int) -> None:
         """Move the cursor in the list while the text has the focus."""
@@ -123,6 +110,9 @@ class ScenarioPicker(Modal[str | None]):
             self._type(entry.name)
         else:
             self.dismiss(entry.name)
+
+    on_choices_moved = _show_preview
+    on_choices_chosen = on_input_submitted = _choose
 
     def _type(self, text: str) -> None:
         entry = self.query_one(Input)
@@ -177,10 +167,7 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
     def on_mount(self) -> None:
         empty = (row for row in self._rows.values() if not row.entry.value)
         next(empty, self._rows[SEEDS]).entry.focus()
-        self.call_after_refresh(self._show)
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._show)
+        self.call_after_refresh(self.fill)
 
     # -- what is typed -------------------------------------------------------------------------------------------
 
@@ -204,16 +191,11 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
                     found.setdefault(SEEDS if at == SEEDS else used[int(at)], problem.message)
         return None, found, others
 
-    def on_input_changed(self, event: Input.Changed) -> None:
+    def on_input_changed(self) -> None:
         """Show what can follow, and how large the study would be."""
-        event.stop()
         if self._is_asked:
             self._show_problems(self._read()[1])
         self._show_offer()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_confirm()
 
     def on_descendant_focus(self, _: events.DescendantFocus) -> None:
         """Show what can be typed into the line that has the focus now."""
@@ -233,6 +215,8 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
             first.entry.focus()
         if others:
             self.notify(self._session.text(others[0]), severity="error")
+
+    on_input_submitted = action_confirm
 
     def _show_problems(self, found: Mapping[str, str]) -> None:
         """Show each mistake below its line."""
@@ -265,7 +249,7 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
 
     # -- drawing -------------------------------------------------------------------------------------------------
 
-    def _show(self) -> None:
+    def fill(self) -> None:
         view = self.query_one("#study-about", LinesView)
         cells = max(20, view.size.width - 1)
         said = ["Every combination of the values is a variant: a.b.c=1,2,4 or 10..80:10 or null."]

@@ -69,15 +69,11 @@ class Picker(Modal[int | None]):
     def on_mount(self) -> None:
         choices = self.query_one(Choices)
         choices.styles.height = len(self._picks)
-        lines: list[tuple[int, Line]] = [
-            (number, line(Span(f"{pick.letter:<3}", Role.KEY), Span(pick.text)))
-            for number, pick in enumerate(self._picks)
-        ]
-        choices.show(lines)
+        lines = (line(Span(f"{pick.letter:<3}", Role.KEY), Span(pick.text)) for pick in self._picks)
+        choices.show(list(enumerate(lines)))
         choices.focus()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        message.stop()
         self.dismiss(message.number)
 
     def on_key(self, event: events.Key) -> None:

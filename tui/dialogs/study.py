@@ -27,7 +27,6 @@ from tui.widgets.texts import Prompt
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from textual import events
     from textual.app import ComposeResult
     from textual.geometry import Region
     from textual.strip import Strip
@@ -68,15 +67,12 @@ class VariantRuns(Modal[int | None]):
     def _begin(self) -> None:
         table = self.query_one(Table)
         table.update()
-        self._fit()
+        self.fill()
         median = self._study.median_seed(self._variant)
         if median is not None:
             table.move_to_key(median)
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._fit)
-
-    def _fit(self) -> None:
+    def fill(self) -> None:
         """Say the values of the variant, and make the dialog as high as its runs."""
         view = self.query_one("#run-values", LinesView)
         values = self._session.text(self._study.names.line_of(self._study.tally.variant(self._variant)))
@@ -86,16 +82,10 @@ class VariantRuns(Modal[int | None]):
         lines = self._model.count + len(texts) + _AROUND
         self.query_one("#runs").styles.height = min(lines, self.size.height)
 
-    def on_table_arranged(self, message: Table.Arranged) -> None:
-        message.stop()
+    def on_table_arranged(self) -> None:
         self.query_one(Table).update()
 
-    def on_table_moved(self, message: Table.Moved) -> None:
-        """Stay: nothing else depends on the cursor."""
-        message.stop()
-
     def on_table_opened(self, message: Table.Opened) -> None:
-        message.stop()
         self.dismiss(message.key)
 
 
@@ -205,9 +195,6 @@ class StudyScreen(Modal[None]):
             self._clock.stop()
         self.update()
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self.update)
-
     def on_unmount(self) -> None:
         self.study.arrangement = self._model.remembered()
 
@@ -227,6 +214,8 @@ class StudyScreen(Modal[None]):
         if problems and not self._shown_problems:
             self._shown_problems = True
             self.app.push_screen(Sheet("The study cannot be played", lambda cells: problem_lines(problems, cells)))
+
+    fill = update
 
     def _divide(self, table: Table) -> None:
         """Give the table the width that it needs, as far as it leaves enough for the plot; stacked, its lines.
@@ -280,22 +269,18 @@ class StudyScreen(Modal[None]):
 
     # -- messages of the table -----------------------------------------------------------------------------------
 
-    def on_table_moved(self, message: Table.Moved) -> None:
+    on_table_arranged = on_screen_resume = update
+
+    def on_table_moved(self) -> None:
         """Highlight the variant under the cursor."""
-        message.stop()
         table = self.query_one(Table)
         if table.chosen_key is not None:
             self.study.cursor = table.chosen_key
         self._divide(table)  # it may have been too small before to know what it needs
         self._show_lines(table)
 
-    def on_table_arranged(self, message: Table.Arranged) -> None:
-        message.stop()
-        self.update()
-
     def on_table_opened(self, message: Table.Opened) -> None:
         """List the runs of a variant, and open the one that is chosen."""
-        message.stop()
         self.study.cursor = message.key
 
         def opened(seed: int | None) -> None:
@@ -336,16 +321,11 @@ class StudyScreen(Modal[None]):
     def action_along(self, by: int) -> None:
         """Move the cursor to the variant that costs next less or next more."""
         table = self.query_one(Table)
-        in_order = [
-            dot.number for dot in sorted(dots_of(self.study), key=lambda dot: (dot.cost.median or 0, dot.number))
-        ]
+        dots = sorted(dots_of(self.study), key=lambda dot: (dot.cost.median or 0, dot.number))
+        in_order = [dot.number for dot in dots]
         if table.key in in_order:
             table.move_to_key(in_order[max(0, min(in_order.index(table.key) + by, len(in_order) - 1))])
 
     def action_help(self) -> None:
         about, pane = HelpPage("Study", HELP_TEXT, self._model.columns), self.query_one(Table)
         self.app.push_screen(HelpScreen(about, self._keymap, self._session.glyphs, pane, StudyScreen))
-
-    def on_screen_resume(self, _: events.ScreenResume) -> None:
-        """Show what has come in while another dialog was open."""
-        self.update()

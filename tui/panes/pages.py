@@ -153,12 +153,8 @@ class ListPage(ResizeFilter, View):
         room = body.height + self._footing.size.height - footing
         lines = max(count, _LEAST_ROWS) + _FRAME_AND_HEAD
         is_narrow = self.screen.has_class("-narrow") or self.screen.has_class("-tiny")
-        is_few = (
-            not self.has_class("-bare")
-            and count > 0
-            and (is_narrow or lines <= room * _FEW_SHARE)
-            and room - lines >= _LEAST_DETAILS
-        )
+        has_room = (is_narrow or lines <= room * _FEW_SHARE) and room - lines >= _LEAST_DETAILS
+        is_few = count > 0 and has_room and not self.has_class("-bare")
         self.set_class(is_few, "-few")
         self.set_class(not count, "-empty")
         natural_width = self.table.natural_width
@@ -241,9 +237,8 @@ class ListPage(ResizeFilter, View):
             self._update_summary()
             self._update_row()
 
-    def on_resize(self, event: events.Resize) -> None:
-        if self.has_new_size(event):
-            self.call_after_refresh(self.update)
+    def resized(self) -> None:
+        self.call_after_refresh(self.update)
 
     @property
     def first_pane(self) -> Table:
@@ -360,14 +355,12 @@ class DetailPage(ResizeFilter, View):
 
     def on_page_view_turned(self, message: PageView.Turned) -> None:
         """Turn to another tab."""
-        message.stop()
         if self.model is not None:
             self._turn_to((self.page + message.by) % len(self.model.tabs))
             self.update()
 
-    def on_resize(self, event: events.Resize) -> None:
-        if self.has_new_size(event):
-            self.call_after_refresh(self.update)
+    def resized(self) -> None:
+        self.call_after_refresh(self.update)
 
     @property
     def first_pane(self) -> PageView:

@@ -16,7 +16,7 @@ from tui.textual.overrides import set_line_count, set_title
 from tui.textual.screens import GoToTime, OpenOneOf, View
 from tui.textual.views import ResizeFilter, RowsView, drawn, look_of, row_bindings
 from tui.viewmodels.text import Role, Span, cut
-from tui.viewmodels.timeline.lines import BAND
+from tui.viewmodels.timeline.drawing import BAND
 from tui.viewmodels.timeline.rows import band_lines
 from tui.viewmodels.timeline.timeline import LABEL_CELLS, TimelineModel
 
@@ -197,10 +197,9 @@ class TimelineGrid(ResizeFilter, RowsView):
     def render_line(self, y: int) -> Strip:
         return drawn(self.look or look_of(self), self._drawn[y] if y < len(self._drawn) else ())
 
-    def on_resize(self, event: events.Resize) -> None:
-        if self.has_new_size(event):
-            self._drawn = []
-            self.update()
+    def resized(self) -> None:
+        self._drawn = []
+        self.update()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)

@@ -88,10 +88,9 @@ class Attention(ResizeFilter, Choices):
         rows = self.outer_size.height - self.gutter.height
         self.show(self._model.lines(max(_FEWEST_CELLS, room - self.POINTER_CELLS), rows))
 
-    def on_resize(self, event: events.Resize) -> None:
+    def resized(self) -> None:
         """Break the lines anew: the first ones are drawn before the pane has its size."""
-        if self.has_new_size(event):
-            self.update()
+        self.update()
 
     def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
         """Return the rows for all problems; at least the first one is shown."""
@@ -101,7 +100,6 @@ class Attention(ResizeFilter, Choices):
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
         """Show the list with the items of the group; their job or pool gets the focus. Go to what is coming."""
-        message.stop()
         concern = self._model.concerns[message.number]
         if concern.is_coming:
             self.post_message(GoToTime(concern.since_ms))
@@ -190,9 +188,8 @@ class Introduction(LinesView):
         self.border_title = Content(f"Welcome  {another}  {_CLOSES}" if is_low else "Welcome")
         self.border_subtitle = "" if is_low else _CLOSES
         about = [line(Span(each, Role.STRONG)) for each in wrapped(self._about, cells)] if self._about else []
-        keys = [
-            line(Span(self._keymap.shown(key), Role.KEY), f" {does}") for key, does in _KEYS if not is_low or not about
-        ]
+        named = [each for each in _KEYS if not is_low or not about]
+        keys = [line(Span(self._keymap.shown(key), Role.KEY), f" {does}") for key, does in named]
         self.show([*about, *_flowing(keys, cells)])
 
     def on_click(self, event: events.Click) -> None:

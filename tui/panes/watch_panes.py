@@ -232,10 +232,8 @@ class JobStrip(ResizeFilter, RowsView):
         set_title(self, self.model.title(height, room), self.model.subtitle(room))
         self._draw(width, height)
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Draw anew for the size that the pane has now."""
-        if self.has_new_size(event):
-            self.update()
+    def resized(self) -> None:
+        self.update()
 
     def _draw(self, width: int, height: int) -> None:
         lines = self.model.lines(max(1, width - _POINTER_CELLS), height, self.top_line)

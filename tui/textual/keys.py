@@ -376,7 +376,7 @@ class Keyboard:
 
     def __init__(self, app: App[None]) -> None:
         self._app = app
-        self._held: deque[Event] = deque()
+        self.held: deque[Event] = deque()  # keys that are posted again later
         self._released: Event | None = None
         self._handling: asyncio.Task[None] | None = None
 
@@ -384,7 +384,7 @@ class Keyboard:
         """Return True if the event is held back; it is posted again later."""
         if self._handling is None or event is self._released:
             return False
-        self._held.append(event)
+        self.held.append(event)
         return True
 
     def follow(self) -> None:
@@ -396,11 +396,6 @@ class Keyboard:
         """True while a key is being handled or held back."""
         return self._handling is not None
 
-    @property
-    def holds_any(self) -> bool:
-        """True while keys are held back."""
-        return bool(self._held)
-
     async def _handle(self) -> None:
         rounds, before = 0, self._receivers()
         while rounds < _ROUNDS:
@@ -408,14 +403,13 @@ class Keyboard:
                 await _done(each, each.call_later)
             receivers = self._receivers()
             if receivers != before and receivers:
-                await _done(
-                    receivers[0], receivers[0].call_after_refresh
-                )  # a new screen is filled after its first refresh
+                first = receivers[0]  # a new screen is filled after its first refresh
+                await _done(first, first.call_after_refresh)
             rounds = rounds + 1 if receivers == before else 0
             before = receivers
         self._handling = None
-        if self._held:
-            self._released = self._held.popleft()
+        if self.held:
+            self._released = self.held.popleft()
             self._handling = asyncio.current_task()
             self._app.post_message(self._released)
 

@@ -155,12 +155,9 @@ class LineCache(StylesCache):
 def handles(kind: type[MessagePump], name: str, beside: tuple[type, ...] = ()) -> bool:
     """Return whether a class has a handler of this name; those of the classes ``beside`` do not count."""
     parts = [each.__dict__ for each in kind.__mro__ if each not in beside]
-    return any(
-        name in part
-        or f"_{name}" in part
-        or any(event.handler_name == name for event in part.get("_decorated_handlers", ()))
-        for part in parts
-    )
+    wanted = {name, f"_{name}"}
+    decorated = (event.handler_name for part in parts for event in part.get("_decorated_handlers", ()))
+    return any(wanted & part.keys() for part in parts) or name in decorated
 
 
 def post_around(widget: Widget, message: Message) -> None:
@@ -213,10 +210,8 @@ def _bar(  # all that decides how it looks
         bar_color=style.color,
     )
     cells = list(bar.segments)
-    strips = {
-        identity: Strip(Segment.apply_style([cell], ground), thickness)
-        for identity, cell in {id(cell): cell for cell in cells}.items()
-    }
+    known = {id(cell): cell for cell in cells}
+    strips = {key: Strip(Segment.apply_style([cell], ground), thickness) for key, cell in known.items()}
     return [strips[id(cell)] for cell in cells]
 
 

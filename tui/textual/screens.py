@@ -361,14 +361,9 @@ class HeldScreen(_Screen):
 
     def _update_focus_styles(self, focused: Widget | None = None, blurred: Widget | None = None) -> None:
         """Style panes anew in which the focus has come or gone. Textual does so with all that is in them, too."""
-        panes = {
-            pane
-            for widget in (focused, blurred)
-            if widget is not None
-            for pane in widget.ancestors_with_self
-            if pane._has_focus_within and is_displayed(pane)
-        }
-        self.app.stylesheet.update_nodes(panes, animate=True)
+        widgets = (widget for widget in (focused, blurred) if widget is not None)
+        panes = {pane for widget in widgets for pane in widget.ancestors_with_self if pane._has_focus_within}
+        self.app.stylesheet.update_nodes(set(filter(is_displayed, panes)), animate=True)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         self._below = None
@@ -378,11 +373,9 @@ class HeldScreen(_Screen):
         """Draw a line of the screen below, faded, if this is a dialog. Textual's own has Rich draw it cell by cell."""
         if self._below is None:
             below = self.render()  # which gives the screen below once a drawing
-            self._below = (
-                (below.screen._compositor.render_strips(), below.color)
-                if isinstance(below, BackgroundScreen)
-                else ((), None)
-            )
+            self._below = (), None
+            if isinstance(below, BackgroundScreen):
+                self._below = below.screen._compositor.render_strips(), below.color
         strips, color = self._below
         if color is None:
             return super().render_line(y)
@@ -411,6 +404,12 @@ class Modal(ActsWhileShown, HeldScreen, ModalScreen[ResultT]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "app.interrupt", "quit", show=False, id="dialog.interrupt"),
     ]
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.fill)
+
+    def fill(self) -> None:
+        """Fill the dialog for the size that it has now."""
 
     def update(self) -> None:
         """Bring the dialog up to date. Most dialogs show one moment and have nothing to do."""

@@ -234,10 +234,14 @@ class ResizeFilter:
 
     _last_size: Size | None = None
 
-    def has_new_size(self, event: events.Resize) -> bool:
-        """Return whether the size differs from that of the last resize event."""
-        is_new, self._last_size = event.size != self._last_size, event.size
-        return is_new
+    def on_resize(self, event: events.Resize) -> None:
+        if event.size != self._last_size:
+            self._last_size = event.size
+            self.resized()
+
+    @abstractmethod
+    def resized(self) -> None:
+        """Draw anew for the size that the widget has now."""
 
 
 def strip_of(widget: Widget, spans: Line, *, is_cursor: bool = False) -> KeptStrip:
@@ -375,11 +379,9 @@ class _AtRegions(Layout):
 
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:  # noqa: ARG002  # Textual's signature
         assert isinstance(parent, Regions)
-        return [
-            WidgetPlacement(parent.regions[child.id or ""], NULL_OFFSET, NULL_SPACING, child)
-            for child in children
-            if child.id in parent.regions
-        ]
+        regions = parent.regions
+        placed = (child for child in children if child.id in regions)
+        return [WidgetPlacement(regions[child.id or ""], NULL_OFFSET, NULL_SPACING, child) for child in placed]
 
 
 class Regions(Container):

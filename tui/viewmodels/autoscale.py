@@ -153,10 +153,8 @@ def autoscale_lines(session: Session, pool_id: str, cells: int) -> list[Line]:
 
 def _schedule(session: Session, page: ScalePage, cells: int) -> list[Line]:
     waits = max(0, page.next_ms - session.now_ms)
-    text = (
-        f"The formula is evaluated every {fmt.span(page.interval_ms)},"
-        f" next at {session.clock(page.next_ms)}, in {fmt.span(waits)}."
-    )
+    often, clock = fmt.span(page.interval_ms), session.clock(page.next_ms)
+    text = f"The formula is evaluated every {often}, next at {clock}, in {fmt.span(waits)}."
     return [line(Span(each, Role.DERIVED)) for each in wrapped(text, cells)]
 
 

@@ -11,9 +11,8 @@ from engine.base.paths import task_directory
 from engine.base.terms import TaskState
 from engine.views.diagnosis.questions import job_waits_for
 from engine.views.log.histories import JobHistory, TaskHistory
-from engine.views.resources.files import output_ends
 from engine.views.resources.jobs import row_of_job
-from engine.views.resources.processes import task_needs
+from engine.views.resources.processes import output_ends, task_needs
 from engine.views.resources.statistics import critical_path, deciding_task
 from engine.views.resources.tasks import dependencies_of
 from engine.views.rest.account import counts_of
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.views.log.histories import Attempt
-    from engine.views.resources.files import OutputEnd
     from engine.views.resources.jobs import JobRow
+    from engine.views.resources.processes import OutputEnd
     from engine.views.resources.tasks import TaskPage, TaskRow
     from tui.viewmodels.session import Session
 
@@ -342,15 +341,12 @@ class TaskDetailModel(DetailModel):
         if not drawn or rows < _LEAST_VARIABLES:
             return []
         more = len(drawn) - rows
-        title = line(
-            *drawn[0], Span(f"  and {fmt.counted(more, 'more line')} in Execution" if more > 0 else "", Role.DIM)
-        )
-        return [(), title, *drawn[1:rows]]
+        also = f"  and {fmt.counted(more, 'more line')} in Execution" if more > 0 else ""
+        return [(), line(*drawn[0], Span(also, Role.DIM)), *drawn[1:rows]]
 
     def _properties(self, cells: int) -> Sequence[Line]:
-        return columns(
-            rest_blocks(self.session, task_settings(self.session.simulation, self._task), _TASK_PARTS), cells
-        )
+        settings = task_settings(self.session.simulation, self._task)
+        return columns(rest_blocks(self.session, settings, _TASK_PARTS), cells)
 
     def _execution(self, cells: int) -> Sequence[Line]:
         session, row, page = self.session, self._row, self._page

@@ -11,8 +11,8 @@ from rich.cells import cell_len
 
 from engine.base.paths import APPLICATIONS, MOUNTS, SHARED, STARTUP, VOLATILE, WORKITEMS, name_of, parent
 from engine.base.values import lazy_regex
-from engine.views.resources.files import Deletion, DeletionCause, FilePage
-from engine.views.resources.files import DeletionCause as Cause
+from engine.views.resources.processes import Deletion, DeletionCause, FilePage
+from engine.views.resources.processes import DeletionCause as Cause
 from tui.viewmodels import format as fmt
 from tui.viewmodels.file_text import TextModel
 from tui.viewmodels.items import OUTPUTS
@@ -21,7 +21,7 @@ from tui.viewmodels.text import Line, Role, Span, between, cut, line, squeeze, w
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engine.views.resources.files import Item
+    from engine.views.resources.processes import Item
     from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.items import FileLocation
     from tui.viewmodels.session import Session

@@ -303,7 +303,7 @@ def _said(event: EventRow) -> str | None:
         case "AutoScaleEvaluated":
             return _evaluation(fields)
         case "BlobUploaded":
-            return f"{size(int(str(fields['bytes'])))} to {_blob_path(str(fields['url']))}"
+            return f"{size(int(str(fields['bytes'])))} to {str(fields['url']).split('/', 3)[-1]}"  # container and blob
     return None
 
 
@@ -337,11 +337,6 @@ def _refused(fields: dict[str, object]) -> str:
     return f"{name} {values['Reason']}".strip() if "Reason" in values else ""
 
 
-def _blob_path(url: str) -> str:
-    """Return container and name of a blob, without scheme and account."""
-    return url.split("/", 3)[-1]
-
-
 def refusal_values(fields: dict[str, object]) -> dict[str, str]:
     """Return the ``values`` of a refusal by their keys (GEN-10)."""
     values = fields.get("values")
@@ -354,10 +349,9 @@ def _evaluation(fields: dict[str, object]) -> str:
     if isinstance(error, dict):
         said = f"{error['code']}: {error['values'][0]['value']}"
     else:
-        said = ", ".join(
-            f"{fields[f'current{name}Nodes']} → {fields[f'target{name}Nodes']} {kind}"
-            for kind, name in (("dedicated", "Dedicated"), ("Spot", "LowPriority"))
-        )
+        kinds = (("dedicated", "Dedicated"), ("Spot", "LowPriority"))
+        changes = ((kind, fields[f"current{name}Nodes"], fields[f"target{name}Nodes"]) for kind, name in kinds)
+        said = ", ".join(f"{now} → {wanted} {kind}" for kind, now, wanted in changes)
     return f"trial: {said}" if "trial" in fields else said
 
 
@@ -404,10 +398,8 @@ def summed_up(commands: Sequence[Command], refused: Mapping[int, str]) -> str:
     ``refused`` has the codes of those that were refused, by identity.
     """
     codes = [refused.get(id(command)) for command in commands[:_MOST_NAMED]]
-    named = [
-        f"{command_words(command)} (refused: {code})" if code else command_words(command)
-        for command, code in zip(commands, codes, strict=False)
-    ]
+    words = zip(map(command_words, commands), codes, strict=False)
+    named = [f"{said} (refused: {code})" if code else said for said, code in words]
     rest = len(commands) - len(named)
     return ", ".join([*named, f"{rest:,} more"] if rest else named)
 

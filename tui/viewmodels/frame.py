@@ -8,6 +8,7 @@ clients to the REST endpoint are kept too, and those that change something are s
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain, starmap
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rich.cells import cell_len
@@ -19,7 +20,7 @@ from tui.viewmodels.glyphs import JOB
 from tui.viewmodels.text import Line, Role, Span, between, line, merged, squeeze, squeezed, width, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.go_line import Tab
@@ -290,11 +291,8 @@ def _signs(session: Session, scale: _Scale) -> dict[int, Span]:
 
 def _crossed_cells(session: Session, scale: _Scale) -> frozenset[int]:
     """Return the cells that lie in stretches that were crossed at once."""
-    return frozenset(
-        cell
-        for from_ms, to_ms in session.crossed
-        for cell in range(scale.cell(from_ms) + 1, scale.cell(min(to_ms, scale.span_ms)) + 1)
-    )
+    parts = ((scale.cell(from_ms) + 1, scale.cell(min(to_ms, scale.span_ms)) + 1) for from_ms, to_ms in session.crossed)
+    return frozenset(chain.from_iterable(starmap(range, parts)))
 
 
 def scrubber_ms(session: Session, cell: int, cells: int) -> int | None:
@@ -355,9 +353,8 @@ def list_lines(session: Session, messages: Iterable[Message], cells: int) -> lis
         when = f"{session.clock(message.when_ms)}  "
         for number, text in enumerate(wrapped(session.text(message.text), max(20, cells - len(when)))):
             begin = when if number == 0 else " " * len(when)
-            found.append(
-                line(Span(begin, Role.DIM), Span(text, Role.FAILED if message.severity == "error" else Role.PLAIN))
-            )
+            role = Role.FAILED if message.severity == "error" else Role.PLAIN
+            found.append(line(Span(begin, Role.DIM), Span(text, role)))
     return found
 
 
@@ -365,6 +362,16 @@ MOST_REQUESTS = 1000
 _READS = ("GET", "HEAD")
 _WHO_CELLS = 22
 LONGEST = 400  # characters of a client's name or of a path that are kept
+
+
+class Served(NamedTuple):
+    """What a server of clients asks of the dashboard, and tells it."""
+
+    newest_ms: Callable[[], int]  # the latest moment that the screen has shown
+    speed: Callable[[], float]  # how fast time passes in the present, in simulated seconds per real second
+    on_request: Callable[[ClientRequest], None]  # called after each answer
+    pause: Callable[[], Awaitable[None]]  # lets keys be handled and frames be drawn, between slices of requests
+    warn: Callable[[str], None]  # shows a warning
 
 
 class ClientRequest(NamedTuple):

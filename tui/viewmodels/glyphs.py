@@ -7,6 +7,7 @@ States that can stand in one picture differ in symbol and letter, and states of 
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -77,12 +78,8 @@ class GlyphSet:
 
     def counts(self, numbers: Iterable[tuple[Glyph, int]]) -> Line:
         """Return glyph, number and name for each number that is not zero."""
-        return tuple(
-            span
-            for glyph, number in numbers
-            if number
-            for span in (self.span(glyph), Span(f" {number:,} {glyph.name}   "))
-        )
+        shown = ((self.span(glyph), Span(f" {number:,} {glyph.name}   ")) for glyph, number in numbers if number)
+        return tuple(chain.from_iterable(shown))
 
     def text(self, text: str) -> str:
         """Return the text in the characters of this set, with control characters but tab and line feed as escapes."""

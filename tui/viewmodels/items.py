@@ -132,10 +132,9 @@ def _job(job_id: str) -> Link:
 def _of_node(session: Session, node: int) -> list[Link]:
     page = session.nodes()
     jobs = [job.job_id for job in page.jobs_on(node) if job.prep is not HookStatus.NOT_NEEDED]
-    tasks = [
-        Link("t", f"task {task_id} of {job_id}", ItemRef("task", task)) for task, job_id, task_id in page.tasks_on(node)
-    ]
-    return [_pool(page.row(node).pool.id), *map(_job, jobs), *tasks[:_MOST_TASKS]]
+    there = page.tasks_on(node)[:_MOST_TASKS]
+    tasks = [Link("t", f"task {task_id} of {job_id}", ItemRef("task", task)) for task, job_id, task_id in there]
+    return [_pool(page.row(node).pool.id), *map(_job, jobs), *tasks]
 
 
 def _of_task(session: Session, task: int) -> list[Link]:
@@ -338,10 +337,8 @@ _LINE_END = "\r\n"  # of an RDP file
 
 def pool_resources(spec: PoolSpec) -> list[Block]:
     """Return what the pool installs on each of its nodes; nothing if that is nothing."""
-    rows = [
-        row("Application package", f"{reference.application_id} {reference.version or '(default version)'}")
-        for reference in spec.application_package_references
-    ]
+    packages = ((each.application_id, each.version) for each in spec.application_package_references)
+    rows = [row("Application package", f"{name} {version or '(default version)'}") for name, version in packages]
     machine = spec.virtual_machine_configuration
     configuration = machine.container_configuration if machine is not None else None
     if configuration is not None:
@@ -427,9 +424,8 @@ def task_transfers(session: Session, task: int) -> list[Block]:
     rows = _sizes(bytes_of_task(session.simulation, task))
     rows += [row("Blob", f"{blob.url}, {fmt.size(blob.size)}") for blob in uploads[:_MOST_BLOBS]]
     if len(uploads) > _MOST_BLOBS:
-        rows.append(
-            row("And", f"{fmt.counted(len(uploads) - _MOST_BLOBS, 'blob')} more; :storage lists them", Role.DIM)
-        )
+        more = fmt.counted(len(uploads) - _MOST_BLOBS, "blob")
+        rows.append(row("And", f"{more} more; :storage lists them", Role.DIM))
     return block_of("Storage", rows)
 
 

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.studies.measures import LABELS, Row, Times, change, measures_of_times
-from engine.studies.wording import change_text, end_label, label, percent_text, value_text
+from engine.studies.outcome import change_text, end_label, label, percent_text, value_text
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
 from engine.views.log.tally import (
     LogColumns,
@@ -86,9 +86,8 @@ class Bookmarks:
         session = self._session
         here = self._recording("", session.newest_ms)
         done = summed_up([command for _, command in here.by_hand], here.refused)
-        name = (
-            f"the run before the branch at {session.clock(session.now_ms)}, {f'after: {done}' if done else 'untouched'}"
-        )
+        when, after = session.clock(session.now_ms), f"after: {done}" if done else "untouched"
+        name = f"the run before the branch at {when}, {after}"
         self._runs = [*self._runs, here._replace(name=name)][-_MOST_RUNS:]
 
     def here(self) -> Recording:

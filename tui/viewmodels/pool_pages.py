@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import CertificateState
 from engine.specs.account import Package
+from engine.views.diagnosis.model import listed
 from engine.views.hook_status import HookStatus, eligible_again
 from engine.views.log.histories import NodeHistory
 from engine.views.resources.account import bytes_of_run
@@ -81,9 +82,7 @@ class AccountDetailModel(DetailModel):
         "Options lists what the scenario changes in the rules."
     )
 
-    @property
-    def exists(self) -> bool:
-        return True
+    exists = True
 
     @property
     def name(self) -> str:
@@ -155,7 +154,7 @@ class AccountDetailModel(DetailModel):
 
     def _versions(self, application: Application, pools: Sequence[str]) -> Iterator[tuple[Span, ...]]:
         """Yield a row for each version of an application; one that has none yet has a row as well."""
-        users = Span(_first_of(pools) or "none", Role.PLAIN if pools else Role.DIM)
+        users = Span(listed(pools, _MOST_USERS) or "none", Role.PLAIN if pools else Role.DIM)
         title = f"{application.id} ({application.display_name})" if application.display_name else application.id
         replaced = Span("yes" if application.allow_updates else "no")
         if not application.versions:
@@ -186,7 +185,7 @@ class AccountDetailModel(DetailModel):
             Span(record.spec.thumbprint),
             Span(record.spec.form),
             Span(self.session.clock(record.since_ms), Role.DIM),
-            Span(_first_of(one.pools) or "none", Role.PLAIN if one.pools else Role.DIM),
+            Span(listed(one.pools, _MOST_USERS) or "none", Role.PLAIN if one.pools else Role.DIM),
             Span(f"{len(one.nodes):,}" if one.nodes else "none", Role.PLAIN if one.nodes else Role.DIM),
         )
 
@@ -197,12 +196,6 @@ class AccountDetailModel(DetailModel):
         if not shown:
             return [line(Span("The scenario changes no option: all rules are in force as documented.", Role.DIM))]
         return block_lines(shown, cells)
-
-
-def _first_of(names: Sequence[str]) -> str:
-    """Return the names in one line; of very many the first."""
-    more = f" and {len(names) - _MOST_USERS:,} more" if len(names) > _MOST_USERS else ""
-    return ", ".join(names[:_MOST_USERS]) + more
 
 
 # Properties that have tabs of their own.

@@ -433,9 +433,8 @@ def instance_effect(session: Session, record: InstanceRow, history: NodeHistory,
             if tasks.state_of(task) is not None:
                 said.append(link(f"{tasks.id_of(task)} returned to active (PREP-8)", ItemRef("task", task)))
     elif record.status is HookStatus.SUPERSEDED:
-        said.append(
-            Span("would run again before the job's next task here (PREP-15, PREP-16, PREP-18)", Role.TRANSITION)
-        )
+        later = "would run again before the job's next task here (PREP-15, PREP-16, PREP-18)"
+        said.append(Span(later, Role.TRANSITION))
     return block_of("Effect", (("", each) for each in said))
 
 

@@ -19,7 +19,7 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels.format import command_words, what
 from tui.viewmodels.sentences import cause
 from tui.viewmodels.text import Role, plain
-from tui.viewmodels.timeline.svg import drawn
+from tui.viewmodels.timeline.drawing import drawn
 from tui.viewmodels.timeline.timeline import TimelineModel
 from tui.viewmodels.watch.charts import charts_of
 from tui.viewmodels.watch.curves import CurvesModel
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engine.views.results import Summary
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Line
-    from tui.viewmodels.timeline.svg import Paint
+    from tui.viewmodels.timeline.drawing import Paint
     from tui.viewmodels.watch.charts import Chart
 
 
@@ -229,10 +229,8 @@ def _failures(session: Session) -> Section:
         name = event.task_id or node or event.pool_id or event.job_id or what(event)
         if name and name not in known and len(known) < _MOST_NAMES:
             known.append(name)
-    rows = [
-        (why, f"{count:,}", session.clock(first_ms[why]), ", ".join(names[why]))
-        for why, count in counts.most_common(_MOST_CAUSES)
-    ]
+    common = counts.most_common(_MOST_CAUSES)
+    rows = [(why, f"{count:,}", session.clock(first_ms[why]), ", ".join(names[why])) for why, count in common]
     if not rows:
         return Section("Failures", ["Nothing failed."])
     said = [f"Of {len(failures):,} failures the newest {_MOST_FAILURES:,}."] if len(failures) > _MOST_FAILURES else []

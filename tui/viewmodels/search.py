@@ -6,10 +6,9 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.resources.account import schedule_ids
-from engine.views.resources.files import FilePage
 from engine.views.resources.jobs import job_ids, pool_ids
 from engine.views.resources.nodes import NodePage
-from engine.views.resources.processes import command_lines
+from engine.views.resources.processes import FilePage, command_lines
 from engine.views.resources.tasks import TaskPage
 from tui.viewmodels import format as fmt
 from tui.viewmodels.format import described
@@ -211,9 +210,8 @@ def search_heading(search: Search) -> Line:
         return line(Span(f"{count:,} found, searching {where} ...", Role.DIM))
     if any(group.note for group in search.groups):
         return line(Span(f"{count:,} found; not everything was searched", Role.DIM))
-    return line(
-        Span(f"{count:,} found" if count else f"No name, command line or event contains {search.text}.", Role.DIM)
-    )
+    none = f"No name, command line or event contains {search.text}."
+    return line(Span(f"{count:,} found" if count else none, Role.DIM))
 
 
 def search_lines(search: Search, cells: int) -> tuple[list[tuple[int, Line]], list[Target]]:

@@ -373,9 +373,8 @@ def _hooks(name: str, counts: HookCounts, hook: Hook) -> str:
     if not counts.is_specified:
         return f"{name}: the job has no {name.lower()} task."
     table = PREPARATION if hook is Hook.PREPARATION else RELEASE
-    found = [
-        f"{table[status].name} on {fmt.counted(counts[status], 'node')}" for status in HookStatus if counts[status]
-    ]
+    present = [(table[status].name, counts[status]) for status in HookStatus if counts[status]]
+    found = [f"{name} on {fmt.counted(number, 'node')}" for name, number in present]
     if counts.without_record:
         found.append(f"not started on {fmt.counted(counts.without_record, 'node')}")
     return f"{name}: {_listed(found) or 'no node yet'}."

@@ -374,7 +374,7 @@ class Session:
     def _with_coming(self, now: Sequence[Finding]) -> Sequence[Finding]:
         ahead = self.ahead
         expected = foreseen(self.simulation, ahead.expectations, end_ms=ahead.end_ms, is_over=self.is_over)
-        coming = [*expected, *self._foretold.concerns()]
+        coming = [*expected, *self._foretold.concerns(now)]
         return sorted([*now, *coming], key=lambda concern: concern.order) if coming else now
 
     def history(self, kind: Callable[[Simulation, int], HistoryT], row: int) -> HistoryT:

@@ -16,7 +16,6 @@ from engine.base.terms import NodeState
 from engine.base.values import lazy_regex
 from engine.scenario.text import SUFFIXES, bundled, content_of, decode, headline, listed
 from engine.views.resources.account import bytes_of_run
-from tui.saving.session_files import NEW_EMPTY
 from tui.saving.settings import OPTIONS, Source, Value
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import (
@@ -155,16 +154,16 @@ def _states(table: Iterable[Glyph], glyphs: GlyphSet, cells: int, *, has_room: b
     entries = [(glyphs.span(glyph), Span(" " + fit(glyph.name, _ENTRY_CELLS - 2))) for glyph in table]
     if has_room and any(glyph in _REMARKS for glyph in table):
         rest = cells - _ENTRY_CELLS
-        return [
-            (*entry, Span(fit(_REMARKS.get(glyph, ""), rest), Role.DIM))
-            for entry, glyph in zip(entries, table, strict=True)
-        ]
+        remarks = (Span(fit(_REMARKS.get(glyph, ""), rest), Role.DIM) for glyph in table)
+        return [(*entry, remark) for entry, remark in zip(entries, remarks, strict=True)]
     columns = max(1, cells // _ENTRY_CELLS)
     rows = -(-len(entries) // columns)
     return [tuple(span for entry in entries[at::rows] for span in entry) for at in range(rows)]
 
 
 EMPTY_TEXT = "scenario: new\n"
+NEW_EMPTY = "New, empty"
+"""The path of a scenario that was begun from nothing: it gets the name of the file in which it is saved."""
 _ABOUT_NEW = "Nothing in it: build pools and jobs by hand"
 _SCENARIO_CELLS = 38  # beside a description
 _LEAST_ABOUT = 40  # cells; a shorter part of a description says nothing
@@ -320,9 +319,8 @@ def entry_lines(found: Sequence[SettingEntry], cells: int) -> list[tuple[int, Li
             lines += [(-1, ())] if lines else []
             lines.append((-1, line(Span(_HEADINGS[kind], Role.STRONG))))
         is_default, is_narrow = entry.source == Source.DEFAULT.value, cells < _WIDE
-        source = (
-            [] if is_narrow else [Span(fit(entry.source, _SOURCE_CELLS) + " ", Role.DIM if is_default else Role.PLAIN)]
-        )
+        role = Role.DIM if is_default else Role.PLAIN
+        source = [] if is_narrow else [Span(fit(entry.source, _SOURCE_CELLS) + " ", role)]
         rest = max(0, cells - _SETTING_CELLS - _VALUE_CELLS - 2 - (0 if is_narrow else _SOURCE_CELLS + 1))
         spans = [
             Span(fit(entry.name, _SETTING_CELLS) + " "),

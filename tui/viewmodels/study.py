@@ -19,9 +19,8 @@ from engine.scenario.locations import locate, tree_at
 from engine.scenario.record import flow_text
 from engine.scenario.text import did_you_mean
 from engine.scenario.tree import parse_valid
+from engine.studies.outcome import Tally, pace_text, recommendation, short_names
 from engine.studies.runs import Run, StudyState, Variants, installed_version, planned
-from engine.studies.summary import Tally
-from engine.studies.wording import pace_text, recommendation, short_names
 from tui.viewmodels.format import counted
 from tui.viewmodels.glyphs import (
     VARIANT_BREAKS,
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
     from engine.scenario.locations import Factor
     from engine.scenario.model import Scenario
     from engine.scenario.tree import Tree
+    from engine.studies.outcome import StudySummary, VariantSummary
     from engine.studies.runs import Result, Study
-    from engine.studies.summary import StudySummary, VariantSummary
     from tui.viewmodels.glyphs import GlyphSet
     from tui.workers.background import BackgroundStudy
 
@@ -90,10 +89,8 @@ class ValueNames:
 
 def factor_lines(factors: Iterable[Factor]) -> list[str]:
     """Return a line for each factor, with its values: ``pools.render.vmSize  a, b``."""
-    return [
-        f"{one.path}  {', '.join(shortened(flow_text(each.written.plain), 40) for each in one.values)}"
-        for one in factors
-    ]
+    named = {one.path: (shortened(flow_text(each.written.plain), 40) for each in one.values) for one in factors}
+    return [f"{path}  {', '.join(values)}" for path, values in named.items()]
 
 
 def short_head(head: str) -> str:
@@ -352,9 +349,8 @@ def progress_line(study: StudyModel, glyphs: GlyphSet, stop_key: str) -> Line:
             parts = [(done, Role.RUNNING, glyphs.meter), (total - done, Role.DIM, glyphs.meter_rest)]
             return line(" ", *bar(parts, _BAR_CELLS), Span(f" {runs}{pace}"), *errors, *kept)
         case StudyState.STOPPED:
-            return line(
-                Span(f" Stopped after {runs}.", Role.WARNING), Span(f" {stop_key}", Role.KEY), " continues.", *kept
-            )
+            stopped = Span(f" Stopped after {runs}.", Role.WARNING)
+            return line(stopped, Span(f" {stop_key}", Role.KEY), " continues.", *kept)
         case StudyState.FAILED:
             return line(Span(f" {glyphs.bad} Failed after {runs}.", Role.FAILED), *errors)
     return line(Span(f" {glyphs.good} {runs}", Role.OK), *errors, *kept)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from engine.base.values import USD
 from engine.scenario.model import JobEnd
 from engine.scenario.record import flow_text
-from engine.studies.summary import amount_of
-from engine.studies.wording import (
+from engine.studies.outcome import (
+    amount_of,
     cost_text,
     end_text,
     heading,
@@ -33,13 +33,13 @@ from tui.viewmodels.glyphs import EXPECTATION, VARIANT_GLYPHS
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.study import short_head
-from tui.viewmodels.text import Block, Line, Role, Span, merged, row
+from tui.viewmodels.text import Block, Line, Role, Span, block_of, merged, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from engine.studies.outcome import Spread, VariantSummary
     from engine.studies.runs import Result
-    from engine.studies.summary import Spread, VariantSummary
     from tui.viewmodels.glyphs import Glyph, GlyphSet
     from tui.viewmodels.lists.order import SortValues
     from tui.viewmodels.session import Session
@@ -185,7 +185,7 @@ class VariantsModel(ResultsModel["VariantSummary"]):
     def blocks(self, key: int) -> list[Block]:
         """Return all that is known of a variant: its whole values, and each measure."""
         one = self.result(key)
-        values = tuple(row(path, text) for path, text in self._whole_values(one))
+        values = (row(path, text) for path, text in self._whole_values(one))
         kept = f"{round(one.met.share * one.runs):,} of {one.runs:,} runs, {interval_text(one.met)}"
         rows = [row("All expectations", kept)] if one.each else []
         rows += [row(f"Expectation {at}", f"{share:.0%} of the runs") for at, share in enumerate(one.each, start=1)]
@@ -194,10 +194,9 @@ class VariantsModel(ResultsModel["VariantSummary"]):
             if spread.median is not None:
                 said = f"{text(spread.median)}, {text(spread.p5)} to {text(spread.p95)}"
                 rows.append(row(_head(measure), said))
-        failed = row("Failed runs", f"{one.errors:,}", Role.FAILED)
-        return [Block("Values", values)] * bool(values) + [
-            Block("Median, and 5th to 95th percentile over the seeds", (*rows, *([failed] if one.errors else [])))
-        ]
+        rows += [row("Failed runs", f"{one.errors:,}", Role.FAILED)] if one.errors else []
+        figures = Block("Median, and 5th to 95th percentile over the seeds", tuple(rows))
+        return [*block_of("Values", values), figures]
 
     def _whole_values(self, one: VariantSummary) -> Iterable[tuple[str, str]]:
         for path, name in zip(one.values, self._values(one), strict=True):
@@ -396,9 +395,8 @@ def scatter_lines(dots: Sequence[Dot], cursor: int | None, cells: int, rows: int
     x = _Scale(*_range(costs, 0.0), cells - margin - 1)
     canvas = ScatterCanvas(cells, rows)
     _draw_axes(canvas, x, y, margin, step_s, signs, dots[0].currency)
-    place = {
-        dot.number: (margin + 1 + x.cell(_of(dot.cost.median)), room - 1 - y.cell(_of(dot.end.median))) for dot in dots
-    }
+    medians = {dot.number: (_of(dot.cost.median), _of(dot.end.median)) for dot in dots}
+    place = {number: (margin + 1 + x.cell(cost), room - 1 - y.cell(end)) for number, (cost, end) in medians.items()}
     _draw_line(canvas, [place[dot.number] for dot in sorted(dots, key=_by_cost) if dot.is_pareto], signs["line"])
     for dot in barred:
         column, row = place[dot.number]

@@ -22,8 +22,8 @@ from engine.base.values import lazy_regex, shortened, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from engine.base.errors import FailureInfo
     from engine.base.rulebook import Rule
-    from engine.base.terms import FailureInfo
 
 
 Kind = Literal["node", "task", "job", "job schedule", "pool", "account"]

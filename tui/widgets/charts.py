@@ -133,11 +133,10 @@ class NodeMap(ResizeFilter, CursorView):
         if self.size.height:  # while another view hides the map, another line count would lay out the screen
             self._draw()
 
-    def on_resize(self, event: events.Resize) -> None:
-        if self.has_new_size(event):
-            self._drawn = []
-            self._draw()
-            self.post_message(self.Changed())  # title, legend and description depend on the form
+    def resized(self) -> None:
+        self._drawn = []
+        self._draw()
+        self.post_message(self.Changed())  # title, legend and description depend on the form
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)

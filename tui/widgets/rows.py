@@ -301,10 +301,8 @@ class TableRows:
         """Return the columns that have no room and the same text in all rows, with this text."""
         model, shown = self._model, {at for at, _ in self.columns(width)}
         names = model.shown_names()
-        same = model.same_columns.items()
-        return [
-            (model.columns[at].name, text) for at, text in same if at not in shown and model.columns[at].name in names
-        ]
+        named = ((at, model.columns[at].name, text) for at, text in model.same_columns.items())
+        return [(name, text) for at, name, text in named if at not in shown and name in names]
 
     def hidden_columns(self, width: int) -> int:
         """Return the number of columns that have no room."""

@@ -292,9 +292,7 @@ class Table(ResizeFilter, RowsView):
         """Draw the row under the cursor."""
         self._draw((self._at,))
 
-    def on_resize(self, event: events.Resize) -> None:
-        if not self.has_new_size(event):
-            return
+    def resized(self) -> None:
         self._shown.clear()
         set_line_count(self, self.model.count + _HEADER_LINES)
         self.scroll_into_view(self._at)

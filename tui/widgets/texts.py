@@ -95,12 +95,8 @@ class PageView(LinesView):
             return
         target = None if is_new else self.link
         self._page = page
-        self._links = [
-            _Link(y, at, span.leads_to)
-            for y, spans in enumerate(page)
-            for at, span in enumerate(spans)
-            if span.leads_to is not None
-        ]
+        places = ((y, at, span.leads_to) for y, spans in enumerate(page) for at, span in enumerate(spans))
+        self._links = [_Link(y, at, leads_to) for y, at, leads_to in places if leads_to is not None]
         same = (number for number, link in enumerate(self._links) if link.leads_to == target)
         self._at = next(same, 0 if is_new else min(self._at, max(0, len(self._links) - 1)))
         if is_new:
@@ -323,6 +319,20 @@ class _PromptInput(TextField):
         self.query_ancestor(Prompt).complete()
 
 
+class Question(NamedTuple):
+    """A text that is asked for.
+
+    If ``on_answer`` raises AnswerError, or TargetError because of a file that was named, the message is shown and the
+    text can be changed.
+    """
+
+    label: str  # ahead of the input
+    on_answer: Callable[[str], object]  # called with the text when Enter is pressed
+    text: str = ""  # to begin with
+    on_typed: Callable[[str], object] = lambda _: None  # called with the text after each change
+    on_cancel: Callable[[], object] = lambda: None  # called when Escape is pressed
+
+
 class Prompt(Vertical):
     """Shows key hints until a text is asked for; an extra line above the input offers completions."""
 
@@ -330,11 +340,7 @@ class Prompt(Vertical):
 
     def __init__(self) -> None:
         super().__init__(id="prompt")
-        self.is_asking = False
-        self._label = ""
-        self._on_answer: Callable[[str], None] | None = None
-        self._on_typed: Callable[[str], None] | None = None
-        self._on_cancel: Callable[[], None] | None = None
+        self._question: Question | None = None
         self._offered: Sequence[str] = ()
         self._left = LinesView(id="hints")  # the hints, or the label of the input
         self._hinted: tuple[Sequence[tuple[str, str]], int, int] | None = None  # what was shown, and how wide
@@ -352,39 +358,20 @@ class Prompt(Vertical):
     def show_hints(self, pairs: Sequence[tuple[str, str]], last: int = 2) -> None:
         """Show keys and what they do, always the ``last`` ones, unless a text is being typed."""
         cells = self.size.width
-        if not self.is_asking and self._hinted != (pairs, last, cells):
+        if self._question is None and self._hinted != (pairs, last, cells):
             self._hinted = pairs, last, cells
             self._left.show([hints(pairs, cells, last)])
 
-    def ask(
-        self,
-        label: str,
-        on_answer: Callable[[str], None],
-        *,
-        text: str = "",
-        on_typed: Callable[[str], None] | None = None,
-        on_cancel: Callable[[], None] | None = None,
-    ) -> None:
-        """Ask for a text.
-
-        Args:
-            label: Shown ahead of the input.
-            on_answer: Called with the text when Enter is pressed. If it raises AnswerError, or TargetError because of a
-                file that was named, the message is shown and the text can be changed.
-            text: The text to begin with.
-            on_typed: Called with the text after each change.
-            on_cancel: Called when Escape is pressed.
-        """
-        self.is_asking = True
-        self._label = label
-        self._on_answer, self._on_typed, self._on_cancel = on_answer, on_typed, on_cancel
-        label_span = (Span(f" {label} ", Role.KEY, is_fill=True), Span(" "))
-        self._left.styles.width = width(label_span)
-        self._left.show([label_span])
+    def ask(self, question: Question) -> None:
+        """Ask for a text."""
+        self._question = question
+        label = (Span(f" {question.label} ", Role.KEY, is_fill=True), Span(" "))
+        self._left.styles.width = width(label)
+        self._left.show([label])
         self._hinted = None
         entry = self.query_one(Input)
-        entry.value = text
-        entry.cursor_position = len(text)
+        entry.value = question.text
+        entry.cursor_position = len(question.text)
         entry.display = True
         self.screen.set_focus(entry)  # at once: the next key may be there already
 
@@ -404,33 +391,31 @@ class Prompt(Vertical):
 
     def cancel(self) -> None:
         """Close the input without an answer."""
-        on_cancel = self._on_cancel
-        self._close()
-        if on_cancel is not None:
-            on_cancel()
+        if question := self._close():
+            question.on_cancel()
 
-    def _close(self) -> None:
-        self.is_asking = False
-        self._on_answer = self._on_typed = self._on_cancel = None
+    def _close(self) -> Question | None:
+        """Close the input, and return what was asked."""
+        question, self._question = self._question, None
         self._left.styles.width = "1fr"
         self.offer(())
         self.query_one(Input).display = False
+        return question
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Report the text so far."""
         event.stop()
-        if self._on_typed is not None:
-            self._on_typed(event.value)
+        if self._question is not None:
+            self._question.on_typed(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Close the input and report the answer; open it again with a text that cannot be used."""
         event.stop()
-        label, on_answer, on_typed, on_cancel = self._label, self._on_answer, self._on_typed, self._on_cancel
-        self._close()
-        if on_answer is None:
+        question = self._close()
+        if question is None:
             return
         try:
-            on_answer(event.value)
+            question.on_answer(event.value)
         except (AnswerError, TargetError) as error:
             say(self, f"{error}." if isinstance(error, TargetError) else str(error), "error")
-            self.ask(label, on_answer, text=event.value, on_typed=on_typed, on_cancel=on_cancel)
+            self.ask(question._replace(text=event.value))

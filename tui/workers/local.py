@@ -68,7 +68,7 @@ class LocalWorkers:
         self._executor = ProcessPoolExecutor(self.count, context, _begin, (self._study, line, self._yields))
         self._line = line
         with _without_interrupts():  # which processes inherit, so that Ctrl-C ends them by their lifeline only
-            self._ready = [self._executor.submit(_is_ready) for _ in range(self.count)]
+            self._ready = [self._executor.submit(os.getpid) for _ in range(self.count)]
 
     def submit(self, runs: tuple[Run, ...]) -> Future[Played]:
         """Send a batch. Raises BrokenExecutor if a worker has died."""
@@ -149,10 +149,6 @@ def _end_with_lifeline(lifeline: Connection) -> None:
     with suppress(EOFError, OSError):
         lifeline.recv_bytes()
     os._exit(0)
-
-
-def _is_ready() -> bool:
-    return True
 
 
 def _play(runs: tuple[Run, ...]) -> Played:

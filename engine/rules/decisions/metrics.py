@@ -15,12 +15,12 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, cast, overload
 
 from engine.autoscale import LIVE, SampleSeries
-from engine.autoscale.values import SAMPLE_PERIOD_MS, SAMPLED
+from engine.autoscale.values import NODE_METRICS, SAMPLE_PERIOD_MS, SAMPLED
 from engine.base.lifecycles import READY, UNBILLED
 from engine.base.terms import InstanceState, JobState, NodeState
 from engine.base.values import SECOND_MS
 from engine.rules.decisions import capacity
-from engine.specs.common import Simulate
+from engine.specs.common import DiskRates, NetworkRates, Simulate
 from engine.state.files import Traffic
 from engine.state.nodes import GONE
 from engine.state.task_records import Load
@@ -41,22 +41,6 @@ _READY = frozenset(map(int, READY))
 _WITHOUT_VM = frozenset(map(int, (NodeState.CREATING, *UNBILLED, GONE)))
 
 
-class NodeMetrics(NamedTuple):
-    """The values of a sample, in the order of ``NODE_METRICS``."""
-
-    cpu_percent: float = 0
-    node_count: float = 0
-    wall_clock_s: float = 0
-    memory: float = 0
-    disk: float = 0
-    disk_read: float = 0
-    disk_write: float = 0
-    read_operations: float = 0
-    write_operations: float = 0
-    network_in: float = 0
-    network_out: float = 0
-
-
 def load_of(simulate: Simulate | None, defaults: Simulate | None = None) -> Load | None:
     """Return what a ``simulate:`` says of the load of its process; None if it says nothing."""
     own, others = simulate or Simulate(), defaults or Simulate()
@@ -65,27 +49,21 @@ def load_of(simulate: Simulate | None, defaults: Simulate | None = None) -> Load
     disk, network = own.disk or others.disk, own.network or others.network
     if cpu is None and memory is None and disk is None and network is None:
         return None
-    return Load(
-        cpu,
-        memory or 0,
-        disk.read if disk is not None else 0,
-        disk.write if disk is not None else 0,
-        network.in_ if network is not None else 0,
-        network.out if network is not None else 0,
-    )
+    disk, network = disk or DiskRates(), network or NetworkRates()
+    return Load(cpu, memory or 0, disk.read, disk.write, network.in_, network.out)
 
 
-def node_metrics(world: World, pool: Pool, busy_slot_ms: int) -> NodeMetrics:
-    """Return the metrics of a sample that is taken now; ``busy_slot_ms`` adds up the slots in use in its half minute.
+def node_metrics(world: World, pool: Pool, busy_slot_ms: int) -> Iterable[float]:
+    """Return ``NODE_METRICS`` of a sample taken now; ``busy_slot_ms`` adds up the slots in use in its half minute.
 
     DECISION: the wall clock is the seconds since the run began. A task slot in use keeps its share of the node's CPU
     busy. Where tasks that run now say how much of the node they use, all slots in use count with the average of that.
     """
-    wall_clock_s = world.now_ms / SECOND_MS
+    found = dict.fromkeys(NODE_METRICS, 0.0) | {"$WallClockSeconds": world.now_ms / SECOND_MS}
     state = world.nodes.state
     here = [node for node in pool.nodes if state[node] not in _WITHOUT_VM]
     if not here:
-        return NodeMetrics(wall_clock_s=wall_clock_s)
+        return found.values()
     slots_ms = pool.slots * sum(state[node] in _READY for node in here) * SAMPLE_PERIOD_MS
     load = _load(world, pool, here)
     moved = _moved(world, here)
@@ -96,19 +74,19 @@ def node_metrics(world: World, pool: Pool, busy_slot_ms: int) -> NodeMetrics:
     )
     received = moved[Traffic.DOWNLOAD] + load.tasks.network_in * busy_slot_s + load.others.network_in
     sent = moved[Traffic.UPLOAD] + load.tasks.network_out * busy_slot_s + load.others.network_out
-    return NodeMetrics(
-        cpu_percent=min(100.0, 100 * busy_slot_ms / slots_ms * load.cpu) if slots_ms else 0.0,
-        node_count=count,
-        wall_clock_s=wall_clock_s,
-        memory=load.memory_percent / 100 * pool.size.memory_gib * _GIB / count,
-        disk=sum(world.disks[node].used_bytes for node in here) / count if world.disks else 0,
-        disk_read=read / count,
-        disk_write=write / count,
-        read_operations=read / _OPERATION_BYTES / count,
-        write_operations=write / _OPERATION_BYTES / count,
-        network_in=received / count,
-        network_out=sent / count,
-    )
+    found |= {
+        "$CPUPercent": min(100.0, 100 * busy_slot_ms / slots_ms * load.cpu) if slots_ms else 0.0,
+        "$SampleNodeCount": count,
+        "$MemoryBytes": load.memory_percent / 100 * pool.size.memory_gib * _GIB / count,
+        "$DiskBytes": sum(world.disks[node].used_bytes for node in here) / count if world.disks else 0,
+        "$DiskReadBytes": read / count,
+        "$DiskWriteBytes": write / count,
+        "$DiskReadOps": read / _OPERATION_BYTES / count,
+        "$DiskWriteOps": write / _OPERATION_BYTES / count,
+        "$NetworkInBytes": received / count,
+        "$NetworkOutBytes": sent / count,
+    }
+    return found.values()
 
 
 def _moved(world: World, here: Sequence[int]) -> dict[Traffic, float]:

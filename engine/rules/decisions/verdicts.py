@@ -28,7 +28,7 @@ from engine.specs.catalogue import SCHEDULING_LATENCY_MS
 from engine.state.instances import PrepFlag
 
 if TYPE_CHECKING:
-    from engine.base.terms import FailureInfo
+    from engine.base.errors import FailureInfo
     from engine.specs.bodies import ExitConditions, ExitOptions, PoolInfo, StartTask
     from engine.state.jobs import Job, JobSchedule
     from engine.state.pools import Pool

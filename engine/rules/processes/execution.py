@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.calendar import DueKind
+from engine.base.errors import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE
 from engine.base.paths import (
     SHARED,
     STARTUP,
@@ -26,7 +27,7 @@ from engine.base.paths import (
     variables,
     working_directory,
 )
-from engine.base.terms import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, OsFamily
+from engine.base.terms import OsFamily
 from engine.rules.facts import WaitOver
 from engine.rules.processes import node_disk, setup
 from engine.rules.processes.setup import Work, packages_of

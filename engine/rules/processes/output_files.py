@@ -23,8 +23,8 @@ from engine.state.files import Traffic
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from engine.base.errors import FailureInfo
     from engine.base.paths import NodeRoot
-    from engine.base.terms import FailureInfo
     from engine.shell.protocol import Launch
     from engine.specs.bodies import TaskSpec
     from engine.specs.common import OutputFile

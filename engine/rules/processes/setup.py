@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.errors import FailureInfo, failure
 from engine.base.paths import (
     APPLICATIONS,
     STARTUP,
@@ -27,7 +28,7 @@ from engine.base.paths import (
     package_directory,
     task_directory,
 )
-from engine.base.terms import FailureInfo, OsFamily, failure
+from engine.base.terms import OsFamily
 from engine.rules.processes import node_disk
 from engine.shell.protocol import READY, Setup
 from engine.specs.account import BlobContent, SimulateStorage, without_query

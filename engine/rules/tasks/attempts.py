@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.terms import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, JobState
+from engine.base.errors import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
+from engine.base.terms import JobState
 from engine.rules.decisions.verdicts import exit_options, retry_verdict
 from engine.rules.facts import (
     GangNodePrepared,

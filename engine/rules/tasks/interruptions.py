@@ -7,16 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.terms import (
-    STOPPED_EXIT_CODE,
-    Deallocation,
-    DisableTasks,
-    ErrorCategory,
-    FailureInfo,
-    InstanceState,
-    ended,
-    failure,
-)
+from engine.base.errors import STOPPED_EXIT_CODE, ErrorCategory, FailureInfo, ended, failure
+from engine.base.terms import Deallocation, DisableTasks, InstanceState
 from engine.rules.facts import InstanceInterrupted, TaskLeftNode
 from engine.rules.tasks import attempts
 from engine.state.tasks import PREPARING, RUNNING

@@ -12,9 +12,9 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from engine.base.calendar import Due, DueKind
-from engine.base.errors import BatchError
+from engine.base.errors import BatchError, ErrorCategory, FailureInfo, ended
 from engine.base.paths import TaskKind, task_directory
-from engine.base.terms import ErrorCategory, FailureInfo, JobState, OsFamily, TaskResult, ended
+from engine.base.terms import JobState, OsFamily, TaskResult
 from engine.base.values import DAY_MS
 from engine.rules.decisions.metrics import load_of
 from engine.rules.decisions.verdicts import check_job_command, is_blocked, is_seen

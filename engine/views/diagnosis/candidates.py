@@ -10,11 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
-from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, SchedulingState, TaskState
+from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, SchedulingState, TaskResult, TaskState
 from engine.rules.decisions import capacity
-from engine.run.agenda import Agenda, ends_in_order, job_limit, known_end_ms, task_end_ms
+from engine.run.agenda import Agenda, acts_due, ends_in_order, job_limit, known_end_ms, task_end_ms
 from engine.state.nodes import GONE
 from engine.state.tables import NEVER_MS
+from engine.state.tasks import RUNNING
 from engine.views.diagnosis.model import (
     Condition,
     Next,
@@ -137,10 +138,28 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     # The end of a preparation frees no slots, nor does an eviction; they count only if nothing else is to happen.
     preparing = changes.pop(_PREPARES, None)
     following = earliest([*changes.values(), _growth(world, agenda, pool)]) or preparing
-    evictions = (
-        due(f"{name_of(world, node)} is preempted", nodes[node].evicted_ms, "SPOT-3") for node in [*full, *foreign]
+    others = (
+        event
+        for node in [*full, *foreign]
+        for event in (
+            due(f"{name_of(world, node)} is preempted", nodes[node].evicted_ms, "SPOT-3"),
+            _preparation_there(world, node),
+        )
     )
-    return Fit(present, fitting, reasons, following or earliest(evictions))
+    return Fit(present, fitting, reasons, following or earliest(others))
+
+
+def _preparation_there(world: World, node: int) -> Next | None:
+    """Return the end of the first preparation on a node for which tasks wait in its slots; None if there is none."""
+    instances = world.instances
+    rows = instances.rows_on(node) if node in world.nodes.preparing else ()
+    running = [row for row in rows if instances.prep_state[row] == InstanceState.RUNNING]
+    row = min(running, key=instances.prep_end.__getitem__, default=-1)
+    if row < 0:
+        return None
+    job = world.jobs[instances.job[row]]
+    ends = Next(f"preparation of job {job.id} ends on {name_of(world, node)}", instances.prep_end[row], "PREP-7")
+    return until_cut(world, job, node, ends)
 
 
 def ineligible_nodes(job: Job, pool: Pool) -> set[int]:
@@ -173,7 +192,15 @@ def _first_end(world: World, nodes: set[int]) -> tuple[int, int] | None:
         node = world.tasks.node[task]
         if node in nodes and (first is None or node < first[1]) and not _is_evicted_by(world, node, when_ms):
             first = when_ms, node
-    return min([*([first] if first is not None else []), *_limits(world, nodes)], default=None)
+    gangs, tasks = world.gangs, world.tasks  # their ends are none of those in order
+    together = (
+        (tasks.ended[task], node)
+        for task in gangs.tasks()
+        if tasks.state[task] == RUNNING
+        for node in gangs[task].nodes
+        if node in nodes and not _is_evicted_by(world, node, tasks.ended[task])
+    )
+    return min([*([first] if first is not None else []), *together, *_limits(world, nodes)], default=None)
 
 
 def _is_evicted_by(world: World, node: int, when_ms: int) -> bool:
@@ -275,7 +302,10 @@ def _growth(world: World, agenda: Agenda, pool: Pool) -> Next | None:
         return None  # new nodes do not get ready either
     arrivals = agenda.allocations.get(pool.row, {}).values()
     joins = due(f"a new node joins pool {pool.id}", min(arrivals, default=None), "RSZ-2")
-    return earliest((joins, next_refill(pool)))
+    answers = agenda.answers.get(pool.row, {}).values()
+    return earliest(
+        (joins, due("Azure answers a request for nodes", min(answers, default=None), "RSZ-16"), next_refill(pool))
+    )
 
 
 def next_refill(pool: Pool) -> Next | None:
@@ -369,7 +399,7 @@ def why_again(world: World, task: int, following: Next | None) -> Explanation | 
     )
     checks = [
         check(
-            label, True, f"{count:,} {by}{'' if last_ms is None else f', the last at {moment(world, last_ms)}'}", rule
+            label, False, f"{count:,} {by}{'' if last_ms is None else f', the last at {moment(world, last_ms)}'}", rule
         )
         for label, count, by, last_ms, rule in counts
         if count
@@ -379,6 +409,55 @@ def why_again(world: World, task: int, following: Next | None) -> Explanation | 
     verb = "did" if tasks.state_of(task) is TaskState.COMPLETED else "does"
     starts = note(f"It has been started {some(extra.attempts, 'time')} so far.", "TASK-7") if extra.attempts else None
     return answer(world, f"Why {verb} {task_name(world, task)} run again?", (*checks, starts), following)
+
+
+MOST_PARENTS = 1_000  # numbers of ranges, or tasks on the way, that are looked at
+
+
+def unmet_parents(world: World, job: Job, task: int) -> list[tuple[str, int | None]]:
+    """Return the ids that a task still waits for, each with its row; None where no such task exists."""
+    book, wanted = world.dependencies.get(job.row), world.tasks.spec(task).depends_on
+    if book is None or wanted is None or not book.is_waiting(task):
+        return []
+    spans = dict.fromkeys((part.start, part.end) for part in wanted.task_id_ranges)
+    ids = [*book.unmet(wanted)[0], *map(str, book.unmet_numbers(spans, MOST_PARENTS))]
+    return [(task_id, world.tasks.find(job.row, task_id)) for task_id in ids]
+
+
+def circular(world: World, job: Job, tasks: Iterable[int]) -> set[int]:
+    """Return those of some waiting tasks that wait for themselves, or for others that do."""
+    parents = {task: {row for _, row in unmet_parents(world, job, task)} for task in tasks}
+    while free := [task for task, rows in parents.items() if parents.keys().isdisjoint(rows)]:
+        for task in free:
+            del parents[task]
+    return set(parents)
+
+
+def never_met(world: World, job: Job, task: int) -> tuple[str, str] | None:
+    """Return what a task waits for that can never be met, however far away: an id, and its state (DEP-5)."""
+    seen, todo = {task: ""}, [task]
+    for each in todo:
+        for task_id, row in unmet_parents(world, job, each):
+            if row is None:
+                return task_id, "does not exist"
+            if world.tasks.result(row) is TaskResult.FAILURE:
+                return task_id, "failed"
+            if row not in seen and len(seen) < MOST_PARENTS:
+                seen[row] = task_id
+                todo.append(row)
+    book = world.dependencies.get(job.row)
+    waiting = [row for row in seen if book is not None and book.is_waiting(row)]
+    if task not in circular(world, job, waiting):
+        return None
+    return world.tasks.task_id(task), "waits for itself, in a circle"
+
+
+def may_act(world: World) -> bool:
+    """Return whether a running process may still give commands, or ends when a condition comes true (JM-11, JM-12)."""
+    return any(
+        acting.waiting or (acting.waits and not acting.acts.until_others) or acts_due(world, number)
+        for number, acting in world.acting
+    )
 
 
 def max_retries(world: World, task: int) -> int:
@@ -430,15 +509,16 @@ def network_notes(world: World, pool: Pool) -> Iterator[Finding]:
         yield helps(f"{network_remedy(world, pool).capitalize()}.", "NET-7")
 
 
-def disabled_by(world: World, job: Job) -> int | None:
-    """Return the task whose exit condition has disabled the job; None if a user has (EXIT-5)."""
-    if job.spec.on_task_failure is not OnTaskFailure.PERFORM_EXIT_OPTIONS_JOB_ACTION:
-        return None
+def disabled_by(world: World, job: Job) -> str:
+    """Return who has disabled a job, with words before it: the exit of a task (EXIT-5), or a user; else nothing."""
+    if job.state not in (JobState.DISABLING, JobState.DISABLED):
+        return ""
     log, is_disabled = world.log, is_event("JobStateChanged", to=JobState.DISABLING)
-    entries = [at for at in matching(log, is_disabled) if log.row_a[at] == job.row]
-    if not entries:
-        return None
-    is_end, last = is_event("TaskStateChanged", to=TaskState.COMPLETED), entries[-1]
-    ended = matching(log, is_end, log.index_at(log.when[last] - 1), last)
-    tasks = [log.row_a[at] for at in ended if world.tasks.block_of(log.row_a[at]).job == job.row]
-    return tasks[-1] if tasks else None
+    last = max((at for at in matching(log, is_disabled) if log.row_a[at] == job.row), default=-1)
+    if last >= 0 and job.spec.on_task_failure is OnTaskFailure.PERFORM_EXIT_OPTIONS_JOB_ACTION:
+        is_end = is_event("TaskStateChanged", to=TaskState.COMPLETED)
+        ended = matching(log, is_end, log.index_at(log.when[last] - 1), last)
+        tasks = [log.row_a[at] for at in ended if world.tasks.block_of(log.row_a[at]).job == job.row]
+        if tasks:
+            return f" by the exit of task {world.tasks.task_id(tasks[-1])}"
+    return f" by a user at {moment(world, log.when[last])}" if last >= 0 else " by a user"

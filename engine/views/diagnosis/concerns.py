@@ -11,9 +11,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from engine.base.lifecycles import READY
-from engine.base.terms import CertificateState
-from engine.base.values import SECOND_MS
+from engine.base.terms import CertificateState, PoolState, SchedulingState
+from engine.base.values import SECOND_MS, lazy_regex
+from engine.rules.decisions.verdicts import job_command_verdict
+from engine.rules.node_operations import operation_verdict, scheduling_verdict
+from engine.rules.resizing import resize_verdict
 from engine.run.agenda import PlannedInputs
+from engine.state.nodes import Operation
 from engine.views.diagnosis.delays import PreparationRetries, ScheduleConcerns, TaskRetries, stalled_concerns
 from engine.views.diagnosis.expectations import broken_expectations
 from engine.views.diagnosis.failures import TaskFailures, ended_concerns, hook_concerns
@@ -27,7 +31,7 @@ from engine.views.diagnosis.stuck import (
     hanging_preparations,
     hanging_start_tasks,
 )
-from engine.views.diagnosis.waste import idle_pool_concerns, left_open, left_open_concerns, parked_nodes, unused_slots
+from engine.views.diagnosis.waste import LeftOpen, idle_pool_concerns, parked_nodes, unused_slots
 from engine.views.log.reader import Kept, LogReader, of_kind
 
 if TYPE_CHECKING:
@@ -200,6 +204,45 @@ def subject_of(world: World, items: Items) -> dict[str, object]:
     return single | {f"{name}s": list(ids) for name, ids in names.items() if len(ids) > 1}
 
 
+_OR = lazy_regex(r",? or |; |, (?!then)")  # between the alternatives of a remedy
+_NODE_VERBS = {"reboot": Operation.REBOOT, "reimage": Operation.REIMAGE}
+
+
+def _acceptable(world: World, found: Finding) -> Finding:
+    """Return a concern without the alternatives of its remedy that the service refuses now."""
+    parts = _OR.split(found.remedy) if found.remedy else []
+    left = [part for part in parts if _is_accepted(world, found.items, part.removeprefix("a ").split())]
+    if len(left) == len(parts):
+        return found
+    *before, last = left or [""]
+    return found._replace(remedy=f"{', '.join(before)} or {last}" if before else last)
+
+
+def _is_accepted(world: World, items: Items, words: Sequence[str]) -> bool:
+    """Return whether the service takes a command, given in words, on any of the items."""
+    nodes, jobs = world.nodes, [job for job in map(world.jobs.find, items.jobs) if job is not None]
+    pools = {world.pool_of(node).row: world.pool_of(node) for node in items.nodes}
+    match words[0]:
+        case "reboot" | "reimage" as verb if items.nodes:
+            states = ((nodes.state_of(node), nodes[node].operation) for node in items.nodes)
+            name = _NODE_VERBS[verb]
+            return any(state is not None and operation_verdict(name, state, waits) is None for state, waits in states)
+        case "enable" | "disable" if items.nodes:
+            wanted = SchedulingState.ENABLED if words[0] == "enable" else SchedulingState.DISABLED
+            return any(scheduling_verdict(wanted, nodes[node]) is None for node in items.nodes)
+        case "remove" if items.nodes:
+            return any(resize_verdict(pool) is None for pool in pools.values())
+        case "resize" | "delete" | "change" | "switch" | "raise" if items.pools:
+            found = [pool for pool in map(world.pools.find, items.pools) if pool is not None]
+            is_resize = words[0] == "resize"
+            return any(
+                pool.state is not PoolState.DELETING and not (is_resize and resize_verdict(pool)) for pool in found
+            )
+        case "terminate" | "reactivate" if jobs:
+            return any(job.state is not None and job_command_verdict("add", job.state) is None for job in jobs)
+    return True
+
+
 _HOOKS = ("JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged", "JobStateChanged")
 
 
@@ -218,6 +261,7 @@ class Attention:
         self._retries = PreparationRetries(simulation)
         self._task_retries = TaskRetries(simulation)
         self._evictions = Evictions(simulation)
+        self._left_open = LeftOpen(simulation, self._planned)
         self._never = NeverRun(simulation, self._tasks)
         self._interruptions = Interruptions(simulation)
         self._failing = FailingNodes(simulation)
@@ -268,9 +312,9 @@ class Attention:
         idle = idle_pool_concerns(simulation, self._planned)
         names_jobs = sum(1 for _ in world.jobs.present()) > 1
         names_pools = sum(1 for _ in world.pools.present()) > 1
-        return [
+        found = [
             *ended_concerns(simulation),
-            *(left_open_concerns(world, left_open(simulation)) if simulation.finished else ()),
+            *self._left_open.concerns(),
             *idle,
             *parked_nodes(simulation),
             *(unused_slots(simulation, idle) if simulation.finished else ()),
@@ -289,6 +333,7 @@ class Attention:
             *_rejected(simulation),
             *_certificates(world),
         ]
+        return [_acceptable(world, one) for one in found]
 
     def _nodes(self, *, names_jobs: bool, names_pools: bool) -> list[Finding]:
         """Return the concerns of nodes, preparations and releases. Only log entries about these change them."""

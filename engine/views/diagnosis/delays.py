@@ -27,10 +27,11 @@ from engine.base.values import picked, values
 from engine.rules.decisions import capacity
 from engine.rules.job_schedules import missed
 from engine.run.agenda import next_words, subjects_of_job
+from engine.state.acting import ProcessKind
 from engine.state.nodes import GONE
-from engine.state.tasks import ACTIVE, COMPLETED
+from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
 from engine.state.tasks import GONE as DELETED
-from engine.views.diagnosis.candidates import disabled_by, network_remedy
+from engine.views.diagnosis.candidates import disabled_by, may_act, network_remedy
 from engine.views.diagnosis.model import (
     MOST_NAMED,
     Clause,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from engine.world import World
 
 
+_SEEN = 2  # evaluations of a formula since a job has come: the first may go by samples from before
 _IN_VAIN = 5  # failed attempts with the same exit code
 _IS_OVER = bytes(state in (COMPLETED, DELETED) for state in range(256))
 _IS_OPEN = bytes(not is_over for is_over in _IS_OVER)
@@ -280,30 +282,47 @@ def stalled_concerns(simulation: Simulation, planned: PlannedInputs, never: Neve
     Not told are jobs that wait for the turn of others. The effect ends with what the timeline has planned for the job.
     """
     world = simulation.world
-    busy: dict[int, int] = {}  # tasks on the nodes of each pool
+    held = _holding(world)
+    busy: dict[int, int] = {}  # tasks on the nodes of each pool that can end before others do
     waiting = []
     for job in world.jobs.present():
-        busy[job.pool] = busy.get(job.pool, 0) + job.busy
+        busy[job.pool] = busy.get(job.pool, 0) + job.busy - held[job.row]
         if job.counts[ACTIVE]:
             waiting.append(job)
-    found = []
+    found, is_final = [], bool(waiting) and not may_act(world)
     for job in waiting:
-        permanent = list(never.of_job(job)) if job.state is JobState.ACTIVE else []
+        plans = planned.to_come(subjects_of_job(world, job))
+        permanent = list(never.of_job(job, is_final=is_final and not plans)) if job.state is JobState.ACTIVE else []
         stalls = [stall for _, stall in permanent]
         left = job.counts[ACTIVE] - sum(count for count, _ in permanent)
         stall = None
         if not job.busy or job.ready_count:
-            stall = _stall(world, job, left, is_pool_busy=busy[job.pool] > 0)
+            stall = _stall(world, job, left, is_busy=job.busy > held[job.row], is_pool_busy=busy[job.pool] > 0)
         for one in [*stalls, *([stall] if stall is not None else [])]:
-            plans = next_words(planned.to_come(subjects_of_job(world, job)), partial(moment, world))
             items = one.items._replace(jobs=(job.id,), pools=(job.pool_id,) if job.pool_id else ())
-            effects, since_ms = (*one.effects, *([Clause(plans)] if plans else ())), max(one.since_ms, job.since_ms)
+            words = [Clause(next_words(plans, partial(moment, world)))] if plans else []
+            effects, since_ms = (*one.effects, *words), max(one.since_ms, job.since_ms)
             condition = Condition.JOB_STATE if one.condition is Condition.JOB_DISABLED and plans else one.condition
             found.append(one._replace(condition=condition, since_ms=since_ms, effects=effects, items=items))
     return found
 
 
-def _stall(world: World, job: Job, left: int, *, is_pool_busy: bool) -> Finding | None:
+def _holding(world: World) -> Counter[int]:
+    """Return how many tasks of each job run until all its other tasks are completed, and give no commands (JM-12)."""
+    tasks = world.tasks
+    return (
+        Counter(
+            acting.job
+            for _, acting in world.acting
+            if acting.process.kind is ProcessKind.TASK and acting.waits and acting.acts.until_others
+            if tasks.state[acting.process.row] == RUNNING
+        )
+        if not may_act(world)
+        else Counter()
+    )
+
+
+def _stall(world: World, job: Job, left: int, *, is_busy: bool, is_pool_busy: bool) -> Finding | None:
     """Return what keeps the tasks of a job from running; None if nothing does, or if it is the turn of other jobs.
 
     ``left`` tasks are not told as never running already.
@@ -314,9 +333,8 @@ def _stall(world: World, job: Job, left: int, *, is_pool_busy: bool) -> Finding 
     tasks, wait = some(count, "task"), "wait" if count > 1 else "waits"
     waiting = f"{tasks} of {job.id} {wait}"
     if job.state is JobState.DISABLED:
-        task = disabled_by(world, job)
-        by = "" if task is None else f" by the exit of task {world.tasks.task_id(task)}"
-        effects = f"{tasks} {wait}", Clause("the exit condition of the task says so", "EXIT-5") if by else ""
+        by = disabled_by(world, job)
+        effects = f"{tasks} {wait}", Clause("the exit condition of the task says so", "EXIT-5") if "exit" in by else ""
         return concern(
             Condition.JOB_DISABLED, f"job {job.id} is disabled{by}", job.since_ms, *effects, remedy="enable it"
         )
@@ -332,8 +350,11 @@ def _stall(world: World, job: Job, left: int, *, is_pool_busy: bool) -> Finding 
     if not left:
         return None
     is_emptied = pool.scaling is None and not pool.target_dedicated + pool.target_spot
-    if job.busy or pool.pending or (pool.allocation is not AllocationState.STEADY and not is_emptied):
+    if is_busy:
         return None
+    if pool.pending or (pool.allocation is AllocationState.RESIZING and not is_emptied):
+        is_cut_off = capacity.blocked_ports(world, pool) and not any(values(world.nodes.open, pool.nodes))
+        return _cut_off(world, pool, f"{waiting}: no node takes tasks") if is_cut_off else None
     if is_pool_busy and not job.ineligible:
         return None  # others have their turn
     return _without_nodes(world, job, pool, waiting, is_pool_busy=is_pool_busy)
@@ -343,7 +364,7 @@ def _without_nodes(world: World, job: Job, pool: Pool, waiting: str, *, is_pool_
     """Return why none of the nodes of a steady pool takes the job's tasks."""
     states, steady_ms = bytes(values(world.nodes.state, pool.nodes)), pool.allocation_since_ms
     is_cut_off = bool(capacity.blocked_ports(world, pool))
-    if any(states.count(state) for state in COMING_UP) and not is_cut_off:
+    if not is_cut_off and (any(map(states.count, COMING_UP)) or _comes_back(world, pool, states)):
         return None
     if states.count(GONE) == len(states):
         return _empty(world, job, pool, waiting)
@@ -361,12 +382,22 @@ def _without_nodes(world: World, job: Job, pool: Pool, waiting: str, *, is_pool_
         return _gang(world, job, pool, waiting)
     text = f"{waiting}: no node takes tasks"
     if is_cut_off and any(states.count(state) for state in (*COMING_UP, NodeState.UNUSABLE)):
-        cut_off = Clause(f"closed ports in the subnet of pool {pool.id} cut its nodes off from Batch", "NET-4")
-        return concern(Condition.NETWORK, text, steady_ms, cut_off, remedy=network_remedy(world, pool))
+        return _cut_off(world, pool, text)
     closed_ms = max(steady_ms, *values(world.nodes.since, pool.nodes))
     counts = ((some(states.count(state), "node"), NODE_STATES[state].text) for state in NodeState if state in states)
     closed = ", ".join(f"{nodes} {why or 'with scheduling disabled'}" for nodes, why in counts)
     return concern(Condition.NODES, text, closed_ms, closed, remedy="enable, repair or add nodes")
+
+
+def _comes_back(world: World, pool: Pool, states: bytes) -> bool:
+    """Return whether a node is out of order only for a time: it recovers, or Batch tries to replace its VM."""
+    is_refilled = pool.refill_at_ms is not None and NodeState.PREEMPTED in states
+    return is_refilled or any(world.nodes[node].recover_ms is not None for node in pool.nodes)
+
+
+def _cut_off(world: World, pool: Pool, text: str) -> Finding:
+    effect = Clause(f"closed ports in the subnet of pool {pool.id} cut its nodes off from Batch", "NET-4")
+    return concern(Condition.NETWORK, text, pool.allocation_since_ms, effect, remedy=network_remedy(world, pool))
 
 
 def _empty(world: World, job: Job, pool: Pool, waiting: str) -> Finding | None:
@@ -376,17 +407,21 @@ def _empty(world: World, job: Job, pool: Pool, waiting: str) -> Finding | None:
         remedy = "resize it or add another pool" if pool.scaling is None else resize_remedy(world, pool)
     elif pool.scaling is None:
         effect, remedy = "its target is 0", "resize it or switch on autoscale"
-    elif pool.scaling.run is None or pool.scaling.run.when_ms < job.created_ms:
-        return None  # the formula has not seen the job yet
+    elif len(pool.scaling.runs) < _SEEN or pool.scaling.runs[-_SEEN].when_ms <= job.created_ms:
+        return None  # the formula has hardly seen the job yet
     text = f"{waiting}: pool {pool.id} has no nodes"
     return concern(Condition.NO_NODES, text, pool.allocation_since_ms, effect, remedy=remedy)
 
 
 def _gang(world: World, job: Job, pool: Pool, waiting: str) -> Finding | None:
-    """Return the multi-instance task for which the pool has too few nodes."""
+    """Return the multi-instance task for which the pool has too few nodes, or those whose slots others hold."""
     queues = job.queues_in_order()
     profile = world.tasks.profile_of(queues[0][1].head()) if queues else None
     nodes = sum(values(world.nodes.open, pool.nodes))
+    if profile is not None and job.busy and max(values(world.nodes.free, pool.nodes)) < profile.required_slots:
+        held = Clause("a task that runs until they have ended holds the slots", "JM-12")
+        remedy = "give the pool more nodes, or its nodes more slots"
+        return concern(Condition.ROOM, f"{waiting}, none can run", job.since_ms, held, remedy=remedy)
     if profile is None or profile.instances <= nodes:
         return None
     effect = f"the first one needs {profile.instances:,} nodes at once; {nodes:,} of pool {pool.id} take tasks"

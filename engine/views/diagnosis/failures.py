@@ -10,7 +10,8 @@ from array import array
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.terms import ErrorCategory, FailureInfo, JobState, TaskResult
+from engine.base.errors import ErrorCategory, FailureInfo
+from engine.base.terms import JobState, TaskResult
 from engine.base.values import LazyRows, picked
 from engine.rules.jobs import ALL_TASKS_COMPLETED, MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
 from engine.shell.protocol import TIME_LIMIT
@@ -335,23 +336,36 @@ class TaskFailures:
         jobs, table = tuple(job.id for job, _ in groups), self._simulation.world.tasks
         who, names = named("task", [table.task_id(task) for task in tasks[:MOST_NAMED]], len(tasks))
         where = f" of {whose(jobs)}" if names_jobs else ""
-        is_open = any(job.state is JobState.ACTIVE for job, _ in groups)
+        is_open = all(job.state is JobState.ACTIVE for job, _ in groups)
+        is_over = table.extra(tasks[0]).exit_code == 0  # it only could not leave its files: it is not run again
         return concern(
             condition,
             f"{who}{where} {'failed: ' if condition is Condition.TASK_FAILED else ''}{text}",
             self._simulation.log.when[tasks.newest_entry],
             ids_of(jobs),
-            remedy=_remedy_of(text, "it" if len(tasks) == 1 else "them") if is_open else "",
+            remedy=_remedy_of(text, "it" if len(tasks) == 1 else "them", is_over=is_over) if is_open else "",
             items=Items(tasks=tasks, jobs=jobs),
             names=names,
         )._replace(cause=text)
 
 
-def _remedy_of(cause: str, them: str) -> str:
-    """Return what helps tasks that failed for a reason. Their bodies cannot change, so an expired signature stays."""
+def _remedy_of(cause: str, them: str, *, is_over: bool) -> str:
+    """Return what helps tasks that failed for a reason. Their bodies cannot change, so an expired signature stays.
+
+    Those that ended with exit code 0 cannot be reactivated (TASK-15).
+    """
     if cause.partition(" ")[0] in DENIED:
         return f"add {them} again with a signature that is valid long enough"
-    return f"reactivate to run {them} again"
+    first = next((words for code, words in _FIRST.items() if cause.startswith(code)), "")
+    return f"add {them} again" if is_over else f"{first}reactivate to run {them} again"
+
+
+_FIRST = {
+    "ApplicationPackageError": "upload the package, then ",
+    "BlobNotFound": "upload the blob, then ",
+    "ResourceContainerNotFound": "create the container, then ",
+    "ContainerInvalidImage": "push the image, then ",
+}
 
 
 def _task_cause(shape: Shape) -> _Cause:

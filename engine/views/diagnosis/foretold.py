@@ -23,7 +23,7 @@ from engine.views.resources.instances import last_task_ms
 from engine.views.resources.jobs import row_of_job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from engine import Simulation
     from engine.base.log import Shape
@@ -105,6 +105,7 @@ def _later(when_ms: int | None, now_ms: int) -> int | None:
     return when_ms if when_ms is not None and when_ms > now_ms else None
 
 
+_NEVER_ENDS = (Condition.JOB_NEVER_ENDS, Condition.RELEASE_NEVER_RUNS)
 _MOST_OF_A_KIND = 3  # causes of one kind that are told, those that strike next; the others are counted
 
 
@@ -136,8 +137,11 @@ class Foretold:
         self._end: Kept[tuple[list[_Trouble], list[OpenJob]]] = Kept()  # causes in the order of their first moments
         self._coming: Kept[list[Finding]] = Kept()
 
-    def concerns(self) -> list[Finding]:
-        """Return what will fail, end badly, be missed or never end; nothing while the future is not known."""
+    def concerns(self, told: Iterable[Finding] = ()) -> list[Finding]:
+        """Return what will fail, end badly, be missed or never end; nothing while the future is not known.
+
+        Jobs that never end are left out where they are among those ``told`` already.
+        """
         future = self._ahead.future
         if future is None:
             return []
@@ -149,8 +153,10 @@ class Foretold:
         coming = self._coming.get((generation, past), lambda: self._to_come(future, troubles, past))
         if simulation.finished:  # the jobs left open are known anyway
             return coming
-        known = len(simulation.world.jobs.rows)
-        open_now = [one for one in open_jobs if one.since_ms <= simulation.now_ms and one.row < known]
+        jobs = simulation.world.jobs.rows
+        known = {job for one in told if one.condition in _NEVER_ENDS for job in one.items.jobs}
+        open_now = [one for one in open_jobs if one.since_ms <= simulation.now_ms and one.row < len(jobs)]
+        open_now = [one for one in open_now if jobs[one.row].id not in known]
         return [*coming, *left_open_concerns(simulation.world, open_now)]
 
     def _past(self, trouble: _Trouble, now_ms: int) -> int:

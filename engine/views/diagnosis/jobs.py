@@ -24,6 +24,8 @@ from engine.views.diagnosis.candidates import (
     disabled_by,
     first_end,
     ineligible_nodes,
+    may_act,
+    network_checks,
     priority_check,
     state_passes_ms,
     too_large_tasks,
@@ -43,7 +45,8 @@ from engine.views.diagnosis.model import (
     reason,
     some,
 )
-from engine.views.diagnosis.pools import next_evaluation
+from engine.views.diagnosis.pools import next_evaluation, supply_checks
+from engine.views.resources.jobs import bad_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,18 +101,18 @@ def _active_job(world: World, job: Job, outlook: Outlook) -> Explanation:
             None if limit is None else Next(_limit_words(job, limit), limit.when_ms, limit.rule),
         )
     )
+    reasons = *_obstacles(world, job), priority_check(world, job, fit), *(() if fit is None else fit.reasons)
+    is_held_up = any(one is not None and one.ok is False for one in reasons)
     findings = (
-        check("onAllTasksComplete", ends_itself, job.on_all_tasks_complete.value, "JOB-7"),
-        check(Condition.TASKS, not left, progress, "JOB-7"),
-        *_obstacles(world, job),
-        priority_check(world, job, fit),
-        *(() if fit is None else fit.reasons),
+        check("onAllTasksComplete", ends_itself or (None if left else False), job.on_all_tasks_complete.value, "JOB-7"),
+        check(Condition.TASKS, not left or (None if is_held_up else False), progress, "JOB-7"),
+        *reasons,
         None if ends_itself else _what_ends(world, job),
         None
         if job.schedule == NO_SCHEDULE
         else note(f"Job schedule {world.job_schedules[job.schedule].id} creates no other job until it ends.", "JS-3"),
     )
-    is_stuck = following is None and (not ends_itself or left > 0)
+    is_stuck = following is None and (not ends_itself or left > 0) and not may_act(world)
     nothing = ("JOB-8" if left else "JOB-7") if is_stuck else ""
     return answer(world, f"Why has job {job.id} not {'ended' if begun else 'started'}?", findings, following, nothing)
 
@@ -150,6 +153,8 @@ def _obstacles(world: World, job: Job) -> Iterator[Finding]:
         present = len(pool.nodes) - bytes(values(world.nodes.state, pool.nodes)).count(GONE)
         ready = sum(bits.bit_count() for bits in pool.buckets)
         yield check(Condition.NODES, ready > 0, f"{ready:,} of {present:,} in pool {pool.id}", "SCHED-8")
+        yield from network_checks(world, pool)
+        yield from supply_checks(world, pool) if job.counts[ACTIVE] and not ready else ()
     book = world.dependencies.get(job.row)
     if book is not None and book.waiting_count:
         value = f"{some(book.waiting_count, 'task')} waiting for others"
@@ -169,13 +174,9 @@ def _suspended(world: World, job: Job) -> Explanation:
     assert job.state is not None
     question = f"Why is job {job.id} {job.state.wire}?"
     if job.state is _J.DISABLED:
-        task = disabled_by(world, job)
-        by = (
-            None
-            if task is None
-            else check("disabled by", False, f"the exit of task {world.tasks.task_id(task)}", "EXIT-5")
-        )
-        findings = by, note("None of its tasks runs until it is enabled.", "JOB-12")
+        by = disabled_by(world, job).removeprefix(" by ")
+        because = check("disabled by", False, by, "EXIT-5" if "exit" in by else "JOB-12")
+        findings = because, note("None of its tasks runs until it is enabled.", "JOB-12")
         return answer(world, question, findings, None, "JOB-12")
     step_ms = Agenda(world).job_steps.get(job.row)
     over = time_in_state(is_over=step_ms is None)
@@ -237,11 +238,14 @@ def _ending_job(world: World, job: Job) -> Explanation:
 def _completed_job(world: World, job: Job) -> Explanation:
     assert job.end_ms is not None
     when, error = moment(world, job.end_ms), job.scheduling_error
-    ended = check("ended", True, f"{job.terminate_reason} at {when}", "JOB-10")
+    ended = check("ended", not bad_end(job), f"{job.terminate_reason} at {when}", "JOB-10")
     if error is not None:
         ended = check("ended", False, f"at {when}: {error.code}", "JOB-20")
     findings = (
         ended,
+        None
+        if job.total or job.deleted or error is not None
+        else check(Condition.TASKS, False, "it had none", "JOB-7"),
         note("Tasks that are active stay active.", "JOB-15") if job.counts[ACTIVE] else None,
         note(error.cause, "AUTO-4") if error is not None else None,
     )
@@ -359,7 +363,7 @@ def _unattended(schedule: JobSchedule) -> Finding | None:
 def _disabled(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
     run, job = _next_run(world, schedule, now_ms), active_job(world, schedule)
     findings = (
-        check("disabled", True, f"since {moment(world, schedule.since_ms)}", "JS-6"),
+        check("enabled", False, f"disabled since {moment(world, schedule.since_ms)}", "JS-6"),
         note("No job is created until it is enabled. Occurrences until then are skipped.", "JS-13"),
         run and note(f"If enabled by then, it creates the next job at {moment(world, run.when_ms)}.", "JS-7"),
         None if job is None else note(f"Job {job.id} continues.", "JS-6"),
@@ -391,13 +395,14 @@ def _completed_schedule(world: World, schedule: JobSchedule) -> Explanation:
     assert schedule.previous is not None
     timing = job_schedules.timing_of(world, schedule)
     if schedule.previous[0] is _S.TERMINATING:
-        why = note("It was terminated.", "JS-8")
+        why = check("terminated", False, f"at {moment(world, schedule.previous[1])}", "JS-8")
     elif timing.interval_ms is None:
         single = "It was for one job, and that has ended." if schedule.jobs_made else "Its only occurrence was missed."
         why = note(single, "JS-4")
     else:
         assert timing.last_ms is not None
-        why = note(f"No job is created after {moment(world, timing.last_ms)}, and none is left.", "JS-5")
+        last = f"no job is created after {moment(world, timing.last_ms)}, and none is left"
+        why = check("doNotRunAfter", False, last, "JS-5")
     ended = f"at {moment(world, schedule.end_ms)}, with {some(schedule.jobs_made, 'job')} created"
     findings = check("ended", True, ended, "JS-7"), why, _missed(world, schedule, schedule.end_ms)
     return answer(world, f"Why has job schedule {schedule.id} ended?", findings)

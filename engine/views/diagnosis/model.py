@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from engine.base.terms import FailureInfo, NodeState
+    from engine.base.errors import FailureInfo
+    from engine.base.terms import NodeState
     from engine.run.agenda import Cut, PlannedInput
     from engine.specs.common import CommandLine
     from engine.state.jobs import Job
@@ -452,7 +453,7 @@ def cause_notes(world: World, failure: FailureInfo, spec: CommandLine) -> list[F
             said, rule = f"{name} was neither named by the scenario nor uploaded (strictStorage)", "TASK-19"
         elif failure.code in _NOT_FOUND:
             said, rule = f"{name} is no container that the scenario names (strictStorage)", "TASK-19"
-    return [note(f"Cause: {said}.", rule)]
+    return [check("cause", False, said, rule)]
 
 
 def _url(world: World, details: dict[str, str], spec: CommandLine) -> str | None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.errors import FAILURE_EXIT_CODE
 from engine.base.lifecycles import NODE_STATES, READY
 from engine.base.paths import task_directory
-from engine.base.terms import FAILURE_EXIT_CODE, InstanceState, JobState, NodeState, SchedulingState, TaskResult
+from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState, TaskResult
 from engine.rules.preparation import STOPPED_BY_JOB, PrepVerdict, prep_verdict, start_rule
 from engine.rules.processes.setup import setup_of
 from engine.run.agenda import Agenda

@@ -22,6 +22,7 @@ from engine.specs.catalogue import SPOT_REFILL_INTERVAL_MS
 from engine.specs.commands import EvictNode
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
+from engine.state.tasks import ACTIVE
 from engine.views.diagnosis.candidates import network_checks, network_remedy, next_refill, room_ms
 from engine.views.diagnosis.model import (
     DENIED,
@@ -89,6 +90,26 @@ def why_targets(world: World, pool: Pool) -> Explanation | None:
         *_autoscale_notes(scaling, run),
     )
     return answer(world, question, findings, next_evaluation(pool))
+
+
+def supply_checks(world: World, pool: Pool) -> Iterator[Finding]:
+    """Yield why a pool has no more nodes: they are on the way, its resize or formula failed, or none is wanted."""
+    counts, target = current_counts(world, pool), pool.target_dedicated + pool.target_spot
+    if pool.resize_errors and sum(counts) < target:
+        codes = ", ".join(dict.fromkeys(error.code for error in pool.resize_errors))
+        lacks = f"{sum(counts) or 'none'} of {some(target, 'node')}"
+        yield check(Condition.RESIZE_FAILED, False, f"{lacks}: {codes}", "RSZ-12")
+    if pool.pending or pool.failing_requests:
+        asked = len(pool.pending) + sum(request.nodes for request in pool.failing_requests.values())
+        yield check(Condition.ALLOCATION, False, f"{some(asked, 'node')} requested, not allocated yet", "RSZ-2")
+    run = None if pool.scaling is None else pool.scaling.run
+    if run is not None and run.error is not None:
+        yield check(Condition.FORMULA_FAILED, False, f"{run.error.code}: {run.error.reason}", "AS-65")
+    elif not target and not any(counts) and pool.scaling is None:
+        yield check(Condition.NO_NODES, False, f"none in pool {pool.id}: its target is 0", "SCHED-8")
+    elif not target and not any(counts):
+        wants = "its formula wants none" if run is not None else "its formula has not been evaluated yet"
+        yield check(Condition.NO_NODES, False, f"none in pool {pool.id}: {wants}", "AS-41")
 
 
 def next_evaluation(pool: Pool | None) -> Next | None:
@@ -164,6 +185,7 @@ def why_pool(world: World, pool: Pool) -> Explanation:
         changes.append(due("the resize times out", agenda.resize_timeouts.get(pool.row), "RSZ-3"))
     following = earliest((*changes, next_evaluation(pool)))
     is_short = is_steady and any(missing > 0 for missing in short.values())
+    is_wanted = any(job.counts[ACTIVE] for job in world.jobs_of(pool))
     findings = (
         check("pool state", pool.state is PoolState.ACTIVE, pool.state.wire, "POOL-7"),
         check(Condition.ALLOCATION, is_steady, allocation, "RSZ-2"),
@@ -178,6 +200,7 @@ def why_pool(world: World, pool: Pool) -> Explanation:
             check(Condition.RESIZE_FAILED, False, _error_text(error), "RSZ-12")
             for error in pool.resize_errors or pool.gathered_errors
         ),
+        *(each for each in supply_checks(world, pool) if each.condition is Condition.NO_NODES and is_wanted),
         *reasons,
         *_pool_notes(world, pool, short),
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import READY
 from engine.base.log import plain
-from engine.base.terms import AllocationState, JobState, OnAllTasksComplete, TaskState
+from engine.base.terms import AllocationState, JobState, OnAllTasksComplete, TaskResult, TaskState
 from engine.base.values import format_clock, format_time
 from engine.run.agenda import PlannedInputs, subjects_of
 from engine.state.tables import NEVER_MS
@@ -41,6 +41,7 @@ from engine.views.hook_status import HookStatus
 from engine.views.log.histories import JobHistory, TaskHistory
 from engine.views.log.reader import count_by_job, is_event, matching, where
 from engine.views.resources.instances import oldest_waiting
+from engine.views.resources.jobs import bad_end
 from engine.views.resources.statistics import critical_path, deciding_task
 
 if TYPE_CHECKING:
@@ -298,7 +299,10 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
             state = why_task(world, int(key), now_ms)
             next_change = state.next_change
             there, again = (why(world, int(key), next_change) for why in (why_there, why_again))
-            found = state, there, again and _with_cost(simulation, int(key), again), why_waited(simulation, int(key))
+            waited = why_waited(simulation, int(key))
+            if world.tasks.result(int(key)) is TaskResult.FAILURE:
+                waited = _aside(waited)
+            found = state, there, again and _with_cost(simulation, int(key), again), waited
         case "node":
             job = world.jobs.find(job_id)
             preparation = None if job is None or not job.has_prep else why_preparation(world, job, int(key))
@@ -306,12 +310,20 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
         case "job" if (job := world.jobs.find(str(key))) is not None:
             outlook = Outlook(world)  # the task mostly waits for the nodes that the job does
             state = why_job(world, job, outlook)
-            found = state, _why_job_waits(simulation, job, outlook), why_counts(world, job, state.next_change)
+            waited = _why_job_waits(simulation, job, outlook)
+            found = state, _aside(waited) if bad_end(job) else waited, why_counts(world, job, state.next_change)
         case "job schedule" if (schedule := world.job_schedules.find(str(key))) is not None:
             found = (why_schedule(world, schedule, now_ms),)
         case "pool" if (pool := world.pools.latest(str(key))) is not None:
             found = why_pool(world, pool), None if pool.state is None else why_targets(world, pool)
     return [_with_plans(simulation, kind, key, explanation) for explanation in found if explanation is not None]
+
+
+def _aside(explanation: Explanation | None) -> Explanation | None:
+    """Return an explanation whose conditions have not caused what is asked: a failure comes from elsewhere."""
+    if explanation is None:
+        return None
+    return replace(explanation, findings=tuple(one._replace(ok=one.ok or None) for one in explanation.findings))
 
 
 def _with_cost(simulation: Simulation, task: int, again: Explanation) -> Explanation:

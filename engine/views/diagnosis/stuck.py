@@ -14,6 +14,7 @@ from engine.base.terms import InstanceState, NodeState, PoolState, TaskResult, T
 from engine.base.values import HOUR_MS, MINUTE_MS, format_clock, lazy_regex, picked, places
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, RUNNING
+from engine.views.diagnosis.candidates import MOST_PARENTS, circular
 from engine.views.diagnosis.model import (
     MOST_NAMED,
     Clause,
@@ -21,6 +22,7 @@ from engine.views.diagnosis.model import (
     Items,
     concern,
     first_names,
+    listed,
     name_of,
     named,
     some,
@@ -65,12 +67,16 @@ def _misfits(pool: Pool) -> Iterator[tuple[Condition, Callable[[int], bool], Cla
         yield Condition.MULTI_INSTANCE, lambda key: key < 0, Clause(f"pool {pool.id} {lacks}", "MI-2")
 
 
+_MOST_CHECKED = 5_000  # waiting tasks of a job that are searched for circles
+
+
 class Blocked(NamedTuple):
     """The tasks of a job whose dependencies can no longer be met, and what the first of them waits for."""
 
     tasks: frozenset[int]
     first: str = ""
     since_ms: int = 0
+    has_failed: bool = True  # one that they wait for; else they are all missing, and may still be added
 
 
 class NeverRun:
@@ -81,9 +87,13 @@ class NeverRun:
         self._simulation = simulation
         self._failures = failures
         self._blocked: dict[int, Kept[Blocked]] = {}  # by job
+        self._circles: dict[int, Kept[set[int]]] = {}
 
-    def of_job(self, job: Job) -> Iterator[tuple[int, Finding]]:
-        """Yield the concerns about an active job, each with the number of its tasks."""
+    def of_job(self, job: Job, *, is_final: bool) -> Iterator[tuple[int, Finding]]:
+        """Yield the concerns about an active job, each with the number of its tasks.
+
+        ``is_final``: nothing in the run adds tasks for which others wait.
+        """
         world, tasks = self._simulation.world, self._simulation.world.tasks
         pool = world.pools[job.pool] if job.pool >= 0 and world.pools[job.pool].state is PoolState.ACTIVE else None
         for condition, is_kind, why in _misfits(pool) if pool is not None else ():
@@ -101,7 +111,25 @@ class NeverRun:
             count, wait = len(blocked.tasks), "wait" if len(blocked.tasks) > 1 else "waits"
             text = f"{some(count, 'task')} of {job.id} {wait} for others that have failed or do not exist"
             remedy = "reactivate or add these"
-            yield count, concern(Condition.DEPENDENCIES, text, blocked.since_ms, blocked.first, remedy=remedy)
+            is_certain = is_final or blocked.has_failed
+            condition = Condition.DEPENDENCIES if is_certain else Condition.JOB_NEVER_ENDS
+            yield count, concern(condition, text, blocked.since_ms, blocked.first, remedy=remedy)
+        circle = self._circle_of(job) - blocked.tasks
+        if circle:
+            since_ms = max(tasks.block_of(task).created_ms for task in circle)
+            text = f"{some(len(circle), 'task')} of {job.id} can never run: dependencies form a circle"
+            ids = listed(tasks.task_ids(sorted(circle)[:MOST_NAMED]), MOST_NAMED)
+            remedy = "delete one of the circle, and add it again without it"
+            yield len(circle), concern(Condition.DEPENDENCIES, text, since_ms, Clause(ids, "DEP-5"), remedy=remedy)
+
+    def _circle_of(self, job: Job) -> set[int]:
+        """Return the tasks that wait for themselves, or for such tasks; nothing of very many that wait."""
+        world = self._simulation.world
+        book = world.dependencies.get(job.row)
+        if book is None or not 0 < book.waiting_count <= _MOST_CHECKED:
+            return set()
+        sources = self._simulation.jumps, job.total, sum(job.deleted.values())
+        return self._circles.setdefault(job.row, Kept()).get(sources, lambda: circular(world, job, book.waiting()))
 
     def _blocked_of(self, job: Job) -> Blocked:
         book = self._simulation.world.dependencies.get(job.row)
@@ -116,7 +144,8 @@ class NeverRun:
         tasks, book = world.tasks, world.dependencies[job.row]
         failed = [task for task in self._failures.rows_of(job) if not tasks.satisfied[task]]
         ended_ms = {tasks.task_id(task).lower(): tasks.ended[task] for task in failed}
-        gone = {task_id for task_id in book.unmet_ids() if tasks.find(job.row, task_id) is None}
+        unmet = (*book.unmet_ids(), *map(str, book.unmet_numbers(book.spans, MOST_PARENTS)))
+        gone = {task_id for task_id in unmet if tasks.find(job.row, task_id) is None}
         found: dict[int, str] = {}
         begun_ms: list[int] = []
         todo = [*ended_ms, *gone]
@@ -134,17 +163,29 @@ class NeverRun:
         wanted = tasks.spec(first).depends_on
         ids = book.unmet(wanted)[0] if wanted is not None else []
         named_id = next((each for each in ids if each.lower() in (*ended_ms, *gone)), ids[0] if ids else found[first])
-        return Blocked(frozenset(found), f"{tasks.task_id(first)} waits for {named_id}", min(begun_ms))
+        has_failed = any(task_id in ended_ms for task_id in found.values())
+        return Blocked(frozenset(found), f"{tasks.task_id(first)} waits for {named_id}", min(begun_ms), has_failed)
 
 
 # -- processes that hang -----------------------------------------------------------------------------------------------
 
 _LEAST_MS = 10 * MINUTE_MS  # what has run no longer does not hang
-_LONGER = 4  # times the longest of its kind
+_LONGER = 4  # times the longest of its kind, where all take nearly as long
 _ALONE_MS = HOUR_MS  # preparations of which none has ended yet
 _LEAST_PEERS = 3
+_MANY = 5  # peers; of fewer the durations say less
 _NEAREST = 500  # tasks before and after one, among which others of its kind are looked for
 _DIGITS = lazy_regex(r"\d+")
+
+
+def _limit_ms(took_ms: Sequence[int], times: int = _LONGER) -> int:
+    """Return how long a process may take without hanging, by how long others took.
+
+    Where these differ much among themselves, it may take longer still.
+    """
+    ordered = sorted(took_ms)
+    longest_ms, short_ms = ordered[-1], ordered[len(ordered) // 4]
+    return max(_LEAST_MS, times * longest_ms * longest_ms // max(1, short_ms))
 
 
 def hanging_preparations(simulation: Simulation, *, names_jobs: bool) -> Iterator[Finding]:
@@ -158,17 +199,17 @@ def hanging_preparations(simulation: Simulation, *, names_jobs: bool) -> Iterato
     for job_row, rows in by_job.items():
         job = world.jobs[job_row]
         ended = [row for row in instances.rows_of_job(job_row) if instances.prep_state[row] == InstanceState.COMPLETED]
-        longest_ms = max((instances.prep_end[row] - instances.prep_start[row] for row in ended), default=None)
-        limit_ms = _ALONE_MS if longest_ms is None else max(_LEAST_MS, _LONGER * longest_ms)
+        took_ms = [instances.prep_end[row] - instances.prep_start[row] for row in ended]
+        limit_ms = _limit_ms(took_ms) if took_ms else _ALONE_MS
         late = [row for row in rows if now_ms - instances.prep_start[row] >= limit_ms]
         prep = job.spec.job_preparation_task
         is_bounded = prep is not None and prep.constraints.max_wall_clock_time is not None
-        if late and prep is not None and not (is_bounded and longest_ms is None):
+        if late and prep is not None and (took_ms or not is_bounded):
             nodes = [instances.node[row] for row in late]
             on, names = named("node", first_names(world, nodes), len(nodes))
             of = f" of {job.id}" if names_jobs else ""
             begun_ms = min(instances.prep_start[row] for row in late)
-            compared = "none has ended yet" if longest_ms is None else f"the longest took {_span(longest_ms)}"
+            compared = f"the longest took {_span(max(took_ms))}" if took_ms else "none has ended yet"
             yield concern(
                 Condition.PREPARATION,
                 f"preparation task{of} has run on {on} for {_span(now_ms - begun_ms)}",
@@ -236,10 +277,13 @@ class HangingTasks:
         calm_ms = self._calm_ms
         for task in places(bytes(tasks.state[: tasks.length]), RUNNING):
             if now_ms >= calm_ms.get(task, 0) and now_ms - tasks.started[task] >= _LEAST_MS:
-                longest_ms = self._longest_ms(task)
-                if longest_ms is not None:
-                    since_ms = tasks.started[task] + max(_LEAST_MS, _LONGER * longest_ms)
-                    by_job.setdefault(tasks.block_of(task).job, []).append((since_ms, longest_ms, task))
+                took_ms = self._others_ms(task)
+                times = _LONGER if len(took_ms) >= _MANY else 3 * _LONGER
+                since_ms = tasks.started[task] + _limit_ms(took_ms, times) if took_ms else now_ms + 1
+                if since_ms <= now_ms:
+                    by_job.setdefault(tasks.block_of(task).job, []).append((since_ms, max(took_ms), task))
+                elif took_ms:
+                    calm_ms[task] = since_ms
         for row, found in by_job.items():
             late, job = [task for _, _, task in found], world.jobs[row]
             who, names = named("task", tasks.task_ids(late[:MOST_NAMED]), len(late))
@@ -254,13 +298,13 @@ class HangingTasks:
                 names=names,
             )
 
-    def _longest_ms(self, task: int) -> int | None:
-        """Return how long others took at most that have succeeded nearby, if the task takes far longer; else None."""
+    def _others_ms(self, task: int) -> list[int]:
+        """Return how long others took that have succeeded nearby; nothing if the task takes no longer, or for few."""
         world, now_ms = self._simulation.world, self._simulation.now_ms
         tasks, job = world.tasks, world.tasks.block_of(task).job
         ended = world.jobs[job].counts[COMPLETED]
         if self._alone.get(task) == ended:
-            return None
+            return []
         first = max(0, task - _NEAREST)
         near = places(bytes(tasks.state[first : min(tasks.length, task + _NEAREST)]), COMPLETED)
         found = []
@@ -271,12 +315,12 @@ class HangingTasks:
                 calm_ms = tasks.started[task] + max(_LEAST_MS, _LONGER * took_ms)
                 if now_ms < calm_ms:
                     self._calm_ms[task] = calm_ms
-                    return None
+                    return []
                 found.append(took_ms)
         if len(found) < _LEAST_PEERS:
             self._alone[task] = ended
-            return None
-        return max(found)
+            return []
+        return found
 
     def _is_alike(self, task: int, other: int) -> bool:
         return (

@@ -14,16 +14,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.values import SECOND_MS, format_time, quoted
-from engine.run.agenda import PlannedInputs, basis_words, subjects_of_job
-from engine.state.jobs import NO_SCHEDULE
-from engine.state.tasks import ACTIVE
+from engine.run.agenda import basis_words
 from engine.views.diagnosis.concerns import Attention, attention_item, subject_of
 from engine.views.diagnosis.jobs import why_job, why_schedule
 from engine.views.diagnosis.model import Finding, Items, Next
 from engine.views.diagnosis.nodes import why_preparation, why_release
 from engine.views.diagnosis.questions import expected, explain
 from engine.views.diagnosis.remedies import Remedies, Remedy
-from engine.views.diagnosis.waste import left_open, left_open_concerns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -230,7 +227,7 @@ class Answer(NamedTuple):
             said, is_advice = "; ".join(filter(None, (item.text, item.effect))), item.severity == "info"
             told = [_finding(None if is_advice else False, item.kind, said, item.rules, question), *told]
         return {
-            "subject": subject_of(world, self.items),
+            "subject": subject_of(world, self.items) if item is None else item.subject,
             "at": self.simulation.now_ms / SECOND_MS,
             "question": questions[0] if questions else "" if item is None else item.text,
             "findings": told,
@@ -266,7 +263,7 @@ def answer_about(simulation: Simulation, subject: Subject) -> Answer:
     """Answer the questions that one thing raises at this moment."""
     items, attention = _items_of(simulation.world, subject), Attention(simulation)
     trials = Remedies(simulation, attention)
-    concerns = [one for one in _concerns(simulation, attention) if _is_about(one, subject, items)][:_MOST_CONCERNS]
+    concerns = [one for one in attention.concerns() if _is_about(one, subject, items)][:_MOST_CONCERNS]
     explained, coming = tuple(_explained(simulation, subject)), _coming(simulation, subject)
     remedies = {str(remedy.command): remedy for one in concerns for remedy in trials.of(one, items) or ()}
     return Answer(simulation, items, explained, coming, remedies=tuple(remedies.values()))
@@ -287,27 +284,11 @@ def _is_about(concern: Finding, subject: Subject, items: Items) -> bool:
     return subject.row in mine.nodes and (not items.jobs or items.jobs[0] in mine.jobs)
 
 
-def _concerns(simulation: Simulation, attention: Attention) -> Sequence[Finding]:
-    """Return all concerns; before the end of the run, also the jobs that nothing to come will end."""
-    found = attention.concerns()
-    if simulation.finished or simulation.is_past:
-        return found
-    world, planned = simulation.world, PlannedInputs(simulation)
-    jobs = [one for one in left_open(simulation) if not _may_end(world, planned, world.jobs[one.row])]
-    return sorted([*found, *left_open_concerns(world, jobs)], key=lambda one: one.order)
-
-
-def _may_end(world: World, planned: PlannedInputs, job: Job) -> bool:
-    """Return whether something may still happen to a job whose tasks have all ended."""
-    is_open = bool(job.counts[ACTIVE] or job.busy) or job.max_wall_clock_ms is not None or job.schedule != NO_SCHEDULE
-    return is_open or bool(planned.to_come(subjects_of_job(world, job))) or any(acting for acting in world.acting)
-
-
 def answers_to_concerns(simulation: Simulation) -> list[Answer]:
     """Explain each concern of this moment by its first item, the most serious first."""
     found, attention = [], Attention(simulation)
     trials = Remedies(simulation, attention)
-    for number, concern in enumerate(_concerns(simulation, attention)):
+    for number, concern in enumerate(attention.concerns()):
         subject = _first_of(simulation.world, concern)
         explained = () if subject is None else tuple(_explained(simulation, subject))
         coming: Next | None = None

@@ -10,15 +10,27 @@ from typing import TYPE_CHECKING
 
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, PoolState, TaskResult, TaskState
-from engine.rules.decisions import capacity, verdicts
+from engine.rules.decisions import verdicts
 from engine.rules.decisions.verdicts import is_blocked
+from engine.rules.preparation import STOPPED_BY_JOB
 from engine.rules.processes.setup import setup_of
 from engine.run.agenda import acts_due
 from engine.state.acting import Process, ProcessKind
 from engine.state.instances import PrepFlag
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED
-from engine.views.diagnosis.candidates import Outlook, first_end, max_retries, network_notes, priority_check
+from engine.views.diagnosis.candidates import (
+    Outlook,
+    disabled_by,
+    first_end,
+    max_retries,
+    may_act,
+    network_checks,
+    network_notes,
+    never_met,
+    priority_check,
+    unmet_parents,
+)
 from engine.views.diagnosis.model import (
     Condition,
     Next,
@@ -35,7 +47,7 @@ from engine.views.diagnosis.model import (
     task_name,
     until_cut,
 )
-from engine.views.diagnosis.pools import next_evaluation
+from engine.views.diagnosis.pools import next_evaluation, supply_checks
 from engine.views.resources.processes import act_words, end_words, ready_ms
 
 if TYPE_CHECKING:
@@ -112,6 +124,7 @@ _RULES = {
     "DiskFull": "VM-4",
 }
 
+_OF_NODES = (Condition.NETWORK, Condition.TURN, Condition.ROOM)  # conditions that its nodes decide on
 _MOST_ACTS = 5  # commands that a process is still to give, named at most
 _MOST_IDS = 3  # tasks that a task waits for, named at most
 
@@ -152,13 +165,18 @@ class _Waiting:
         deciding = next((one for one in checks if one is not None and not one.ok), None)
         following = self._next(deciding, fit)
         nothing = "" if following is not None else self._nothing(deciding)
-        findings = (*checks, self._resize(), *(() if fit is None else fit.reasons), *self._notes(deciding))
+        supply = supply_checks(world, self.pool) if self.pool is not None and not (fit and fit.fitting) else ()
+        findings = [*checks, *supply, *(() if fit is None else fit.reasons)]
+        if deciding is not None and deciding.condition not in _OF_NODES:  # then nodes do not matter
+            at = findings.index(deciding) + 1
+            findings = [*findings[:at], *(one and one._replace(ok=one.ok or None) for one in findings[at:])]
+        findings += self._notes(deciding)
         return answer(world, f"Why is {task_name(world, self.task)} waiting?", findings, following, nothing)
 
     def _nothing(self, deciding: Finding | None) -> str:
         """Return the rule by which it waits until a user acts; empty where that is not certain."""
-        if deciding is None or any(acting.waits for _, acting in self.world.acting):
-            return ""  # the end of a process may change anything (JM-12)
+        if deciding is None or may_act(self.world):
+            return ""
         match deciding.condition:
             case Condition.JOB_STATE:
                 return "JOB-12" if self.job.state is JobState.DISABLED else ""
@@ -174,7 +192,7 @@ class _Waiting:
         yield check(
             Condition.JOB_STATE,
             job.state is JobState.ACTIVE,
-            "deleted" if job.state is None else job.state.wire,
+            ("deleted" if job.state is None else job.state.wire) + disabled_by(world, job),
             "SCHED-7",
         )
         if pool is None:
@@ -186,6 +204,7 @@ class _Waiting:
         else:
             allocation = "" if pool.allocation is None else f", allocation state {pool.allocation.wire}"
             yield check(Condition.JOB_POOL, True, f"{pool.id}{allocation}", "SCHED-7")
+            yield from network_checks(world, pool)
         if self.seen_ms is not None:
             yield check(Condition.KNOWN, False, f"at {moment(world, self.seen_ms)}", "TIME-9")
         yield self._dependencies()
@@ -199,15 +218,6 @@ class _Waiting:
             value = f"needs {needed} slots, a node has {pool.slots}: it never runs"
             yield check(Condition.SIZE, False, value, "SCHED-10")
 
-    def _resize(self) -> Finding | None:
-        """Check that the pool is not empty because its resize has failed."""
-        pool = self.pool
-        target = 0 if pool is None else pool.target_dedicated + pool.target_spot
-        if pool is None or not target or not pool.resize_errors or any(capacity.member_counts(self.world, pool)):
-            return None
-        codes = ", ".join(dict.fromkeys(error.code for error in pool.resize_errors))
-        return check(Condition.RESIZE_FAILED, False, f"none of {some(target, 'node')}: {codes}", "RSZ-12")
-
     def _dependencies(self) -> Finding:
         wanted = self.world.tasks.spec(self.task).depends_on if self.job.spec.uses_task_dependencies else None
         book = self.world.dependencies.get(self.job.row)
@@ -215,23 +225,27 @@ class _Waiting:
             return check(Condition.DEPENDENCIES, True, "none", "DEP-4")
         if not book.is_waiting(self.task):
             return check(Condition.DEPENDENCIES, True, "satisfied", "DEP-4")
+        parents = unmet_parents(self.world, self.job, self.task)
+        named = [(task_id, self._state(row)) for task_id, row in parents]
+        never = never_met(self.world, self.job, self.task)
+        if never in named[_MOST_IDS:]:
+            named.insert(0, never)
+        parts = [f"{task_id} ({state})" for task_id, state in named[:_MOST_IDS]]
         ids, numbers = book.unmet(wanted)
-        parents = [(task_id, *self._parent(task_id)) for task_id in ids[:_MOST_IDS]]
-        parts = [f"{task_id} ({state})" for task_id, state, _ in parents]
-        parts += [f"{len(ids) - _MOST_IDS} more"] if len(ids) > _MOST_IDS else []
-        parts += [f"{some(numbers, 'id')} in its ranges"] if numbers else []
-        is_open = all(can_succeed for _, _, can_succeed in parents)
+        more = len(ids) + numbers - len(parts)
+        parts += [f"{more - numbers:,} more"] if more > numbers else []
+        parts += [f"{some(min(more, numbers), 'id')} in its ranges"] if more and numbers else []
         value = f"waits for {', '.join(parts)}"
-        return check(Condition.DEPENDENCIES, False, value, "DEP-4" if is_open else "DEP-5")
+        if never is not None and never not in named:
+            value += f"; it never runs: {never[0]} {never[1]}"
+        return check(Condition.DEPENDENCIES, False, value, "DEP-4" if never is None else "DEP-5")
 
-    def _parent(self, task_id: str) -> tuple[str, bool]:
-        """Return the state of a task that this one depends on, and whether it can still succeed by itself."""
-        tasks = self.world.tasks
-        row = tasks.find(self.job.row, task_id)
+    def _state(self, row: int | None) -> str:
+        """Return the state of a task that this one depends on."""
         if row is None:
-            return "does not exist", False
-        has_failed = tasks.result(row) is TaskResult.FAILURE
-        return "failed" if has_failed else TaskState(tasks.state[row]).wire, not has_failed
+            return "does not exist"
+        tasks = self.world.tasks
+        return "failed" if tasks.result(row) is TaskResult.FAILURE else TaskState(tasks.state[row]).wire
 
     def _of_nodes(self, fit: Fit | None) -> Iterator[Finding]:
         """Yield the check of its turn and that of its room.
@@ -369,8 +383,12 @@ def _completed(world: World, task: int) -> Explanation:
         if is_retried:
             used = f"{extra.retry_count:,} of {max_retries(world, task):,} used"
             findings.append(check("retries left", False, used, "RETRY-3"))
-        findings.append(note(f"{failure.code}: {failure.message}", _RULES.get(failure.code, "RETRY-1")))
+        said, rule = f"{failure.code}: {failure.message}", _RULES.get(failure.code, "RETRY-1")
+        findings.append(note(said, rule) if is_retried else check("failure", False, said, rule))
         findings += cause_notes(world, failure, tasks.spec(task))
+        job = world.jobs[tasks.block_of(task).job]
+        if failure == STOPPED_BY_JOB and job.terminate_reason:
+            findings.append(check("job ended", False, f"{job.id}: {job.terminate_reason}", "JOB-10"))
         if not is_retried:
             findings.append(note("A failure of this kind is not retried.", "RETRY-4"))
     return answer(world, f"Why did {task_name(world, task)} {'fail' if failed else 'succeed'}?", findings)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import UNBILLED
-from engine.base.terms import AllocationState, JobScheduleState, JobState, NodeState
+from engine.base.terms import AllocationState, JobScheduleState, JobState, NodeState, OnAllTasksComplete
 from engine.base.values import HOUR_MS
+from engine.run.agenda import subjects_of_job
 from engine.state.nodes import GONE
+from engine.state.tasks import ACTIVE, COMPLETED
+from engine.views.diagnosis.candidates import may_act
 from engine.views.diagnosis.model import Clause, Condition, Items, concern, first_names, ids_of, named, some
 from engine.views.log.latest import ready_ms
+from engine.views.log.reader import Kept
 from engine.views.resources.instances import last_task_ms
 
 if TYPE_CHECKING:
@@ -42,6 +46,38 @@ def left_open(simulation: Simulation) -> list[OpenJob]:
         for job, end_ms in ends
         if end_ms is not None or not job.total
     ]
+
+
+class LeftOpen:
+    """The jobs that stay active although their tasks have ended, from the moment when nothing to come ends them."""
+
+    def __init__(self, simulation: Simulation, planned: PlannedInputs) -> None:
+        """Create an empty reader."""
+        self._simulation = simulation
+        self._planned = planned
+        self._ends: dict[int, Kept[int | None]] = {}  # of the last tasks, by job
+
+    def concerns(self) -> list[Finding]:
+        """Return the concerns about these jobs. The cost is that of the jobs, not of their tasks."""
+        simulation, world = self._simulation, self._simulation.world
+        quiet = [job for job in world.jobs.present() if job.state is JobState.ACTIVE and not job.counts[ACTIVE]]
+        quiet = [job for job in quiet if not job.busy]
+        if not simulation.finished and quiet:
+            quiet = [] if may_act(world) else [job for job in quiet if not self._may_end(job)]
+        return left_open_concerns(world, [OpenJob(job.row, self._since_ms(job)) for job in quiet])
+
+    def _may_end(self, job: Job) -> bool:
+        """Return whether something in the run ends the job or adds tasks: itself, its limit, or the timeline."""
+        ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB and job.total
+        is_limited = ends_itself or job.max_wall_clock_ms is not None
+        return bool(is_limited or self._planned.to_come(subjects_of_job(self._simulation.world, job)))
+
+    def _since_ms(self, job: Job) -> int:
+        simulation = self._simulation
+        sources = simulation.jumps, job.total, job.failed, sum(job.deleted.values()), job.counts[COMPLETED]
+        ended = self._ends.setdefault(job.row, Kept())
+        end_ms = ended.get(sources, lambda: last_task_ms(simulation.world, job))
+        return job.created_ms if end_ms is None else end_ms
 
 
 def left_open_concerns(world: World, found: Iterable[OpenJob]) -> list[Finding]:

@@ -11,10 +11,11 @@ from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from engine.base.errors import FAILURE_EXIT_CODE, FailureInfo
 from engine.base.lifecycles import NODE_STATES, WIPED_IN, Interruption
 from engine.base.log import LogSubject
 from engine.base.paths import task_directory
-from engine.base.terms import FAILURE_EXIT_CODE, FailureInfo, InstanceState, JobState, NodeState, TaskResult, TaskState
+from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
 from engine.state.tasks import COMPLETED, GONE
 from engine.views.log.reader import LogReader, about, is_event, latest_numbers_of, numbers_of, of_kind
 

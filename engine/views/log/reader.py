@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _BYTES = 256  # the values of a byte
+_DENSE = 50  # where more than one in so many entries is wanted, looking at each is quicker
 ValueT = TypeVar("ValueT")
 _NOTHING = object()
 
@@ -195,6 +196,12 @@ def where(kinds: Sequence[bool], shapes: array[int], start: int) -> Iterator[int
 def _where(kinds: Sequence[bool], table: bytearray, shapes: array[int], start: int) -> Iterator[int]:
     # 1 for each wanted shape, and for others with the same lowest byte
     flags = lowest_bytes(shapes).translate(table)
+    if len(kinds) <= _BYTES and flags.count(1) * _DENSE > len(flags):
+        return compress(range(start, start + len(flags)), flags)
+    return _sparse(kinds, flags, shapes, start)
+
+
+def _sparse(kinds: Sequence[bool], flags: bytes, shapes: array[int], start: int) -> Iterator[int]:
     at = flags.find(1)
     while at >= 0:
         if kinds[shapes[at]]:

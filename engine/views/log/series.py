@@ -340,15 +340,8 @@ class RunSeries:
             for measure in (Measure.NODES_RUNNING, Measure.NODES_IDLE, Measure.NODES_STARTING, Measure.NODES_DOWN)
         )
         targets = [[self._target(each, end_ms) for end_ms in moments[1:]] for each in chosen]
-        return PoolSeries(
-            axis,
-            running,
-            idle,
-            starting,
-            down,
-            [sum(each) for each in zip(*targets, strict=True)],
-            usd[1:],
-        )
+        target = [sum(each) for each in zip(*targets, strict=True)]
+        return PoolSeries(axis, running, idle, starting, down, target, usd[1:])
 
     def _job(self, job_id: str | None, window: Window, columns: int) -> JobSeries:
         buckets, axis = self._axis(window, columns)

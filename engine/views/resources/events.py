@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from engine.base.log import Json, LateJson, LogSubject, Shape, plain, to_json
 from engine.base.terms import CertificateState, JobState
-from engine.base.values import values
+from engine.base.values import values, words
 from engine.scenario.record import timeline_line
 from engine.state.files import NO_TASK
 from engine.views.log.reader import Cuts, LogReader, of_kind
@@ -244,13 +244,9 @@ def _value(value: object) -> object:
 
 
 # States that change many times. A failure is always a row of its own, an upload goes with the states of tasks.
-_FOLDED = (
-    "TaskStateChanged",
-    "SubtaskStateChanged",
-    "NodeStateChanged",
-    "StartTaskStateChanged",
-    "JobPreparationTaskStateChanged",
-    "JobReleaseTaskStateChanged",
+_FOLDED = words(
+    "TaskStateChanged SubtaskStateChanged NodeStateChanged StartTaskStateChanged JobPreparationTaskStateChanged"
+    " JobReleaseTaskStateChanged"
 )
 _WITH = {"BlobUploaded": "TaskStateChanged"}
 _ALONE = 0

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from engine import Simulation
-    from engine.base.terms import FailureInfo
+    from engine.base.errors import FailureInfo
     from engine.specs.bodies import JobReleaseTask
     from engine.state.instances import InstanceView as InstanceView  # noqa: PLC0414  # for the screen
     from engine.state.jobs import Job

@@ -14,8 +14,9 @@ from math import isqrt
 from operator import floordiv, neg, sub
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.errors import FailureInfo
 from engine.base.log import LogSubject
-from engine.base.terms import FailureInfo, TaskState
+from engine.base.terms import TaskState
 from engine.base.values import equals, percentile, places
 from engine.state.tables import NEVER_MS
 from engine.state.task_tables import number_of

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.errors import result_of
 from engine.base.log import LogSubject
-from engine.base.terms import TaskResult, TaskState, result_of
+from engine.base.terms import TaskResult, TaskState
 from engine.base.values import natural_key, rows_in_state, values
 from engine.rules.processes import execution
 from engine.rules.processes.setup import Work

@@ -24,7 +24,8 @@ from engine.state.tables import NEVER_MS, PAGE_BITS
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 
 if TYPE_CHECKING:
-    from engine.base.terms import FailureInfo, State
+    from engine.base.errors import FailureInfo
+    from engine.base.terms import State
     from engine.specs.account import Application, Certificate
     from engine.specs.common import CommandLine
     from engine.specs.images import Image

@@ -14,9 +14,9 @@ from bisect import bisect_right
 from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING, Any
 
-from engine.base.errors import BatchError
+from engine.base.errors import BatchError, result_of
 from engine.base.paths import subtask_directory, task_directory
-from engine.base.terms import InstanceState, TaskResult, TaskState, result_of
+from engine.base.terms import InstanceState, TaskResult, TaskState
 from engine.base.values import format_duration, format_utc
 from engine.scenario.factory import TaskFactory
 from engine.specs.bodies import JobPreparationTask

@@ -437,10 +437,10 @@ def _about_pool(session: Session, pool_id: str, path: str) -> list[Caution]:
         return [(path, f"no task runs until somebody creates the pool {pool_id} (POOL-18)")]
     if pool is None or _gets_nodes(session, pool_id):
         return []
-    is_active = pool.state is PoolState.ACTIVE
-    why = (
-        "has no nodes, and its target is 0" if is_active else "is deleted" if pool.state is None else "is being deleted"
-    )
+
+    why = "is deleted" if pool.state is None else "is being deleted"
+    if pool.state is PoolState.ACTIVE:
+        why = "has no nodes, and its target is 0"
     return [(path, f"no task runs there: pool {pool_id} {why}")]
 
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from engine.base.errors import Problem
 from engine.base.terms import Plain
-from engine.base.values import lazy_regex
+from engine.base.values import lazy_regex, words
 from engine.scenario.commands import TypedCommand, read_typed
 from engine.scenario.record import block_text
 from engine.scenario.text import shown
-from engine.specs.base import wire_names, words
+from engine.specs.base import wire_names
 from engine.specs.bodies import JobScheduleUpdate, PoolReplacement
 from engine.specs.command import Command
 from engine.specs.commands import COMMANDS, AddTasks

@@ -77,9 +77,8 @@ class ImageField(Field[Any]):
         """Return the body with the configuration of this image."""
         if text == _OTHER:
             return dict(body)
-        return {name: each for name, each in body.items() if name not in (_MACHINE, _CLOUD_SERVICE)} | _IMAGES.get(
-            text, {}
-        )
+        kept = {name: each for name, each in body.items() if name not in (_MACHINE, _CLOUD_SERVICE)}
+        return kept | _IMAGES.get(text, {})
 
 
 @dataclass(frozen=True)
@@ -115,9 +114,8 @@ _FILL = Field[Any](
     "Node fill type",
     "spread: the emptiest node gets the next task; pack: the fullest one",
 )
-_START = _inside(
-    "startTask", "Start task", Field("commandLine", "Command line", "runs at each start of a node"), _RUNS_FOR, _WAIT
-)
+_START_COMMAND = Field[Any]("commandLine", "Command line", "runs at each start of a node")
+_START = _inside("startTask", "Start task", _START_COMMAND, _RUNS_FOR, _WAIT)
 _PACKAGES = Field[Any]("applicationPackageReferences", "Packages", "such as: pricer 1.2, tools; installed on each node")
 _CERTIFICATES = Field[Any]("certificateReferences", "Certificates", "their thumbprints; of certificates of the account")
 

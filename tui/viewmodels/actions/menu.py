@@ -241,9 +241,8 @@ def _told(effect: str, names: Sequence[str], targets: int) -> str:
     """Return an effect, with the names or number of the items it concerns if not all."""
     if len(names) == targets:
         return effect
-    return (
-        f"{effect} ({', '.join(names)})" if len(names) <= _MOST_SHOWN else f"{effect} ({len(names):,} of {targets:,})"
-    )
+    told = ", ".join(names) if len(names) <= _MOST_SHOWN else f"{len(names):,} of {targets:,}"
+    return f"{effect} ({told})"
 
 
 def _bodies(action: ActionType[Any], targets: Sequence[ActionTarget]) -> tuple[Body, ...]:

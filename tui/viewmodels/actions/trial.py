@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.values import SECOND_MS, shortened
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
+from engine.views.diagnosis.model import listed
 from engine.views.log.tally import Measure, Tally, leaving_since, shortfalls_since, tally_since
 from engine.views.resources.jobs import cost_an_hour, cost_so_far
 from tui.viewmodels import format as fmt
@@ -227,7 +228,7 @@ def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
         told += [f"breaks {rest:,} more"] if rest > 0 else []
         lines += [each for text in told for each in paragraph(session.text(text), cells, Role.FAILED, "  ")]
     if trial.leaving:
-        lines += paragraph(f"nodes that leave: {_some_of(trial.leaving)}", cells, indent="  ")
+        lines += paragraph(f"nodes that leave: {listed(trial.leaving, 3 * _MOST_TOLD)}", cells, indent="  ")
     return lines
 
 
@@ -249,11 +250,6 @@ def _money_rows(session: Session, trial: TrialResult) -> list[_Row]:
         otherwise, said, more = fmt.compared_money(before, after, session.simulation.scenario.currency)
         rows.append((name, f"{said} ({more})" if more else said, otherwise))
     return rows
-
-
-def _some_of(names: Sequence[str]) -> str:
-    rest = len(names) - 3 * _MOST_TOLD
-    return ", ".join(names) if rest <= 0 else f"{', '.join(names[: 3 * _MOST_TOLD])} and {rest:,} more"
 
 
 def refusal_lines(refused: Sequence[tuple[Command, BatchError]]) -> list[str]:
@@ -279,11 +275,8 @@ def _completions(session: Session, trial: TrialResult) -> list[_Row]:
     changed.sort(key=lambda job: given.get(job, without.get(job, 0)))
     new = [job for job in changed if job not in without and session.progress(job) is None]
     clock, never = session.clock, "never" if trial.is_end else "later"
-    rows = [
-        (f"{job} completed", clock(given.get(job)) or never, clock(without.get(job)) or never)
-        for job in changed
-        if job in without or session.progress(job) is not None
-    ]
+    known = (job for job in changed if job in without or session.progress(job) is not None)
+    rows = [(f"{job} completed", clock(given.get(job)) or never, clock(without.get(job)) or never) for job in known]
     if new:
         first, last = clock(given[new[0]]), clock(given[new[-1]])
         name, when = (f"{len(new):,} new jobs", f"{first} to {last}") if len(new) > 1 else (new[0], first)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from enum import Enum
 
-    from engine.base.terms import FailureInfo
+    from engine.base.errors import FailureInfo
 
 
 RowT = TypeVar("RowT")
@@ -32,10 +32,6 @@ def as_span(cell: Span | str) -> Span:
     return cell if cell.text.isprintable() else cell._replace(text=shown(cell.text))
 
 
-def _no_cell(_: object) -> str:
-    return ""
-
-
 class Column(NamedTuple, Generic[RowT]):
     """A column: its head, its widths, and what it shows of a row.
 
@@ -50,7 +46,7 @@ class Column(NamedTuple, Generic[RowT]):
     name: str
     width: int
     help_text: str = ""  # one sentence; for a derived column, how it is computed
-    cell: Callable[[RowT], Span | str] = _no_cell
+    cell: Callable[[RowT], Span | str] = lambda _: ""
     from_width: int = 0
     is_right: bool = False
     is_derived: bool = False
@@ -204,11 +200,8 @@ class ColumnsModel:
     def _in_choice(self) -> list[tuple[int, Column[Any]]]:
         """Return the columns that are shown if there is room for them, with their indices."""
         shown = self.shown_names()
-        return [
-            (at, column)
-            for at, column in enumerate(self.columns)
-            if column.name in shown or not column.name or at == self.identity
-        ]
+        shown, named = self.shown_names() | {""}, enumerate(self.columns)
+        return [(at, column) for at, column in named if column.name in shown or at == self.identity]
 
     def natural_width(self, needs: Sequence[int]) -> int:
         """Return the cells in which all columns and their texts have room, with a gap after each."""
@@ -218,10 +211,8 @@ class ColumnsModel:
     def hidden_columns(self, shown: Sequence[tuple[int, int]], same: Container[int] = ()) -> int:
         """Return the number of columns that would be shown if there were room, without those said elsewhere."""
         seen, names = {at for at, _ in shown}, self.shown_names()
-        return sum(
-            column.name in names and at not in seen and not (column.is_common and at in same)
-            for at, column in enumerate(self.columns)
-        )
+        asked = (at for at, column in enumerate(self.columns) if column.name in names and at not in seen)
+        return sum(not (self.columns[at].is_common and at in same) for at in asked)
 
 
 _GAP, _MOST_GAP = 2, 4  # cells between columns where there is room

@@ -333,10 +333,6 @@ def _one_of(texts: EventTexts, at: int) -> EventTexts:
     return lambda event: (texts(event)[at],)
 
 
-def _event_name(event: EventRow) -> Sequence[str]:
-    return (event.event,)
-
-
 class _TextTerm:
     """A term on texts of events, and on their names in the log if it may be one."""
 
@@ -364,9 +360,8 @@ class _TextTerm:
         self._names: EventMatcher | None = None
         if is_named:
             begins = matcher(term._replace(is_excluded=False)) if "*" in term.value else begins_with(term.value)
-            self._names = EventMatcher(
-                session.simulation, session.events, _event_name, lambda names: list(map(begins, names))
-            )
+            events = session.simulation, session.events
+            self._names = EventMatcher(*events, lambda event: (event.event,), lambda names: list(map(begins, names)))
 
     def keep(self, entries: Sequence[int]) -> Sequence[int]:
         flags = self._matcher.flags(entries)

@@ -41,7 +41,7 @@ from tui.viewmodels.text import Block, Line, Role, Span, block_of, line, one_lin
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
-    from engine.base.terms import FailureInfo
+    from engine.base.errors import FailureInfo
     from engine.views.resources.instances import InstanceView
     from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.session import Session
@@ -244,9 +244,8 @@ class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
         history = session.history(NodeHistory, key)
         is_release, outputs = self.hook is Hook.RELEASE, hook_outputs(session.simulation, key, record.root_directory)
         pages = session.pages(session.job_id)
-        own, other = (
-            blocks.instance_general(session, page, key) for page in (reversed(pages) if is_release else pages)
-        )
+        ordered = reversed(pages) if is_release else pages
+        own, other = (blocks.instance_general(session, page, key) for page in ordered)
         return [
             own,
             *blocks.instance_runs(session, history.instance_runs(session.job_id, is_release=is_release)),

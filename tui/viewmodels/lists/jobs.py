@@ -53,9 +53,8 @@ class JobsModel(NamedRowsModel["JobRow"]):
         yield Column("State", 11, "the service's state; all states are listed below", _state, words=STATES_OF_JOBS)
         said = "-1000 to 1000; higher priorities are scheduled first"
         yield Column("Priority", 8, said, lambda job: str(job.record.priority), 76, is_right=True, is_common=True)
-        yield Column(
-            "Pool", 12, "the pool's id", lambda job: job.record.pool_id, 72, least=9, is_id=True, is_common=True
-        )
+        said = "the pool's id"
+        yield Column("Pool", 12, said, lambda job: job.record.pool_id, 72, least=9, is_id=True, is_common=True)
         said = "nodes on which it has run, of all on which it may; then the failures"
         yield Column("Preparation", 12, said, self._preparation, is_whole=True, short="Prep")
         said = "completed tasks (thick), running ones (dashed) and others, of all; then the failures"
@@ -78,9 +77,8 @@ class JobsModel(NamedRowsModel["JobRow"]):
         yield Column("Uses task dependencies", 22, said, lambda job: yes(job.record.spec.uses_task_dependencies))
         said = "whether tasks of higher-priority jobs may preempt its tasks"
         yield Column("Allow task preemption", 21, said, lambda job: yes(job.record.preemptible))
-        yield Column(
-            "Termination reason", 22, "why the job was terminated", lambda job: job.record.terminate_reason or ""
-        )
+        said = "why the job was terminated"
+        yield Column("Termination reason", 22, said, lambda job: job.record.terminate_reason or "")
         yield Column("Previous state", 14, "the state before this one", lambda job: previous_state(job) or "")
         yield Column("Waiting for", 30, "what it waits for; w explains more", self._waits_for, is_derived=True)
 
@@ -143,12 +141,8 @@ class JobsModel(NamedRowsModel["JobRow"]):
 
     def sentence(self, key: int) -> Line:
         job = self.row(key)
-        return line(
-            Span(
-                f"{job.job_id}, {glyph_of_job(job).name}, pool {job.record.pool_id}, priority {job.record.priority}",
-                Role.DERIVED,
-            )
-        )
+        where, priority = f"pool {job.record.pool_id}", f"priority {job.record.priority}"
+        return line(Span(f"{job.job_id}, {glyph_of_job(job).name}, {where}, {priority}", Role.DERIVED))
 
     def details(self, key: int) -> Sequence[Block]:
         job, session = self.row(key), self.session
@@ -270,11 +264,8 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
             job = session.job(job_id)
             if job is not None:
                 glyph, tasks = glyph_of_job(job), job.phases.tasks
-                until = (
-                    f" {session.glyphs.arrow} {session.clock(job.record.end_ms)}"
-                    if job.record.end_ms is not None
-                    else ""
-                )
+                end_ms = job.record.end_ms
+                until = "" if end_ms is None else f" {session.glyphs.arrow} {session.clock(end_ms)}"
                 done = f"{tasks.succeeded + tasks.failed:,} of {tasks.total:,}"
                 text = f"{session.glyphs.of(glyph)} {session.clock(job.record.created_ms)}{until}, {done}"
                 rows.append((job_id.removeprefix(f"{schedule_id}:"), link(text, ItemRef("job", job_id), glyph.role)))
@@ -283,10 +274,9 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
     def _missed(self, schedule_id: str) -> list[Block]:
         """Return the last occurrences that made no job, with the reason; nothing if there are none (JS-15)."""
         missed = missed_occurrences(self.session.simulation, schedule_id, _MOST_MISSED)
-        times = [
-            (f"{self.session.clock(each.when_ms)}", f"occurrence {each.occurrence:,}: {each.reason}") for each in missed
-        ]
-        return [Block("Missed occurrences, newest first", tuple(row(*each) for each in times))] if times else []
+        clock = self.session.clock
+        rows = (row(clock(each.when_ms), f"occurrence {each.occurrence:,}: {each.reason}") for each in missed)
+        return block_of("Missed occurrences, newest first", rows)
 
     def empty(self) -> Sequence[str]:
         return (

@@ -29,8 +29,8 @@ class SlicedWork(Protocol):
     ``early`` has the rows that are found so far if they need no sorting: it grows while the work goes on.
     """
 
-    @property
-    def total(self) -> int: ...  # rows that are looked at
+    total: int  # rows that are looked at
+
     @property
     def progress(self) -> float: ...  # from 0 to 1
     @property

@@ -135,9 +135,8 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
     def sentence(self, key: int) -> Line:
         pool = self.row(key)
         if pool.state is None:
-            return line(
-                Span(f"{pool.pool_id} was deleted; it cost {blocks.pool_cost(self.session, pool)}", Role.DERIVED)
-            )
+            cost = blocks.pool_cost(self.session, pool)
+            return line(Span(f"{pool.pool_id} was deleted; it cost {cost}", Role.DERIVED))
         states = ", ".join(f"{number:,} {NODE[state].name}" for state, number in pool.node_counts)
         page = scale_page(self.session.simulation, pool.pool_id)
         again = f", evaluated at {self.session.clock(page.next_ms)} (S)" if page is not None else ""

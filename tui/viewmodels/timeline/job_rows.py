@@ -61,9 +61,7 @@ class JobRows(TimelineRows):
         super().__init__(session, lanes)
         self._phases = PhasesOverTime(session.simulation, lanes, session.first_starts)
 
-    @property
-    def whose(self) -> str:
-        return ""
+    whose = ""
 
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # trouble has a sort key
         """Return the jobs, oldest first, or only those with a failed task."""
@@ -207,10 +205,6 @@ class TaskRows(TimelineRows):
     sorts = (Sort.TROUBLE, Sort.NUMBER, Sort.FIRST_START)
 
     _page: TaskPage
-
-    @property
-    def whose(self) -> str:
-        return self.session.job_id
 
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:
         """Return the tasks with failures first, as in the list of tasks, or in the order of their creation."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -130,9 +131,8 @@ class NodeRows(RowsByNode):
     def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return what the node did in each column. Columns that are over are cached."""
         lane, known_ms = self.lanes.lane(key), self.known_ms(key)
-        return self._columns.get(
-            self.lanes.version, key, columns, known_ms, lambda column: _glyph(lane, column, columns.step_ms)
-        )
+        glyph = partial(_glyph, lane, columns.step_ms)
+        return self._columns.get(self.lanes.version, key, columns, known_ms, glyph)
 
     def recorded_of(self, keys: Sequence[int]) -> object:
         return (keys, self.lanes.latest(keys)) if self.lanes.unread_from_ms() is None else None
@@ -234,10 +234,8 @@ class NodeRows(RowsByNode):
             return []
         doing, page, found = lane.at(when_ms).activity, self.session.tasks(self.session.job_id), []
         if doing is Activity.WORKING:
-            found = [
-                Openable(f"task {page.id_of(task)}", ItemRef("task", task))
-                for task in self.lanes.tasks_at(key, when_ms)
-            ]
+            tasks = self.lanes.tasks_at(key, when_ms)
+            found = [Openable(f"task {page.id_of(task)}", ItemRef("task", task)) for task in tasks]
         elif doing in _HOOK_OF:
             hook, view = _HOOK_OF[doing]
             runs = self.lanes.hook_runs(hook, self.session.job_id, key)
@@ -260,7 +258,7 @@ class NodeRows(RowsByNode):
         return self.lanes.unread_from_ms(key)
 
 
-def _glyph(lane: Lane, column: int, step_ms: int) -> Glyph:
+def _glyph(lane: Lane, step_ms: int, column: int) -> Glyph:
     begin_ms, end_ms = column * step_ms, (column + 1) * step_ms
     stretch = lane.shown(begin_ms, end_ms)
     if stretch.activity is Activity.WORKING:
@@ -281,10 +279,6 @@ class InstanceRows(RowsByNode):
     sorts = (Sort.TROUBLE, Sort.NUMBER, Sort.FIRST_START)
     hook: ClassVar[Hook]
     _page: InstancePage
-
-    @property
-    def whose(self) -> str:
-        return self.session.job_id
 
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:
         """Return the nodes with failures first, as in the list of instances, or by their index."""
@@ -341,9 +335,8 @@ class InstanceRows(RowsByNode):
         duration = fmt.short_span((known_ms if run.end_ms is None else run.end_ms) - run.begin_ms)
         notes = () if number == 1 else (f"attempt {number:,}",)
         ending = None if run.end_ms is None else self._end_glyph(run)
-        return Bar(
-            run.begin_ms, None if run.end_ms is None else run.end_ms + 1, self._glyph(run), duration, notes, ending
-        )
+        until_ms = None if run.end_ms is None else run.end_ms + 1
+        return Bar(run.begin_ms, until_ms, self._glyph(run), duration, notes, ending)
 
     def _glyph(self, run: InstanceSpan) -> Glyph:
         if self.hook is Hook.RELEASE:

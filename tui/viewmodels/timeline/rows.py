@@ -193,10 +193,9 @@ class Canvas:
         """Return what a line shows where there is no bar."""
         track = self._height.track or self._height.body
         is_middle = line % track == (track - 1) // 2
+        blank = None if is_middle else Role.QUIET
         return [
-            self._glyphs.stretch(glyph, cells)
-            if is_middle or glyph.role is not Role.QUIET
-            else Span(" " * cells, Role.QUIET)
+            Span(" " * cells, Role.QUIET) if glyph.role is blank else self._glyphs.stretch(glyph, cells)
             for glyph, cells in self._stretches
         ]
 
@@ -328,9 +327,9 @@ class TimelineRows(ABC):
         """The symbols of the cells, those first that must not be left out where there is little room."""
 
     @property
-    @abstractmethod
     def whose(self) -> str:
-        """The pool or job that the rows belong to; empty for all jobs."""
+        """The pool or job that the rows belong to, by default the job in focus; empty for all jobs."""
+        return self.session.job_id
 
     @abstractmethod
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:

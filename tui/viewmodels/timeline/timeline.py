@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -14,8 +15,8 @@ from engine.views.resources.jobs import job_ids
 from tui.viewmodels.glyphs import NODE
 from tui.viewmodels.lists.order import ShownRows, SlicedSort
 from tui.viewmodels.text import Line, Role, Span, between, cut, line
+from tui.viewmodels.timeline.drawing import Frame, PoolBand, RowLines, axis, legend_line
 from tui.viewmodels.timeline.job_rows import JobRows, TaskRows
-from tui.viewmodels.timeline.lines import Frame, PoolBand, RowLines, axis, legend_line
 from tui.viewmodels.timeline.node_rows import NodeRows, PreparationRows, ReleaseRows
 from tui.viewmodels.timeline.rows import Height, Sort, TimeColumns, fitted, height_of
 
@@ -128,9 +129,8 @@ class TimelineModel:
         session, keys = self.session, self.keys[:_MOST_LABELS]
         jobs = job_ids(session.simulation) if self.has_jobs_below and self.height.lines > 1 else []
         sources = self.rows, session.job_id, session.pool_id, session.simulation.jumps, list(keys), jobs
-        longest = self._longest.get(
-            sources, lambda: max(map(cell_len, [*map(self.rows.label, keys), *jobs]), default=0)
-        )
+        labels = chain(map(self.rows.label, keys), jobs)
+        longest = self._longest.get(sources, lambda: max(map(cell_len, labels), default=0))
         return max(LABEL_CELLS, min(longest + 1, cells // 5))
 
     def is_behind(self, seen: Sequence[int]) -> bool:
@@ -188,10 +188,8 @@ class TimelineModel:
     def move(self, columns: int) -> None:
         """Move the cursor by columns; scroll if necessary."""
         step_ms = self.columns.step_ms
-        present = min(
-            self.when_ms, self.columns.begin_ms(self.columns.number - 1)
-        )  # the first move begins on the screen
-        begin = present if self.cursor_ms is None else self.when_ms
+        last_ms = self.columns.begin_ms(self.columns.number - 1)  # the first move begins on the screen
+        begin = min(self.when_ms, last_ms) if self.cursor_ms is None else self.when_ms
         self.cursor_ms = max(0, min((begin // step_ms + columns) * step_ms, self.session.simulation.end_ms))
         self._is_fitted = False
         self._keep_cursor_in_view()

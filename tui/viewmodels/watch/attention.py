@@ -113,9 +113,8 @@ class AttentionModel:
                 if room is not None:
                     lines[number] = drawn if len(drawn) <= room else []
                     room -= len(lines[number])
-        found = [
-            (number, each) for number, of_it in enumerate(zip(*parts, strict=True)) for part in of_it for each in part
-        ]
+        by_concern = enumerate(zip(*parts, strict=True))
+        found = [(number, each) for number, of_it in by_concern for part in of_it for each in part]
         return [*found, *warned]
 
     def _parts_in(self, cells: int) -> Sequence[Sequence[Sequence[Line]]]:
@@ -393,9 +392,9 @@ def ends(session: Session, job: JobRow, *, is_brief: bool = False, has_basis: bo
     until_ms = session.simulation.scenario.until_ms
     if session.is_over and not session.is_past and until_ms is not None and session.now_ms >= until_ms:
         name = JOB[job.state].name
-        said = (
-            f"still {name} at the end" if is_brief else f"The run ends here, as its until says; the job is still {name}"
-        )
+        said = f"still {name} at the end"
+        if not is_brief:
+            said = f"The run ends here, as its until says; the job is still {name}"
         return line(Span(said, Role.WARNING))
     known, estimated = [], []
     if forecast.prepared_ms is not None:

@@ -31,13 +31,6 @@ _NAME_CELLS, _SPARK_READING = 15, 18
 _NO_TIME = " no time has gone by yet"
 
 
-class Place(NamedTuple):
-    """The room of a chart: its column and its rows, the title among them."""
-
-    column: int
-    rows: int
-
-
 class CurvesModel:
     """The curves of the pool and the job in focus."""
 
@@ -104,9 +97,8 @@ class CurvesModel:
         session = self._session
         columns = _columns(cells)
         wide = (cells - _GAP * (columns - 1)) // columns
-        charts = charts_of(
-            session, session.pool_id, session.job_id, self._shown_window, max(_LEAST_PLOT, wide - _SCALE_CELLS)
-        )
+        room = max(_LEAST_PLOT, wide - _SCALE_CELLS)
+        charts = charts_of(session, session.pool_id, session.job_id, self._shown_window, room)
         if not charts:
             return [(Span("There is no pool and no job yet.", Role.DIM),)]
         # A flat line at zero would take room for little; but few charts would be too high for what they say.
@@ -309,9 +301,8 @@ def _sparklines(charts: Sequence[Chart], cells: int, rows: int, columns: int, st
     """Return a line for each chart: its title, its first area or line, and the value of now."""
     widths = _widths(cells, columns)
     shown = charts[: rows * columns]
-    blocks = [
-        [_sparkline(chart, wide, style) for chart in shown[number::columns]] for number, wide in enumerate(widths)
-    ]
+    by_column = (shown[number::columns] for number in range(columns))
+    blocks = [[_sparkline(chart, wide, style) for chart in part] for part, wide in zip(by_column, widths, strict=True)]
     longest = max(map(len, blocks))
     return _side_by_side([[*block, *([()] * (longest - len(block)))] for block in blocks], widths)
 

@@ -337,10 +337,8 @@ class JobStripModel:
         end_cells = max([_END_CELLS[(cells < _WIDE) + (cells < _SMALL)], *(len(end.text) for end in ends)])
         problems = [self._problems(row) for row in shown]
         problem_cells = max((len(each.text) for each in problems), default=0)
-        tails = [
-            line("  ", _right(each, problem_cells), "  ", _right(end, end_cells))
-            for each, end in zip(problems, ends, strict=True)
-        ]
+        pairs = zip(problems, ends, strict=True)
+        tails = [line("  ", _right(each, problem_cells), "  ", _right(end, end_cells)) for each, end in pairs]
         found = [self._line(row, shown, cells, tail) for row, tail in zip(shown, tails, strict=True)]
         job = self.session.job(self.session.job_id)
         if job is not None and len(self.job_ids) < lines:

@@ -240,10 +240,8 @@ def slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
     return Glyph(str(tenths), str(tenths), Role.RUNNING, name)
 
 
-_RANKS = {
-    glyph: rank
-    for rank, glyph in enumerate((*PREPARATION.values(), *RELEASE.values(), *NODE.values(), *_AGES, _NO_FAILURE))
-}
+_RANKED = (*PREPARATION.values(), *RELEASE.values(), *NODE.values(), *_AGES, _NO_FAILURE)
+_RANKS = {glyph: rank for rank, glyph in enumerate(_RANKED)}
 
 
 def _rank(glyph: Glyph) -> int | None:

@@ -1,4 +1,4 @@
-"""Pools that together want more cores than the account has, when they are created or resized (ACC-6).
+"""Warnings about what a run has too little of: cores in a quota, time with access or without a limit, disks, slots.
 
 The cores of pools are followed while they are created, resized and deleted, with the quotas that keep pools small. Only
 what is certain counts: what happens at an unknown time may happen at any time, and a pool that something other than a
@@ -8,22 +8,42 @@ as 0, and Spot nodes that come by themselves later are not looked at.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import groupby
 from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.values import text_at
-from engine.specs.account import series_key
-from engine.specs.catalogue import vm_size
+from pydantic import ValidationError
+
+from engine.base.terms import OsFamily
+from engine.base.values import (
+    DAY_MS,
+    HOUR_MS,
+    format_duration,
+    format_utc,
+    text_at,
+    value_at,
+)
+from engine.scenario.names import NodeOwner, PoolNodes
+from engine.shell.simulated import span_ms
+from engine.shell.small_shell import facts_of
+from engine.specs.account import NamedStorage, series_key
+from engine.specs.bodies import JobManagerTask, JobPreparationTask, Schedule, StartTask, TaskSpec
+from engine.specs.catalogue import node_step, vm_size
+from engine.specs.common import CommandLine
+from engine.specs.draws import draw_ms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from datetime import datetime
 
     from engine.base.terms import Plain
-    from engine.scenario.conditions import Asked
     from engine.scenario.document import DocumentPlace
+    from engine.scenario.model import WorldSimulation
+    from engine.scenario.names import DeclaredIds
     from engine.specs.account import Quotas
     from engine.specs.catalogue import VmSize
 
@@ -147,7 +167,6 @@ class CoreUse:
         }
 
 
-_REACHED = "CoreQuotaReached"  # ends the code of every such resize error (ERR-R)
 _SERIES = "dedicatedCoresPerVMSeries"
 _MAX_COMMUNICATING = 80  # nodes that every pool with inter-node communication may have (ACC-5)
 # What may leave a pool without nodes, and what takes single ones from it, at least for a time.
@@ -279,16 +298,202 @@ def _warn(shortage: Shortage, limit: Limit, peak: int) -> None:
     some = f"no more than {shortage.most:,} of them come" if shortage.most else "none of them comes"
     change.place.warn(
         f"these nodes have {shortage.asked * change.pool.size.cores:,} cores{beside}, but the account's quota of"
-        f" {limit.what} is {limit.cores:,}: {some} (ACC-6). Write account: {{quotas: {{{limit.remedy % peak}}}}}"
+        f" {limit.what} is {limit.cores:,}: {some} (ACC-6). Write account: {{quotas: {{{limit.remedy % peak}}}}}",
+        "core-quota",
     )
 
 
-def pools_at_quota(asked: Asked) -> set[str]:
-    """Return the ids, in lower case, of the pools of which a condition asks whether a core quota keeps them small."""
-    found = set()
-    for place, subject in asked:
-        codes = place.plain.get("resizeErrors") if isinstance(place.plain, dict) else None
-        listed = codes if isinstance(codes, list) else [codes]
-        if subject.pool_id is not None and any(isinstance(code, str) and code.endswith(_REACHED) for code in listed):
-            found.add(subject.pool_id.casefold())
-    return found
+# --- processes: access that ends, preparations that hang, disks that fill up
+
+
+class Process(NamedTuple):
+    """A process of the document, which can run from ``at_ms`` on: its body, and its command line as it runs first.
+
+    The jobs of a ``schedule`` come again and again. A task factory makes a ``number`` of tasks.
+    """
+
+    place: DocumentPlace
+    model: type[CommandLine]
+    line: str
+    owner: NodeOwner
+    at_ms: int = 0
+    number: int = 1
+    schedule: Plain = None
+
+
+class _Writer(NamedTuple):
+    """A process with the times in ms of its first start and the last one that is known, and how long it takes."""
+
+    process: Process
+    spec: CommandLine
+    first: float
+    last: float
+    last_of: str
+    least: float
+    most: float  # but for what is very rare
+
+    @property
+    def is_task(self) -> bool:
+        """True for a task of a job."""
+        return isinstance(self.spec, TaskSpec | JobManagerTask)
+
+    @property
+    def retention_ms(self) -> float:
+        """How long its files stay."""
+        found = self.spec.constraints.retention_time if isinstance(self.spec, TaskSpec | JobManagerTask) else None
+        return inf if found is None else found
+
+
+_HANGS_MS = HOUR_MS  # what is longer, and longer than the run, is no ordinary preparation
+_ENDLESS_MS = DAY_MS  # the same in a run without an end
+_STARTS = ("rebootNode", "reimageNode", "startNode", "evictNode", "upgradePoolOS", "resizePool", "enablePoolAutoScale")
+_LATEST_MS = 100 * 365 * DAY_MS  # of which a date is told
+_DOWNLOADS = ("httpUrl", "blobSource", "storageContainerUrl")
+
+
+class ProcessLimits:
+    """The processes of one document, with what may end before they do: access, time, and room on a disk."""
+
+    def __init__(self, start: datetime, simulate: WorldSimulation, names: DeclaredIds) -> None:
+        """Create it for a run that begins at ``start``."""
+        self._start = start
+        self._simulate = simulate
+        self._names = names
+        self._storage = NamedStorage(simulate.storage, start)
+        self._processes: list[Process] = []
+        self._created: dict[str, int] = {}  # when pools are created
+        self._starts: defaultdict[str, list[int | None]] = defaultdict(list)  # of nodes, by pool; None is any time
+
+    def take(self, process: Process) -> None:
+        """Take a process, if anything may limit it."""
+        body = process.place.plain
+        names = (("simulate", "writes"), ("resourceFiles",), ("outputFiles",), ("multiInstanceSettings",))
+        if process.model is JobPreparationTask or any(value_at(body, *name) for name in names):
+            self._processes.append(process)
+
+    def command(self, name: str, body: Plain, at_ms: int | None) -> None:
+        """Take a command that creates a pool, or starts nodes of one."""
+        pool_id = (text_at(body, "id" if name == "createPool" else "poolId") or "").casefold()
+        if name == "createPool":
+            self._created.setdefault(pool_id, at_ms or 0)
+        elif name in _STARTS:
+            self._starts[pool_id].append(None if name == "enablePoolAutoScale" else at_ms)
+
+    def finish(self, until_ms: int | None) -> None:
+        """Report the processes that something limits, in a run until then."""
+        on_disk: defaultdict[NodeOwner, list[_Writer]] = defaultdict(list)
+        for process in self._processes:
+            try:
+                writer = self._writer(process, inf if until_ms is None else until_ms)
+            except ValidationError:
+                continue  # which has been reported
+            self._check_access(writer)
+            if isinstance(writer.spec, JobPreparationTask):
+                _check_limit(process, writer.spec, writer.most, until_ms)
+            owner = self._names.resolved(process.owner)
+            on_disk[NodeOwner(owner.pool_id) if owner.pool_id else owner].append(writer)
+        for owner, writers in on_disk.items():
+            self._check_disk(self._names.all_nodes_of(owner), writers, inf if until_ms is None else until_ms)
+
+    def _writer(self, process: Process, end_ms: float) -> _Writer:
+        spec = process.model.from_wire(process.place.plain)
+        forms = self._names.all_nodes_of(process.owner)
+        nodes = forms[0] if forms else PoolNodes(OsFamily.LINUX)
+        pool_id = (self._names.resolved(process.owner).pool_id or "").casefold()
+        defaults = self._simulate.tasks if isinstance(spec, TaskSpec | JobManagerTask) else None
+        least, most = span_ms(facts_of(process.line, nodes.os), spec.simulate, defaults)
+        first: float = max(process.at_ms, self._created.get(pool_id, 0) + self._boot_ms(nodes))
+        last, last_of = first, ""
+        room = max((form.most * form.slots for form in forms), default=inf)
+        if isinstance(spec, StartTask):
+            chance = self._simulate.nodes.failure_rate or (nodes.spot and self._simulate.spot.eviction_rate)
+            starts = self._starts[pool_id] + [None] * bool(any(form.most == inf for form in forms) or chance)
+            known = (end_ms if at_ms is None else at_ms for at_ms in starts)
+            last, last_of = max(first, *(one for one in known if one < inf), 0), "of a node that starts again or later "
+        elif process.number > 1 and 0 < room < inf:
+            last, last_of = first + (process.number - 1) // room * least, f"of the last of {process.number:,} tasks "
+        elif process.schedule is not None:
+            schedule = Schedule.from_wire(process.schedule)
+            first = self._ms(schedule.do_not_run_until, 0)
+            end_ms = min(end_ms, self._ms(schedule.do_not_run_after, inf))
+            every = schedule.recurrence_interval
+            last, last_of = (first if every is None or end_ms == inf else max(first, end_ms - every)), "of a later job "
+        return _Writer(process, spec, first, last, last_of if last > first else "", least, most)
+
+    def _ms(self, moment: datetime | None, otherwise: float) -> float:
+        return otherwise if moment is None else (moment - self._start) / timedelta(milliseconds=1)
+
+    def _boot_ms(self, nodes: PoolNodes) -> int:
+        """Return the least time in which a node can be ready."""
+        given, steps = self._simulate.nodes, ("allocation", "starting", "ready")
+        return sum(draw_ms(getattr(given, one) or node_step(given.profile, one, nodes.os, 2), 0.0) for one in steps)
+
+    def _check_access(self, writer: _Writer) -> None:
+        """Warn of access that ends before the process needs it (TASK-20)."""
+        for url, is_upload in _urls(writer.process.place):
+            end_ms = self._storage.until_ms(url.plain) if isinstance(url.plain, str) else None
+            needed = min(writer.last + (writer.least if is_upload else 0), _LATEST_MS)
+            if end_ms is not None and end_ms <= needed:
+                what, code = ("upload", "FileUploadAccessDenied") if is_upload else ("download", "BlobAccessDenied")
+                ends, then = format_utc(self._start, end_ms), format_utc(self._start, int(needed))
+                url.warn(
+                    f"access ends at {ends}, and the {what} {writer.last_of}begins at {then} or later: it fails with"
+                    f" {code} (TASK-20)",
+                    "signature-expires",
+                )
+
+    def _check_disk(self, forms: Sequence[PoolNodes], writers: Sequence[_Writer], end_ms: float) -> None:
+        """Warn of files that a node keeps until their retention time is over, and that do not fit on its disk (VM-4).
+
+        Tasks are taken as equal to their mean, and as spread over all nodes that the pool may ever have.
+        """
+        disks = [disk.task_disk_gib for form in forms if (disk := vm_size(form.size)) is not None]
+        taken = [(size, writer) for writer in writers if (size := self._bytes(writer.spec)) > 0]
+        if not disks or not taken:
+            return
+        nodes, slots = max(1, *(form.most for form in forms)), max(form.slots for form in forms)
+        tasks = [(size, writer.process.number, writer) for size, writer in taken if writer.is_task]
+        number, kept = sum(times for _, times, _ in tasks), float(max((size for size, *_ in tasks), default=0))
+        if number:
+            mean = sum(size * times for size, times, _ in tasks) / number
+            stays = sum(min(writer.retention_ms, end_ms) * times for _, times, writer in tasks) / number
+            lasts = sum(writer.least * times for _, times, writer in tasks) / number
+            kept = max(kept, mean * min(number / nodes, slots * (1 + stays / max(lasts, 1))))
+        room, kept = max(disks) * 2**30, kept + sum(size for size, writer in taken if not writer.is_task)
+        if kept > room:
+            body = max(taken, key=itemgetter(0))[1].process.place
+            (body.at("constraints", "retentionTime") or body.at("simulate", "writes") or body).warn(
+                f"a node keeps {kept / 1e9:,.0f} GB until the retentionTime is over, and its disk has"
+                f" {room / 1e9:,.0f} GB: it fills up, and the node is unusable (VM-4). Write a shorter retentionTime,"
+                " or a size with more disk",
+                "disk-too-small",
+            )
+
+    def _bytes(self, spec: CommandLine) -> int:
+        """Return the space that a process takes, as far as the scenario says."""
+        blobs = (self._storage.blob(file.http_url) for file in spec.resource_files if file.http_url is not None)
+        written = spec.simulate.writes.values() if spec.simulate is not None else ()
+        return sum(written) + sum(blob.size for blob in blobs if blob is not None)
+
+
+def _urls(place: DocumentPlace) -> Iterator[tuple[DocumentPlace, bool]]:
+    """Yield the URLs that a process needs, and whether it uploads there."""
+    settings = place.get("multiInstanceSettings")
+    common = settings.listed("commonResourceFiles") if settings is not None else ()
+    for file in (*place.listed("resourceFiles"), *common):
+        yield from ((url, False) for name in _DOWNLOADS if (url := file.get(name)) is not None)
+    for file in place.listed("outputFiles"):
+        if (url := file.at("destination", "container", "containerUrl")) is not None:
+            yield url, True
+
+
+def _check_limit(process: Process, spec: JobPreparationTask, most: float, until_ms: int | None) -> None:
+    """Warn of a preparation that may take longer than the run, and that nothing ends (PREP-6)."""
+    hangs_ms = _ENDLESS_MS if until_ms is None else max(_HANGS_MS, until_ms - process.at_ms)
+    if spec.constraints.max_wall_clock_time is None and spec.wait_for_success and most >= hangs_ms:
+        lasts = "for ever" if most == inf else format_duration(int(most))
+        (process.place.get("simulate") or process.place).warn(
+            f"the preparation can take {lasts}, and the tasks on its node wait meanwhile (PREP-6): give it"
+            " constraints: {maxWallClockTime: PT1H}",
+            "preparation-without-limit",
+        )

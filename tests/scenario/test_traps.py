@@ -1,0 +1,382 @@
+"""Tests of the traps that ``check`` knows, each beside the nearest scenario that has none."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine.base.errors import WARNINGS, Problem
+from engine.scenario.document import ignored_codes
+from engine.scenario.load import load
+
+POOL = "{id: p, vmSize: standard_d2s_v3, targetDedicatedNodes: 1%s}"
+BLOB = "https://contoso.blob.core.windows.net"
+
+
+def scenario(pool="", job="", tasks="[{id: t, commandLine: work}]", more="", pools=""):
+    tasks = f", tasks: {tasks}" if tasks else ""
+    jobs = f"jobs: [{{id: j, poolInfo: {{poolId: p}}{job}{tasks}}}]"
+    return f"scenario: s\npools: [{POOL % pool}{pools}]\n{jobs}\n{more}"
+
+
+def warnings(text: str) -> list[Problem]:
+    return list(load("s.yaml", text=text).warnings)
+
+
+def codes(text: str) -> list[str]:
+    return [warning.code for warning in warnings(text)]
+
+
+ENDS = ", onAllTasksComplete: terminatejob"
+GANG = "[{id: t, commandLine: x, multiInstanceSettings: {numberOfInstances: 2, coordinationCommandLine: y}}]"
+TALKS = ", enableInterNodeCommunication: true"
+DEPENDS = ", usesTaskDependencies: true"
+
+
+def task(task_id, needs="", **parts):
+    parts = "".join(f", {name}: {value}" for name, value in parts.items())
+    return f'{{id: "{task_id}", commandLine: work{parts}' + (f", dependsOn: {{{needs}}}}}" if needs else "}")
+
+
+def tasks(*each):
+    return f"[{', '.join(each)}]"
+
+
+SWEEP = "{type: parametricSweep, parameterSets: [{start: 1, end: 3}], repeatTask: {id: '%s', commandLine: work%s}}"
+PREPARED = ", jobPreparationTask: {commandLine: fetch%s}"
+LOW = ", simulate: {duration: %s}"
+
+
+def formula(text, slots=4):
+    scaled = f"{{id: q, vmSize: standard_d4s_v3, taskSlotsPerNode: {slots}, enableAutoScale: true, autoScaleFormula: "
+    return f', {scaled}"{text}"}}'
+
+
+def scaled(text, slots=4, listed=""):
+    listed = listed or tasks(task("a"), task("b"), task("c"))
+    return scenario(pools=formula(text, slots)).replace(
+        "jobs: [", f"jobs: [{{id: k, poolInfo: {{poolId: q}}, tasks: {listed}}}, "
+    )
+
+
+def start_task(url, more="", pool=""):
+    files = f"resourceFiles: [{{httpUrl: '{url}', filePath: x}}]"
+    return scenario(pool=f", startTask: {{commandLine: setup, {files}}}{pool}", more=more)
+
+
+def with_file(url, **parts):
+    return task("t", resourceFiles=f"[{{httpUrl: '{url}', filePath: x}}]", **parts)
+
+
+def uploads(url, **parts):
+    output = f"[{{filePattern: x, destination: {{container: {{containerUrl: '{url}'}}}}}}]"
+    return tasks(task("t", outputFiles=output, **parts))
+
+
+def ends(text):
+    return f'simulate: {{storage: {{"{BLOB}/*": {{until: {text}}}}}}}\n'
+
+
+def writes(size, retention="P7D", number=1):
+    each = {"simulate": f"{{duration: PT10M, writes: {{x: {size}}}}}", "constraints": f"{{retentionTime: {retention}}}"}
+    return tasks(*(task(f"t{at}", **each) for at in range(number)))
+
+
+TRAPS = {
+    "job-without-tasks": [
+        scenario(job=ENDS, tasks=""),
+        scenario(job=ENDS, tasks="[]"),
+        scenario(job=ENDS + PREPARED % "" + ", jobReleaseTask: {commandLine: drop}", tasks=""),
+        scenario(job=", onAllTasksComplete: TerminateJob", tasks=""),
+        scenario(
+            job=ENDS,
+            tasks="",
+            more="timeline: [{at: 5, refused: JobCompleted, addTasks: {jobId: j, tasks: [{id: t, commandLine: x}]}}]",
+        ),
+        scenario(
+            more="jobSchedules: [{id: s, schedule: {recurrenceInterval: PT1H}, jobSpecification: {poolInfo: "
+            "{poolId: p}, onAllTasksComplete: terminatejob}}]\nuntil: PT2H"
+        ),
+    ],
+    "multi-instance-pool": [
+        scenario(tasks=GANG),
+        scenario(TALKS + ", taskSlotsPerNode: 2", tasks=GANG),
+        scenario(TALKS + ", maxTasksPerNode: 2", tasks=GANG),
+        scenario(more=f"timeline: [{{at: 5, addTasks: {{jobId: j, tasks: {GANG.replace('id: t', 'id: u')}}}}}]"),
+        scenario(
+            job=f", taskFactory: {SWEEP % ('u{0}', ', multiInstanceSettings: {coordinationCommandLine: y}')}", tasks=""
+        ),
+    ],
+    "unknown-dependency": [
+        scenario(job=DEPENDS, tasks=tasks(task("a"), task("b", "taskIds: [c]"))),
+        scenario(job=DEPENDS, tasks=tasks(task("1"), task("2"), task("b", "taskIdRanges: [{start: 1, end: 3}]"))),
+        scenario(job=DEPENDS, tasks=tasks(task("a"), task("b", "taskIds: [c]", simulate="{duration: PT1M}"))),
+        scenario(job=f"{DEPENDS}, taskFactory: {SWEEP % ('u{0}', '')}", tasks=tasks(task("b", "taskIds: [u3, u4]"))),
+        scenario(job=f"{DEPENDS}, taskFactory: {SWEEP % ('u{0}', ', dependsOn: {taskIds: [v]}')}", tasks=""),
+    ],
+    "dependency-circle": [
+        scenario(job=DEPENDS, tasks=tasks(task("a", "taskIds: [A]"))),
+        scenario(job=DEPENDS, tasks=tasks(task("a", "taskIds: [b]"), task("b", "taskIds: [a]"))),
+        scenario(
+            job=DEPENDS, tasks=tasks(task("1", "taskIds: ['2']"), task("2", "taskIdRanges: [{start: 1, end: 1}]"))
+        ),
+        scenario(
+            job=DEPENDS,
+            tasks=tasks(task("a", "taskIds: [b]"), task("b", "taskIds: [c]"), task("c", "taskIds: [a]")),
+        ),
+    ],
+    "signature-expires": [
+        scenario(tasks=tasks(with_file(f"{BLOB}/in/x?sig=a&se=2026-01-05T07%3A00%3A00Z"))),
+        scenario(tasks=tasks(with_file(f"{BLOB}/in/x")), more=ends("PT0S")),
+        scenario(tasks=uploads(f"{BLOB}/out?sig=a", simulate="{duration: PT1H}"), more=ends("PT59M")),
+        scenario(tasks=uploads(f"{BLOB}/out?se=2026-01-05T08:10:00Z", simulate="{duration: PT1H}")),
+        start_task(f"{BLOB}/x?se=2026-01-05T08:00:10Z"),
+        start_task(f"{BLOB}/x", ends("P1D") + "timeline: [{at: P2D, rebootNode: {poolId: p, node: 0}}]"),
+        start_task(
+            f"{BLOB}/x", ends("P1D") + "timeline: [{at: P2D, resizePool: {poolId: p, targetDedicatedNodes: 2}}]"
+        ),
+        start_task(f"{BLOB}/x", ends("P1D").replace("}\n", ", nodes: {failureRate: 0.1}}\n") + "until: P2D"),
+        scenario(
+            tasks="",
+            job=", taskFactory: " + SWEEP % ("u{0}", f", resourceFiles: [{{httpUrl: '{BLOB}/x', filePath: x}}]"),
+            more="simulate: {tasks: {duration: PT1H}, storage: {'https://*': {until: PT1H30M}}}",
+        ),
+    ],
+    "preparation-without-limit": [
+        scenario(job=PREPARED % LOW % "P30D"),
+        scenario(job=PREPARED % LOW % "P2D", more="until: PT12H"),
+        scenario(job=PREPARED % LOW % "{choice: [PT1M, PT1M, P3D]}", more="until: P1D"),
+        scenario(job=PREPARED % LOW % "{lognormal: [PT10M, 2.5]}", more="until: P1D"),
+        scenario(job=PREPARED % ", simulate: {until: {jobId: j, tasks: {succeeded: 1}}}", more="until: P1D"),
+        scenario(job=PREPARED % ", simulate: {duration: PT1M, onNode: {0: {duration: P2D}}}"),
+    ],
+    "disk-too-small": [
+        scenario(tasks=writes("20 GB")),
+        scenario(tasks=writes("6 GB", number=3)),
+        scenario(job=PREPARED % ", simulate: {writes: {x: 10 GB}}", tasks=writes("8 GB")),
+        scenario(tasks=tasks(with_file(f"{BLOB}/x")), more=f'simulate: {{storage: {{"{BLOB}/*": {{size: 20 GB}}}}}}\n'),
+    ],
+    "formula-ignores-slots": [
+        scaled("$TargetDedicatedNodes = $PendingTasks.GetSample(1);"),
+        scaled("$TargetDedicatedNodes = min(2, max($ActiveTasks.GetSample(TimeInterval_Minute * 5)));", 2),
+        scaled("n = $PendingTasks; $TargetDedicatedNodes = n > 0 ? n : $TargetDedicatedNodes / 2;"),
+        scaled(
+            "$TargetDedicatedNodes = $PendingTasks / $TaskSlotsPerNode;",
+            2,
+            tasks(task("a", requiredSlots=2), task("b", requiredSlots=2)),
+        ),
+    ],
+    "unknown-job": [
+        scenario(more="timeline: [{at: 5, terminateJob: {jobId: i}}]"),
+        scenario(
+            more="timeline: [{at: 9, createJob: {id: i, poolInfo: {poolId: p}}}, {at: 5, terminateJob: {jobId: i}}]"
+        ),
+        scenario(more="timeline: [{at: 5, addTasks: {jobId: i, tasks: [{id: t, commandLine: x}]}}]"),
+    ],
+    "unknown-task": [
+        scenario(more="timeline: [{at: 5, terminateTask: {jobId: j, taskId: u}}]"),
+        scenario(
+            more="timeline: [{at: 9, addTasks: {jobId: j, tasks: [{id: u, commandLine: x}]}}, "
+            "{at: 5, terminateTask: {jobId: j, taskId: u}}]"
+        ),
+    ],
+    "unknown-schedule": [scenario(more="timeline: [{at: 5, disableJobSchedule: {jobScheduleId: s}}]")],
+    "unknown-node": [scenario(more="timeline: [{at: 5, rebootNode: {poolId: p, node: 1}}]")],
+    "unknown-pool": [scenario(more="timeline: [{at: 5, deletePool: {poolId: q}}]")],
+    "unknown-code": ["scenario: s # batchdeck: ignore[size-unknow]\n"],
+}
+
+HARMLESS = {
+    "job-without-tasks": [
+        scenario(job=ENDS),
+        scenario(tasks=""),
+        scenario(job=f"{ENDS}, jobManagerTask: {{id: m, commandLine: x}}", tasks=""),
+        scenario(job=f"{ENDS}, taskFactory: {SWEEP % ('u{0}', '')}", tasks=""),
+        scenario(
+            job=ENDS, tasks="", more="timeline: [{at: 0, addTasks: {jobId: j, tasks: [{id: t, commandLine: x}]}}]"
+        ),
+        scenario(job=ENDS, tasks="").replace(
+            "jobs: [",
+            "jobs: [{id: k, poolInfo: {poolId: p}, tasks: [{id: t, commandLine: x, simulate: {does: [{addTasks: "
+            "{jobId: j, tasks: [{id: t, commandLine: x}]}}]}}]}, ",
+        ),
+    ],
+    "multi-instance-pool": [
+        scenario(TALKS, tasks=GANG),
+        scenario(more="timeline: [{at: 5, updatePool: {poolId: p, enableInterNodeCommunication: true}}]", tasks=GANG),
+        scenario(
+            tasks=GANG,
+            pools=f", {{id: q, vmSize: standard_d2s_v3, targetDedicatedNodes: 2{TALKS}}}",
+            more="timeline: [{at: 5, updateJob: {jobId: j, poolInfo: {poolId: q}}}]",
+        ),
+    ],
+    "unknown-dependency": [
+        scenario(job=DEPENDS, tasks=tasks(task("a"), task("b", "taskIds: [A]"))),
+        scenario(job=DEPENDS, tasks=tasks(task("01"), task("2"), task("b", "taskIdRanges: [{start: 1, end: 2}]"))),
+        scenario(
+            job=f"{DEPENDS}, taskFactory: {SWEEP % ('{0:4}', '')}",
+            tasks=tasks(task("b", "taskIdRanges: [{start: 1, end: 3}]")),
+        ),
+        scenario(
+            job=DEPENDS,
+            tasks=tasks(task("b", "taskIds: [c]")),
+            more="timeline: [{at: 5, addTasks: {jobId: j, tasks: [{id: c, commandLine: x}]}}]",
+        ),
+        scenario(job=f"{DEPENDS}, jobManagerTask: {{id: m, commandLine: x}}", tasks=tasks(task("b", "taskIds: [m]"))),
+    ],
+    "dependency-circle": [
+        scenario(
+            job=DEPENDS,
+            tasks=tasks(
+                task("a"), task("b", "taskIds: [a]"), task("c", "taskIds: [a]"), task("d", "taskIds: [b, c, a]")
+            ),
+        ),
+    ],
+    "signature-expires": [
+        scenario(tasks=tasks(with_file(f"{BLOB}/in/x?sig=a&se=2026-01-06T07%3A00%3A00Z"))),
+        scenario(tasks=tasks(with_file(f"{BLOB}/in/x")), more=ends("PT1H")),
+        scenario(tasks=uploads(f"{BLOB}/out?sig=a", simulate="{duration: PT1H}"), more=ends("PT2H")),
+        start_task(f"{BLOB}/x?se=2026-01-05T09:00:00Z", "until: P1D"),
+        start_task(f"{BLOB}/x", ends("P1D") + "timeline: [{at: PT2H, rebootNode: {poolId: p, node: 0}}]"),
+        start_task(f"{BLOB}/x", ends("P1D") + "timeline: [{at: P2D, deletePool: {poolId: p}}]"),
+    ],
+    "preparation-without-limit": [
+        scenario(job=PREPARED % ""),
+        scenario(job=PREPARED % LOW % "PT30M", more="until: PT20M"),
+        scenario(job=PREPARED % LOW % "PT2H", more="until: PT3H"),
+        scenario(job=PREPARED % (LOW % "P30D" + ", constraints: {maxWallClockTime: PT1H}")),
+        scenario(job=PREPARED % LOW % "{normal: [PT10M, PT1M]}", more="until: P1D"),
+    ],
+    "disk-too-small": [
+        scenario(tasks=writes("15 GB")),
+        scenario(tasks=writes("6 GB", "PT1M", 3)),
+        scenario(tasks=writes("6 GB", number=3)).replace("targetDedicatedNodes: 1", "targetDedicatedNodes: 2"),
+        scenario(tasks=writes("20 GB")).replace("standard_d2s_v3", "standard_d8s_v3"),
+    ],
+    "formula-ignores-slots": [
+        scaled("$TargetDedicatedNodes = $PendingTasks.GetSample(1);", 1),
+        scaled("$TargetDedicatedNodes = $PendingTasks / $TaskSlotsPerNode + 0.9;"),
+        scaled("$TargetDedicatedNodes = ceil($PendingTasks / 4);"),
+        scaled("$TargetDedicatedNodes = $PendingTasks > 0 ? 3 : 0;"),
+        scaled("$TargetDedicatedNodes = $PendingTasks > 10 ? 10 : 1;"),
+        scaled("$TargetDedicatedNodes = $PendingTasks.GetSample(1);", 4, tasks(task("a", requiredSlots=4))),
+        scaled("$TargetDedicatedNodes = 3;"),
+    ],
+    "unknown-job": [
+        scenario(more="timeline: [{at: 5, terminateJob: {jobId: J}}]"),
+        scenario(more="timeline: [{at: 5, terminateJob: {jobId: i}, refused: JobNotFound}]"),
+        scenario(
+            more="timeline: [{at: 1, createJob: {id: i, poolInfo: {poolId: p}}}, {at: 5, terminateJob: {jobId: i}}]"
+        ),
+        scenario(
+            more="jobSchedules: [{id: s, schedule: {recurrenceInterval: PT1H}, jobSpecification: {poolInfo: "
+            "{poolId: p}, jobManagerTask: {id: m, commandLine: x, simulate: {does: [{addTasks: {tasks: [{id: u, "
+            "commandLine: x}]}}]}}}}]\nuntil: PT2H\n"
+            "timeline: [{at: 5, terminateTask: {jobId: 's:job-1', taskId: u}}]"
+        ),
+    ],
+    "unknown-task": [
+        scenario(
+            job=f", taskFactory: {SWEEP % ('u{0}', '')}",
+            more="timeline: [{at: 5, terminateTask: {jobId: j, taskId: u3}}]",
+        ),
+        scenario(
+            more="timeline: [{at: 1, addTasks: {jobId: j, tasks: [{id: u, commandLine: x}]}}, "
+            "{at: 5, terminateTask: {jobId: j, taskId: U}}]"
+        ),
+    ],
+    "unknown-node": [
+        scenario(more="timeline: [{at: 5, rebootNode: {poolId: p, node: 0}}]"),
+        scenario(
+            more="timeline: [{at: 1, resizePool: {poolId: p, targetDedicatedNodes: 2}}, "
+            "{at: PT5M, rebootNode: {poolId: p, node: 1}}]"
+        ),
+        scenario(
+            pools=formula("$TargetDedicatedNodes = 3;"), more="timeline: [{at: 5, rebootNode: {poolId: q, node: 9}}]"
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize(("code", "text"), [(code, text) for code, listed in TRAPS.items() for text in listed])
+def test_a_trap_is_told_once_by_its_code(code, text):
+    assert codes(text) == [code]
+
+
+@pytest.mark.parametrize("text", [text for listed in HARMLESS.values() for text in listed])
+def test_the_nearest_scenario_without_the_trap_has_no_warning(text):
+    assert codes(text) == []
+
+
+def test_every_code_is_in_the_table_and_every_code_of_the_table_is_used():
+    source = "\n".join(path.read_text() for path in Path(engine.__file__).parent.rglob("*.py"))
+    said = {node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)}
+    used = set(re.findall(r'"([a-z]+(?:-[a-z]+)+)"', source.split("WARNINGS = {")[0] + source.split('"""The codes')[1]))
+    assert set(WARNINGS) <= said & used
+    assert list(WARNINGS) == sorted(WARNINGS)
+    assert all(re.fullmatch(r"[A-Z`].{20,110}\.", text) for text in WARNINGS.values())
+
+
+IGNORED = """\
+scenario: s # batchdeck: ignore[a, b-c]
+x: "# batchdeck: ignore[in-string]"  # batchdeck: ignore[d]
+y: | # batchdeck: ignore[heading]
+  # batchdeck: ignore[body]
+  text
+z: [1, {a: 'it''s # batchdeck: ignore[quoted]'}, 2] # known: batchdeck:ignore[flow]
+w: &anchor {a: 1} # batchdeck: ignore[anchor]
+v: plain#batchdeck:ignore[plain]
+u: "two
+  lines # batchdeck: ignore[still]" # batchdeck: ignore[behind]
+t: plain text # one # batchdeck: ignore[last]
+"""
+
+
+def test_only_a_comment_silences_and_only_on_its_line():
+    assert list(ignored_codes(IGNORED)) == [
+        *((1, "a"), (1, "b-c"), (2, "d"), (3, "heading"), (6, "flow"), (7, "anchor"), (10, "behind"), (11, "last"))
+    ]
+    assert ignored_codes("a: 'x # batchdeck: ignore[a]") == {}
+
+
+def test_a_code_that_does_not_exist_is_told_with_the_nearest():
+    (warning,) = warnings("scenario: s # batchdeck: ignore[size-unknow]\n")
+    assert str(warning) == (
+        "s.yaml:1:33: warning: [unknown-code] no warning has the code 'size-unknow': did you mean 'size-unknown'?"
+    )
+    assert codes("scenario: s # batchdeck: ignore[size-unknow, unknown-code]\n") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        (
+            scenario(job=DEPENDS, tasks=tasks(task("part1"), task("b", "taskIds: [part1, part2]"))),
+            "jobs[0].tasks[1].dependsOn.taskIds[1]",
+            "nothing adds the task 'part2' to the job, and the task waits for it for ever (DEP-5): did you mean "
+            "'part1'?",
+        ),
+        (
+            scenario(job=DEPENDS, tasks=tasks(task("a", "taskIds: [b]"), task("b", "taskIds: [a]"))),
+            "jobs[0].tasks[0].dependsOn",
+            "tasks that wait for each other never run (DEP-7): a -> b -> a",
+        ),
+        (
+            scenario(more="timeline: [{at: 5, terminateTask: {jobId: j, taskId: tt}}]"),
+            "timeline[0].terminateTask.taskId",
+            "no part of the scenario creates the task 'tt': did you mean 't'?",
+        ),
+        (
+            scenario(more="timeline: [{at: 5, rebootNode: {poolId: p, node: 1}}]"),
+            "timeline[0].rebootNode.node",
+            "the pool 'p' has no node 1: they count from 0 to 0",
+        ),
+    ],
+)
+def test_a_trap_is_told_where_it_is(text, place, message):
+    (warning,) = warnings(text)
+    assert (warning.path, warning.message) == (place, message)
