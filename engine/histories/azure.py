@@ -16,10 +16,10 @@ from typing import Any
 from engine.base import runtime
 from engine.base.errors import TRAPS, Problem, ScenarioError, Severity
 from engine.base.values import format_duration, format_utc
-from engine.histories.files import SLOT_LIMIT, Imported, PoolShape, batch_id, batch_ids, scenario_lines
+from engine.histories.files import Imported, PoolShape, batch_id, batch_ids, scenario_lines
 from engine.histories.history import History, Kind, Record, subject
 from engine.histories.jobs import Alike, JobStory, created_ms, job_story
-from engine.histories.nodes import NodeLife, Untold, find_readiness, lives, pool_of
+from engine.histories.nodes import NodeLife, Untold, find_readiness, lives, most_at_once, pool_of
 from engine.histories.pools import TARGETS, VM_SIZE, Event, Occupancy, PoolStory, count, fitted, pool_story
 from engine.histories.reading import Source
 from engine.scenario.document import format_path
@@ -285,13 +285,16 @@ class _Importer:
         listed = self._history.nodes.get(pool_id, ())
         size = next((str(node.body["vmSize"]) for node in listed if node.body.get("vmSize")), VM_SIZE)
         count = max(1, len(nodes))
-        slots = _most_at_once(nodes)
+        of_pool = (self._history.tasks.get(job.id, ()) for job in self._history.jobs if _pool_id(job) == pool_id)
+        gangs = any("multiInstanceSettings" in task.body for task in chain.from_iterable(of_pool))
+        slots = 1 if gangs else most_at_once(nodes)
         self._sentences.append(
             f"Assumed: the pool {pool_id}, of which there is no body, has {some(count, 'node')} of size {size} with "
             f"{some(slots, 'task slot')} each."
         )
         target = 0 if nodes else count  # nodes that are known come when they came
-        return {"id": pool_id, "vmSize": size, "targetDedicatedNodes": target, "taskSlotsPerNode": slots}
+        body = {"id": pool_id, "vmSize": size, "targetDedicatedNodes": target, "taskSlotsPerNode": slots}
+        return body | ({"enableInterNodeCommunication": True} if gangs else {})
 
     def _pool_story(self, body: dict[str, Any]) -> PoolStory:
         nodes = self._lives.get(str(body["id"]).casefold(), [])
@@ -486,16 +489,3 @@ def _pool_id(job: Record) -> str:
     """Return the id of a job's pool, which a history need not tell."""
     own = "autoPoolSpecification" in job.body.get("poolInfo", {})
     return pool_of(job.body) or (batch_id(f"{job.id}-pool") if own else "pool")
-
-
-def _most_at_once(nodes: Iterable[NodeLife]) -> int:
-    """Return the most slots of a node that were in use at a time."""
-    most = 1
-    for life in nodes:
-        spans = ((start, max(end, start + 1)) for start, end in life.work)  # one that has no end took its slots too
-        changes = sorted((moment, step) for start, end in spans for moment, step in ((start, 1), (end, -1)))
-        running = 0
-        for _, step in changes:
-            running += step
-            most = max(most, running)
-    return min(most, SLOT_LIMIT)

@@ -339,7 +339,8 @@ class _Reader:
                     raise ScenarioError([one.source.problem(f"more than {MOST_OBJECTS:,} objects")])
                 self._take(one)
         if strangers and self._count == before:
-            raise ScenarioError([strangers[0].source.problem(f"is none of these: {_KINDS}{_WHOLE}")])
+            first = strangers[0]
+            raise ScenarioError([first.source.problem(_named(first, f"is none of these: {_KINDS}{_WHOLE}"))])
         for one in strangers:
             self._warn(one, f"is left out, since it is none of these: {_KINDS}")
 
@@ -423,10 +424,15 @@ class _Reader:
     def _keep(self, one: Recognized, problem: Problem) -> None:
         """Keep a warning about an object, which it names by its id."""
         if len(self._warnings) < _MOST_WARNINGS:
-            owner = self._ids.get(one.parent) or one.owner
-            names = subject(one.kind, _text(one.body, "nodeId" if one.kind is Kind.INSTANCE else "id"), owner)
-            message = f"{problem.message} ({names})" if names else problem.message
+            message = _named(one, problem.message, self._ids.get(one.parent))
             self._warnings.append(problem._replace(message=message, severity=Severity.WARNING))
+
+
+def _named(one: Recognized, message: str, parent: str | None = None) -> str:
+    """Return a message about an object with its id and that of what it belongs to."""
+    own_id = _text(one.body, "nodeId" if one.kind is Kind.INSTANCE else "id")
+    names = subject(one.kind, own_id, parent or one.owner)
+    return f"{message} ({names})" if names else message
 
 
 def subject(kind: Kind, own_id: str | None, owner: str | None = None) -> str:

@@ -310,6 +310,8 @@ def _assumed_of_job(
     if not new.get("usesTaskDependencies") and any("dependsOn" in task.body for task in tasks):
         new["usesTaskDependencies"] = True
         yield "a job with tasks that depend on others uses task dependencies"
+    if not tasks and new.get("onAllTasksComplete") == "terminatejob":
+        yield "a job of which no task is listed ends when it did, or not at all"
     if pool_of(job.body) is None and "autoPoolSpecification" not in job.body.get("poolInfo", {}):
         yield "a job of which nothing tells the pool has one of its own"
     if epoch_ms(job.body.get("creationTime")) is None:
@@ -360,10 +362,12 @@ def _additions(
             events.append(Event(story.added_ms, "addTasks", {"jobId": job_id, "tasks": [story.body]}))
     if new.get("onAllTasksComplete") == "terminatejob":
         at_ms = later[-1].added_ms if later else None
-        if ending_ms is not None and stories and ending_ms - max(story.ended_ms for story in stories) > _LATE_MS:
-            at_ms = ending_ms  # it was told so only then, or had tasks that are deleted
-        if at_ms is not None:
+        ended_ms = max((story.ended_ms for story in stories), default=begin_ms)
+        if ending_ms is not None and ending_ms - ended_ms > _LATE_MS:
+            at_ms = ending_ms  # it was told so only then, or had tasks that are deleted or not listed
+        if at_ms is not None or (ending_ms is None and not stories):
             new["onAllTasksComplete"] = "noaction"
+        if at_ms is not None:
             events.append(Event(at_ms, "updateJob", {"jobId": job_id, "onAllTasksComplete": "terminatejob"}))
     return events
 

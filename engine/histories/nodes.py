@@ -446,3 +446,16 @@ def _preparations(instances: Sequence[Record]) -> dict[object, tuple[int, int]]:
     """Return the starts and ends of preparations by node."""
     spans = ((record.body["nodeId"], span_of(record.body.get(HOOK_INFOS[0], {}))) for record in instances)
     return {node_id: span for node_id, span in spans if span is not None}
+
+
+def most_at_once(nodes: Iterable[NodeLife]) -> int:
+    """Return the most slots of a node that were in use at a time."""
+    most = 1
+    for life in nodes:
+        spans = ((start, max(end, start + 1)) for start, end in life.work)  # one that has no end took its slots too
+        changes = sorted((moment, step) for start, end in spans for moment, step in ((start, 1), (end, -1)))
+        running = 0
+        for _, step in changes:
+            running += step
+            most = max(most, running)
+    return min(most, SLOT_LIMIT)

@@ -236,9 +236,10 @@ _IN_QUOTES = {
 
 @cache
 def _inner_types(model: type[Spec]) -> dict[str, type]:
-    """Return the properties that take a number, true or false, or have models; ``simulate`` has our own names."""
+    """Return the properties that take a number, true or false, or have such values inside, but not ``simulate``."""
     found = {name: model_of(field) or _number_type(field) for name, field in fields_of(model).items()}
-    return {name: kind for name, kind in found.items() if kind is not None and name != "simulate"}
+    own = {name: kind for name, kind in found.items() if kind is not None and name != "simulate"}
+    return {name: kind for name, kind in own.items() if kind in _IN_QUOTES or _inner_types(kind)}
 
 
 def _number_type(field: FieldInfo) -> type | None:
@@ -254,8 +255,10 @@ def _is_quoted(value: Plain, kind: type) -> bool:
         return isinstance(value, str) and _IN_QUOTES[kind].fullmatch(value) is not None
     if isinstance(value, list):
         return any(_is_quoted(inner, kind) for inner in value)
-    types = _inner_types(kind) if isinstance(value, dict) else {}
-    return isinstance(value, dict) and any(name in types and _is_quoted(value[name], types[name]) for name in value)
+    if not isinstance(value, dict):
+        return False
+    types = _inner_types(kind)
+    return any(_is_quoted(value[name], types[name]) for name in value.keys() & types.keys())
 
 
 def unquoted(place: DocumentPlace, kind: type) -> DocumentPlace:
@@ -280,10 +283,7 @@ def unquoted(place: DocumentPlace, kind: type) -> DocumentPlace:
 Model = TypeVar("Model", bound=Spec)
 
 _EXPECTED = lazy_regex(r"'([^']*)'")
-_QUOTED = {
-    "int_type": lazy_regex(r"[-+]?\d+", re.ASCII),
-    "float_type": lazy_regex(r"[-+]?\d+(\.\d*)?", re.ASCII),
-}
+_NUMBERS = {"int_type": int, "float_type": float}
 _BOOLEANS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
 _UNKNOWN = "extra_forbidden"  # pydantic's type of an unknown key
 _KEY = "[key]"  # pydantic's location of a mistake in a mapping's key
@@ -416,6 +416,6 @@ def mistake_text(error: ErrorDetails) -> str:
     if kind in _SHOULD:
         if kind == "bool_type" and isinstance(given, str) and given.lower() in _BOOLEANS:
             return f"{_SHOULD[kind]}: write {_BOOLEANS[given.lower()]} instead of {shown(given)}"
-        is_quoted = isinstance(given, str) and bool(_QUOTED[kind].fullmatch(given)) if kind in _QUOTED else False
+        is_quoted = kind in _NUMBERS and _is_quoted(given, _NUMBERS[kind])
         return f"{_SHOULD[kind]}, not {shown(given)}" + (": leave out the quotes" if is_quoted else "")
     return error["msg"]

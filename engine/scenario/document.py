@@ -319,8 +319,9 @@ def _with_keys(keys: Collection[str], tree: Tree, known: Collection[str]) -> str
     words = next((words for alternatives, words in _DOCUMENTS if has(alternatives)), None)
     if words is not None:
         return f"this is {words}" + _listed(_names(tree.plain) if "template" in words else ())
-    if keys and not any(key in known or nearest(key, known) for key in keys):
-        return f"this is no scenario: it has {first_of(list(keys))}, and a scenario begins with 'scenario: NAME'"
+    strange = [key for key in keys if key not in known and not nearest(key, known)]
+    if 2 * len(strange) > len(keys):
+        return f"this is no scenario: it has {first_of(strange)}, and a scenario begins with 'scenario: NAME'"
     return None
 
 

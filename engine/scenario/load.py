@@ -32,7 +32,7 @@ from engine.scenario.model import (
     read_study,
 )
 from engine.scenario.names import DeclaredIds, Ids, changed_applications
-from engine.scenario.pasted import TEMPLATE_MARKS, as_created, is_there, report_template_parts
+from engine.scenario.pasted import as_created, is_there, report_template_parts
 from engine.scenario.text import ScenarioSource, did_you_mean, read_source, shown
 from engine.scenario.timeline import added_body, read_job_tasks, read_timeline
 from engine.scenario.tree import ReadingStopped, Tree, parse
@@ -139,8 +139,7 @@ def _read(document: Document, source: ScenarioSource) -> Scenario | None:
 
 
 def _read_root(root: DocumentPlace, source: ScenarioSource, words: str) -> Scenario | None:
-    if TEMPLATE_MARKS.search(words):
-        report_template_parts(root)
+    report_template_parts(root, words)
     return _ScenarioReader(root, source, words).read() if check_keys(root, KEYS) else None
 
 

@@ -43,8 +43,7 @@ _FUNCTIONS = (
     r"|base64\w*|uri\w*|data\w*|environment|tenant\w*|managementGroup|provider\w*|pick\w*|\w+\.\w+"
 )
 _EXPRESSION = lazy_regex(rf"\[\s*(?:{_FUNCTIONS})\s*\(.*\]\s*", re.ASCII | re.DOTALL | re.IGNORECASE)
-TEMPLATE_MARKS = lazy_regex(r"\[\s*[\w.]+\s*\(|\bcopy[\"']?\s*:", re.ASCII)
-"""What stands in the text of each scenario that has something of a template."""
+_CALL = lazy_regex(r"\[\s*[\w.]+\s*\(", re.ASCII)  # what stands in the text of each document with an expression
 _POOL_ID = "the id of the pool, or 'account/pool'"
 _TYPE = "Microsoft.Batch/batchAccounts/pools"
 # Keys of a resource beside `properties`; those of a template and of `az resource show` that say nothing about the pool.
@@ -82,9 +81,9 @@ _VERSION = lazy_regex(r"/versions/([^/]+)$", re.IGNORECASE)  # at the end of the
 _TEMPLATE = ("resources", "$schema", "contentVersion")
 
 
-def report_template_parts(root: DocumentPlace) -> None:
-    """Report expressions, which only a deployment evaluates, and resources that are to be repeated."""
-    for section in ("pools", "jobs", "jobSchedules", "timeline"):
+def report_template_parts(root: DocumentPlace, text: str) -> None:
+    """Report expressions in a document, which only a deployment evaluates, and resources that are to be repeated."""
+    for section in ("pools", "jobs", "jobSchedules", "timeline") if "copy" in text or _CALL.search(text) else ():
         for entry in root.listed(section):
             expressions = (path for path, text in template_strings(entry.plain) if _EXPRESSION.fullmatch(text))
             ignored = {*ENVELOPE, "name" if entry.get("id") is not None else ""} - {"condition"}

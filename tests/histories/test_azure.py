@@ -332,6 +332,8 @@ NODE = {"id": "n1", "url": f"{URL}/pools/p/nodes/n1", "isDedicated": True, "stat
             [{"id": "j", "poolInfo": {"autoPoolSpecification": OF_JOB | {"pool": {}}}}, told_task()],
             ["a pool of which nothing tells the size of nodes has standard_d2s_v3"],
         ),
+        ([told_task(multiInstanceSettings={"numberOfInstances": 1, "coordinationCommandLine": "x"})], ["the pool p,"]),
+        ([JOB | {"onAllTasksComplete": "terminatejob"}], ["of which no task is listed ends when it did, or not"]),
         ([JOB, told_task(resourceFiles=[{"filePath": "x"}])], ["left out: resourceFiles"]),
     ],
 )  # fmt: skip

@@ -85,7 +85,7 @@ JOB = '{"id": "a", "poolInfo": {"poolId": "p"}, "url": "https://x/jobs/a"}'
         ('{"id": ' + "[" * 100_000, "0.json:1:8: nested too deeply to be an export"),
         ('{"a": 1} {"b": 2}', f"0.json:1:10: {MORE}"),
         ('{"name": "stdout.txt"}', f"0.json: is none of these: {KINDS}{WHOLE}"),
-        ('[{"id": "t", "code": 0}]', f"0.json: [0]: is none of these: {KINDS}{WHOLE}"),
+        ('[{"id": "t", "code": 0}]', f"0.json: [0]: is none of these: {KINDS}{WHOLE} (id 't')"),
         ('[["t", "completed"]]', f"0.json:1:2: {NO_OBJECT}"),
         ("Id    State", "0.json:1:1: this is not JSON: it begins with 'Id    State'; export with `--output json`"),
         ("x\0y", "0.json:1:2: is a binary file, not JSON: it contains a zero byte"),

@@ -262,6 +262,7 @@ OTHERS = {
     "jobDefinitionName: x\ncontainerProperties: {}": "AWS Batch: ",
     "Resources: {a: {Type: b, c: !Ref d}}": "AWS CloudFormation: ",
     "executor: azure-batch\njobs: 3\ndefault-resources: []": "Snakemake: ",
+    "version: 2\nworkflows: {}\njobs: {build: {}}": "this is no scenario: it has version, workflows, and",
     "colour: red\nweight: 5": "this is no scenario: it has colour, weight, and a scenario begins with 'scenario: NAME'",
 }
 
