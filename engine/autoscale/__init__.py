@@ -13,21 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.autoscale.values import (
     DEDICATED,
-    LIVE,
     LOW_PRIORITY,
-    METRICS,
-    NO_SAMPLES,
     OPTION,
     REQUEUE,
     SYNTAX,
-    TARGETS,
     TOO_LONG,
-    Dialect,
     EvaluationError,
     FormulaError,
     Inputs,
     RunError,
-    SampleSeries,
     Value,
     text_of,
 )
@@ -112,20 +106,3 @@ def parse(text: str) -> Formula:
 def _place_of(text: str, offset: int) -> Position:
     line = text.count("\n", 0, offset) + 1
     return Position(line, offset - text.rfind("\n", 0, offset))
-
-
-__all__ = [
-    "LIVE",
-    "METRICS",
-    "NO_SAMPLES",
-    "OPTION",
-    "TARGETS",
-    "Dialect",
-    "Formula",
-    "FormulaError",
-    "Inputs",
-    "Results",
-    "RunError",
-    "SampleSeries",
-    "parse",
-]
