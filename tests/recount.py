@@ -9,7 +9,7 @@ from functools import cache, partial
 from engine.base.lifecycles import UNBILLED
 from engine.base.log import LogSubject
 from engine.base.terms import InstanceState, NodeState, TaskResult, TaskState
-from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS
+from engine.base.values import HOUR_MS, MINUTE_MS
 from engine.views.log.changes import Measure, kind_of_node
 from engine.views.log.series import RunSeries, Window
 
@@ -67,6 +67,8 @@ def check_series(sim, series: RunSeries) -> None:
         for job in world.jobs.rows:
             if world.jobs.find(job.id) is job:
                 _check_job(sim, recount, job.row, series.of_job(job.id, window, many))
+    for job in world.jobs.present():
+        assert series.preparation_ms(job.id) == recount(series.until_ms).preparation_ms[job.row]
 
 
 def _moments(axis):
@@ -106,4 +108,3 @@ def _check_job(sim, recount, row, found):
         for rate, has_failed in ((found.succeeded_a_minute, False), (found.failed_a_minute, True)):
             done = there.done[row, has_failed] - earlier.done[row, has_failed]
             assert math.isclose(rate[number], done * MINUTE_MS / max(end_ms - begin_ms, MINUTE_MS))
-        assert found.preparation_s[number] == there.preparation_ms[row] / SECOND_MS

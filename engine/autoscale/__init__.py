@@ -17,16 +17,12 @@ from engine.autoscale.values import (
     DEDICATED,
     LIVE,
     LOW_PRIORITY,
-    METRICS,
-    NO_SAMPLES,
     OPTION,
     REQUEUE,
     SAMPLE_PERIOD_MS,
     SAMPLED,
     SYNTAX,
-    TARGETS,
     TOO_LONG,
-    Dialect,
     EvaluationError,
     FormulaError,
     Inputs,
@@ -119,23 +115,6 @@ def parse(text: str) -> Formula:
 def _place_of(text: str, offset: int) -> Position:
     line = text.count("\n", 0, offset) + 1
     return Position(line, offset - text.rfind("\n", 0, offset))
-
-
-__all__ = [
-    "LIVE",
-    "METRICS",
-    "NO_SAMPLES",
-    "OPTION",
-    "TARGETS",
-    "Dialect",
-    "Formula",
-    "FormulaError",
-    "Inputs",
-    "Results",
-    "RunError",
-    "SampleSeries",
-    "parse",
-]
 
 
 _COUNTS = lazy_regex(r"\$(?:Active|Pending)Tasks\b")

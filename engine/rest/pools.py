@@ -33,6 +33,7 @@ from engine.rest.handlers import (
     removal,
 )
 from engine.rest.messages import Answer
+from engine.rules.account import find_application
 from engine.rules.decisions import verdicts
 from engine.rules.node_operations import uploaded_logs
 from engine.specs import commands as c
@@ -84,10 +85,7 @@ def list_applications(call: Call) -> Answer:
 
 def get_application(call: Call) -> Answer:
     """Answer with one application."""
-    wanted = call.names["applicationId"]
-    found = next((each for each in call.world.account.applications if each.id.lower() == wanted.lower()), None)
-    if found is None:
-        raise BatchError("ApplicationNotFound", applicationId=wanted)
+    found = find_application(call.world, call.names["applicationId"])
     return one(call, "applications", application_body(found), None)
 
 

@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -205,41 +206,39 @@ def application(
     def running(_: object) -> AbstractAsyncContextManager[None]:
         return nullcontext() if clock is None else clock.running()
 
-    return _Application(service, Router(lifespan=running), report, turns, hosts or Hosts())
+    return _Application(service, Router(lifespan=running), report, turns, hosts or Hosts(), _Bodies())
 
 
+@dataclass(eq=False)
 class _Application:
     """Serves an account, see ``application``; ``other`` is the application for all that is no request."""
 
-    def __init__(
-        self, service: Service, other: ASGIApp, report: Report | None, turns: Turns | None, hosts: Hosts
-    ) -> None:
-        self._service = service
-        self._other = other
-        self._report = report
-        self._turns = turns
-        self._hosts = hosts
-        self._bodies = _Bodies()
+    service: Service
+    other: ASGIApp
+    report: Report | None
+    turns: Turns | None
+    hosts: Hosts
+    bodies: _Bodies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request that the caller may send at all, or refuse it before its body is read."""
         if scope["type"] != "http":
-            await self._other(scope, receive, send)
+            await self.other(scope, receive, send)
             return
         wire = WireRequest(scope, receive)
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         path, query = scope["raw_path"].decode("latin-1").partition("?")[0], scope["query_string"].decode("latin-1")
         try:
             _check_form(scope)
-            path = self._hosts.admit(path, headers, _arrived_at(scope), _repeated(scope, headers))
+            path = self.hosts.admit(path, headers, _arrived_at(scope), _repeated(scope, headers))
         except BatchError as error:
             request = Request(scope["method"], path, query, headers, base=f"{scope['scheme']}://{LOCALHOST}")
-            await _send_early(await self._answer(request, error), wire, self._bodies, send)
+            await _send_early(await self._answer(request, error), wire, self.bodies, send)
             return
         body, refused = b"", None
         try:
             async with asyncio.timeout(BODY_WITHIN_S):
-                body = await self._bodies.read(wire)
+                body = await self.bodies.read(wire)
             _check_form(scope)
         except TimeoutError:
             refused = BatchError("InvalidRequestBody", f"it has not arrived within {BODY_WITHIN_S:g} s")
@@ -259,13 +258,13 @@ class _Application:
             if request.path == "/healthz" and request.reads and refused is None:
                 answer = HEALTHY
             else:
-                async with nullcontext() if self._turns is None else self._turns.turn():
-                    answer = self._service.answer(request, refused)
+                async with nullcontext() if self.turns is None else self.turns.turn():
+                    answer = self.service.answer(request, refused)
                 if answer.delay_s:
                     await asyncio.sleep(answer.delay_s)
         finally:
-            if self._report is not None:
-                self._report(request, answer, time.perf_counter() - began_s)
+            if self.report is not None:
+                self.report(request, answer, time.perf_counter() - began_s)
         return answer
 
 

@@ -12,8 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from engine import autoscale
-from engine.autoscale import OPTION, Inputs
-from engine.autoscale.values import DEDICATED, LOW_PRIORITY, SAMPLE_PERIOD_MS
+from engine.autoscale.values import DEDICATED, LOW_PRIORITY, OPTION, SAMPLE_PERIOD_MS, Inputs
 from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError, raise_refusal
 from engine.base.log import LogSubject

@@ -17,6 +17,7 @@ from engine.base.errors import BatchError, raise_refusal
 from engine.base.lifecycles import NODE, NODE_STATES, READY, Availability, states_in
 from engine.base.terms import Deallocation, NodeState, OsFamily, PoolState, SchedulingState
 from engine.base.values import DAY_MS
+from engine.rules.decisions.verdicts import existing
 from engine.rules.facts import NodeDrainBegun, NodeLeaving, NodeStopped, SchedulingDisabled, VmStarted
 from engine.rules.processes import node_disk, setup
 from engine.specs import draws
@@ -294,10 +295,7 @@ def _known_user(world: World, node: int, name: str) -> str | None:
 
 
 def _existing_user(world: World, node: int, name: str) -> str:
-    known = _known_user(world, node, name)
-    if known is None:
-        raise BatchError("NodeUserNotFound", name=name)
-    return known
+    return existing(_known_user(world, node, name), "NodeUserNotFound", name=name)
 
 
 # NOP-11: the files uploaded. DECISION: their content is not simulated, so they are empty.

@@ -129,9 +129,8 @@ def _mktemp(call: Call, options: ProgramOptions) -> int:
     if template.count("X") < 3:
         return call.fail(f"mktemp: too few X's in template '{template[:80]}'")
     number = 0
-    above = "" if options.operands and not {"p", "t"} & options.values.keys() else options.values.get("p", "")
-    if not above and (not options.operands or {"p", "t"} & options.values.keys()):
-        above = process.env.get("TMPDIR", "/tmp")
+    is_here = options.operands and not {"p", "t"} & options.values.keys()
+    above = "" if is_here else options.values.get("p") or process.env.get("TMPDIR", "/tmp")
     stem, _, end = template.rpartition("XXX")
     while process.files.exists(process.key(path := f"{above}{'/' if above else ''}{stem}{number:03}{end}")):
         number += 1

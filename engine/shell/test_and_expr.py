@@ -27,37 +27,33 @@ _DEPTH_LIMIT = 40
 _DEVICES = frozenset({"/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"})
 
 
-def _may_exist(process: ShellProcess, path: str, known: Callable[[str], bool]) -> bool:
-    """Return whether a path passes a test, or whether a real node may have what is missing here (FILE-15)."""
-    if not path or path in _DEVICES:
-        return bool(path)
-    key = process.key(path)
-    return known(key) or not (process.files.exists(key) or process.must_know(key))
+_Test = Callable[[ShellProcess, str], bool]
 
 
-def _exists(process: ShellProcess, path: str) -> bool:
-    return _may_exist(process, path, process.files.exists)
+def _of_file(known: _Test, *, of_devices: bool = True) -> _Test:
+    """Return the test of a path, whose key is ``known`` to pass, or a real node may have what is missing (FILE-15)."""
+
+    def test(process: ShellProcess, path: str) -> bool:
+        if not path or path in _DEVICES:
+            return bool(path) and of_devices
+        key = process.key(path)
+        return known(process, key) or not (process.files.exists(key) or process.must_know(key))
+
+    return test
 
 
-def _is_directory(process: ShellProcess, path: str) -> bool:
-    return path not in _DEVICES and _may_exist(process, path, process.files.is_dir)
-
-
-_UNARY: dict[str, Callable[[ShellProcess, str], bool]] = {
+_exists = _of_file(lambda process, key: process.files.exists(key))
+_is_filled = _of_file(
+    lambda process, key: process.files.is_dir(key) or process.files.size(key) > 0 or key in process.run.vague_files
+)
+_UNARY: dict[str, _Test] = {
     "-n": lambda _, text: bool(text),
     "-z": lambda _, text: not text,
-    "-d": _is_directory,
+    "-d": _of_file(lambda process, key: process.files.is_dir(key), of_devices=False),
     "-c": lambda _, path: path in _DEVICES,
-    "-f": lambda process, path: (
-        path not in _DEVICES and _may_exist(process, path, lambda key: process.files.read(key) is not None)
-    ),
-    "-x": _exists,  # no modes
-    "-s": lambda process, path: _may_exist(
-        process,
-        path,
-        lambda key: process.files.is_dir(key) or process.files.size(key) > 0 or key in process.run.vague_files,
-    ),
-    **dict.fromkeys(("-e", "-r", "-w", "-O", "-G"), _exists),
+    "-f": _of_file(lambda process, key: process.files.read(key) is not None, of_devices=False),
+    "-s": _is_filled,
+    **dict.fromkeys(("-e", "-r", "-w", "-x", "-O", "-G"), _exists),  # no modes
     **dict.fromkeys(("-b", "-g", "-h", "-k", "-L", "-p", "-S", "-t", "-u"), lambda *_: False),
 }
 

@@ -106,10 +106,6 @@ def _parse_finite(value: object) -> int:
     return ms
 
 
-def _format_optional(ms: int | None) -> str | None:
-    return None if ms is None else format_duration(ms)
-
-
 def _parse_moment(value: object) -> datetime:
     if isinstance(value, str):
         return parse_utc(value)
@@ -126,7 +122,10 @@ _DURATION_SCHEMA = WithJsonSchema({"type": "string", "format": "duration"})
 Duration = Annotated[int | None, PlainValidator(_parse_limit), PlainSerializer(format_duration), _DURATION_SCHEMA]
 # Milliseconds; None is absent, and so is "no limit".
 OptionalDuration = Annotated[
-    int | None, PlainValidator(_parse_limit), PlainSerializer(_format_optional), _DURATION_SCHEMA
+    int | None,
+    PlainValidator(_parse_limit),
+    PlainSerializer(format_duration, when_used="unless-none"),
+    _DURATION_SCHEMA,
 ]
 # Milliseconds; "no limit" is an error.
 FiniteDuration = Annotated[int, PlainValidator(_parse_finite), PlainSerializer(format_duration), _DURATION_SCHEMA]

@@ -17,10 +17,8 @@ from typing import NamedTuple
 from engine.base.terms import OsFamily
 from engine.base.values import lazy_regex, quoted, read_table, shortened
 
-# The operating systems: the end of their support, and their code names.
-_SYSTEMS = {
-    system: (date.fromisoformat(end), code_name) for system, end, code_name in read_table("systems.csv", __file__)
-}
+# The operating systems: their node agents, the end of their support, and their code names.
+_SYSTEMS = {system: facts for system, *facts in read_table("systems.csv", __file__)}
 
 # Another agent with which the examples of the service's own specification use an image.
 _OTHER_AGENTS = {("ubuntu-24_04-lts", "server"): "batch.node.ubuntu 20.04"}
@@ -49,12 +47,8 @@ class Image(NamedTuple):
         return self.end_of_support <= start.astimezone(UTC).date()
 
 
-def _agent(system: str) -> str:
-    return "batch.node.windows amd64" if system.startswith("windows") else f"batch.node.{system}"
-
-
 IMAGES: tuple[Image, ...] = tuple(
-    Image(publisher, offer, sku, _agent(system), _SYSTEMS[system][0])
+    Image(publisher, offer, sku, _SYSTEMS[system][0], date.fromisoformat(_SYSTEMS[system][1]))
     for publisher, offer, system, skus in read_table("images.csv", __file__)
     for sku in skus.split()
 )
@@ -158,7 +152,7 @@ class LinuxSystem(NamedTuple):
         if family not in _NAMES:
             return None
         name, identifier, like = _NAMES[family]
-        _, code_name = _SYSTEMS.get(system, (None, ""))
+        *_, code_name = _SYSTEMS.get(system, ("",))
         facts = {"PRETTY_NAME": f'"{name} {version}"', "NAME": f'"{name}"', "VERSION_ID": f'"{version}"'}
         facts |= {"VERSION_CODENAME": code_name} if code_name else {}
         facts |= {"ID": identifier if family in ("ubuntu", "debian") else f'"{identifier}"'}

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from engine import autoscale
+from engine.autoscale.values import FormulaError
 from engine.base.terms import OsFamily
 from engine.base.values import HOUR_MS, MINUTE_MS, format_duration, lazy_regex, quoted
 from engine.specs import images
@@ -280,7 +281,7 @@ def _formula(formula: str | None) -> Iterator[Refusal]:
         return
     try:
         autoscale.parse(formula)
-    except autoscale.FormulaError as error:
+    except FormulaError as error:
         yield Refusal(error.code, ("autoScaleFormula",), str(error))
 
 

@@ -85,12 +85,7 @@ class PriceList:
         A kind of node that the list lacks costs in proportion to the table's price of it.
         """
         kinds = self.sizes.get(usual_name(size.name), {})
-        table = {
-            "linux": size.linux_usd,
-            "windows": size.windows_usd,
-            "spot_linux": size.spot_linux_usd,
-            "spot_windows": size.spot_windows_usd,
-        }
+        table: dict[str, float | None] = {kind: getattr(size, f"{kind}_usd") for kind in _COLUMNS.values()}
         ratios = (kinds[kind].amount / usd for kind, usd in table.items() if usd and kind in kinds)
         factor = next(ratios, 1.0 if self.currency == USD else None)
 
@@ -99,12 +94,8 @@ class PriceList:
                 return kinds[kind].amount
             return None if otherwise is None or factor is None else round(otherwise * factor, _DIGITS)
 
-        found = size._replace(
-            linux_usd=amount("linux", size.linux_usd),
-            windows_usd=amount("windows", size.windows_usd),
-            spot_linux_usd=amount("spot_linux", size.spot_linux_usd),
-            spot_windows_usd=amount("spot_windows", size.spot_windows_usd),
-        )
+        own: dict[str, Any] = {f"{kind}_usd": amount(kind, usd) for kind, usd in table.items()}
+        found = size._replace(**own)
         if not low_priority:
             return found
         factor, found = 1.0, found.as_low_priority()

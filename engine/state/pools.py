@@ -18,7 +18,7 @@ from engine.state.tables import Named, NamedRecords, Values, rule_of_move
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from engine.autoscale import RunError
+    from engine.autoscale.values import RunError
     from engine.base.terms import NodeFillType, OsFamily
     from engine.specs.bodies import PoolSpec
     from engine.specs.catalogue import VmSize

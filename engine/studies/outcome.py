@@ -299,11 +299,9 @@ def pace_text(done: int, total: int, elapsed_s: float) -> str:
     return f"{done / elapsed_s:,.1f} runs/s  {duration_text(left_s)} left"
 
 
-def _written(variant: VariantSummary) -> str:
-    return values_text(variant.values)
-
-
-def recommendation(summary: StudySummary, values_of: Callable[[VariantSummary], str] = _written) -> str:
+def recommendation(
+    summary: StudySummary, values_of: Callable[[VariantSummary], str] = lambda variant: values_text(variant.values)
+) -> str:
     """Return one line: the cheapest variant that keeps all expectations often enough, or which comes nearest.
 
     ``values_of`` returns the values of a variant in words.

@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.log import Json
 from engine.base.terms import JobState, TaskResult
 from engine.base.values import DAY_MS, HOUR_MS, LONGEST_RUN_MS, SECOND_MS, USD
-from engine.rules.job_schedules import missed, next_run_ms
 from engine.run.conditions import cost_of_nodes, makespan_ms
 from engine.scenario.record import GivenCommand, dump, timeline_line
 from engine.specs.catalogue import PRICES_AS_OF, PRICES_REGION
-from engine.state.jobs import NO_JOB
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
 from engine.views.log.histories import recent_tasks
 from engine.views.log.latest import TaskTransitions, ready_ms
 from engine.views.log.tally import hook_times
-from engine.views.resources.account import TransferredBytes, bytes_of_run
+from engine.views.resources.account import JobScheduleRow, TransferredBytes, bytes_of_run, row_of_schedule
 from engine.views.rest.account import (
     account_body,
     job_body,
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
     from engine.run.simulation import Simulation
     from engine.specs.command import Command
     from engine.state.instances import InstanceView
-    from engine.state.jobs import Job, JobSchedule
+    from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.state.task_records import TaskBlock
     from engine.world import World
@@ -162,17 +160,6 @@ class JobResult(NamedTuple):
     transferred: TransferredBytes
 
 
-class JobScheduleResult(NamedTuple):
-    """A job schedule of the run."""
-
-    schedule_id: str
-    state: str  # as the service spells it, or ``deleted``
-    jobs: int  # created by it
-    missed: int  # occurrences that created none (JS-3)
-    recent_job: str  # the id of the last job; empty without one
-    next_run_ms: int | None
-
-
 class PoolResult(NamedTuple):
     """A pool of the run; ``nodes`` are those in the pool now."""
 
@@ -209,7 +196,7 @@ class Summary(NamedTuple):
     tasks: TaskTotals
     transferred: TransferredBytes
     jobs: tuple[JobResult, ...]
-    job_schedules: tuple[JobScheduleResult, ...]
+    job_schedules: tuple[JobScheduleRow, ...]
     pools: tuple[PoolResult, ...]
     refused: tuple[RefusedRow, ...]
     expectations: tuple[Outcome, ...]
@@ -252,7 +239,7 @@ def summary(sim: Simulation) -> Summary:
         tasks=task_totals(sim),
         transferred=bytes_of_run(sim),
         jobs=tuple(_job_result(world, job) for job in world.jobs.rows),
-        job_schedules=tuple(_job_schedule_result(world, schedule, now_ms) for schedule in world.job_schedules.rows),
+        job_schedules=tuple(row_of_schedule(sim, schedule) for schedule in world.job_schedules.rows),
         pools=tuple(_pool_result(world, pool, now_ms) for pool in world.pools.rows),
         refused=tuple(
             RefusedRow(refusal.when_ms, refusal.command.NAME, _subject(refusal.command), str(seen), met)
@@ -272,17 +259,6 @@ def _job_result(world: World, job: Job) -> JobResult:
         preparations=instance_totals(map(instances.prep, rows)),
         releases=instance_totals(map(instances.release, rows)),
         transferred=TransferredBytes(job.downloaded_bytes, job.uploaded_bytes),
-    )
-
-
-def _job_schedule_result(world: World, schedule: JobSchedule, now_ms: int) -> JobScheduleResult:
-    return JobScheduleResult(
-        schedule_id=schedule.id,
-        state=GONE if schedule.state is None else schedule.state.wire,
-        jobs=schedule.jobs_made,
-        missed=missed(world, schedule, now_ms),
-        recent_job=world.jobs[schedule.recent_job].id if schedule.recent_job != NO_JOB else "",
-        next_run_ms=next_run_ms(world, schedule, now_ms),
     )
 
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.autoscale import Dialect, parse
+from engine.autoscale import parse
+from engine.autoscale.values import Dialect
 from tests.autoscale.situations import USUAL
 
 

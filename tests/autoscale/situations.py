@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from engine.autoscale import Inputs, SampleSeries
+from engine.autoscale.values import Inputs, SampleSeries
 
 NOW = datetime(2026, 3, 11, 10, tzinfo=UTC)
 EMPTY = Inputs(NOW)

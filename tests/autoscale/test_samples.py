@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.autoscale import METRICS, Inputs, SampleSeries, parse
+from engine.autoscale import parse
+from engine.autoscale.values import METRICS, Inputs, SampleSeries
 from tests.autoscale.situations import NOW
 
 SITUATIONS = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.autoscale import FormulaError, parse
+from engine.autoscale import parse
+from engine.autoscale.values import FormulaError
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import time
 from datetime import UTC, datetime
 from statistics import median
 
-from engine.autoscale import Inputs, SampleSeries, parse
+from engine.autoscale import parse
+from engine.autoscale.values import Inputs, SampleSeries
 
 _ROUNDS = 200
 _DAY = 2_880  # samples

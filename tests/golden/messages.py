@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import ScenarioError, Simulation, load_scenario
-from engine.autoscale import FormulaError, parse
+from engine.autoscale import parse
+from engine.autoscale.values import FormulaError
 from engine.scenario.schema import schema
 from engine.scenario.text import bundled
 from engine.studies.runs import Variants, planned

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.autoscale import RunError
+from engine.autoscale.values import RunError
 from engine.base.errors import Position, failure
 from engine.base.log import EventLog, Json, LogEntry, LogSubject
 from engine.base.log_formats import elapsed, line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.autoscale import FormulaError
+from engine.autoscale.values import FormulaError
 from engine.views.diagnosis.pools import why_targets
 from engine.views.diagnosis.questions import explain
 from engine.views.resources.jobs import dry_run, scale_page

@@ -125,9 +125,9 @@ def test_the_report_tells_jobs_and_missed_occurrences():
     sim = simulation(jobSchedules=[nightly(minutes=90, recurrenceInterval="PT1H", startWindow="PT10M")])
     run_to(sim, minutes=200)
     (row,) = results.summary(sim).job_schedules
-    assert (row.schedule_id, row.state, row.jobs, row.missed) == ("nightly", "active", 2, 2)
+    assert (row.schedule_id, row.state_word, row.record.jobs_made, row.missed) == ("nightly", "active", 2, 2)
     assert (row.recent_job, row.next_run_ms) == ("nightly:job-2", 240 * 60_000)
     do(sim, "deleteJobSchedule", jobScheduleId="nightly")
     run_to(sim, minutes=210)
     (row,) = results.summary(sim).job_schedules
-    assert (row.state, row.next_run_ms) == ("deleted", None)
+    assert (row.state_word, row.next_run_ms) == ("deleted", None)

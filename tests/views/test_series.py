@@ -154,7 +154,7 @@ def test_all_jobs_together_are_the_sum_of_the_jobs():
     jobs = [series.of_job(job.id, Window.ALL, 50) for job in sim.world.jobs.present()]
     together = series.of_job(None, Window.ALL, 50)
     assert sum(together.running) > 0
-    for measure in ("waiting", "running", "preparing", "succeeded_a_minute", "preparation_s"):
+    for measure in ("waiting", "running", "preparing", "succeeded_a_minute"):
         sums = [sum(each) for each in zip(*(getattr(job, measure) for job in jobs), strict=True)]
         assert all(map(math.isclose, getattr(together, measure), sums))
 

@@ -12,7 +12,8 @@ from typing import NoReturn, TypeVar
 
 import click
 
-from engine.autoscale import LIVE, METRICS, TARGETS, FormulaError, Inputs, SampleSeries, parse
+from engine.autoscale import parse
+from engine.autoscale.values import LIVE, METRICS, TARGETS, FormulaError, Inputs, SampleSeries
 from engine.base.errors import Position
 from engine.base.values import SECOND_MS, parse_utc, shortened, with_short_words
 from engine.scenario.conditions import LATEST_MS, parse_time

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from engine.studies.sides import Side
     from engine.views.diagnosis.concerns import AttentionItem
     from engine.views.diagnosis.questions import OpenJob
-    from engine.views.results import InstanceTotals, JobResult, JobScheduleResult, PoolResult, RefusedRow, Summary
+    from engine.views.resources.account import JobScheduleRow
+    from engine.views.results import InstanceTotals, JobResult, PoolResult, RefusedRow, Summary
 
     Row = Sequence[Text | str]
 
@@ -225,10 +226,10 @@ def _transferred(jobs: Iterable[JobResult]) -> Iterator[Row]:
             yield Text(job.job_id), *(f"{size:,}" for size in job.transferred)
 
 
-def _job_schedule(row: JobScheduleResult, start: datetime) -> Row:
+def _job_schedule(row: JobScheduleRow, start: datetime) -> Row:
     next_run = "" if row.next_run_ms is None else format_utc(start, row.next_run_ms)
     missed = Text(f"{row.missed:,}", "yellow" if row.missed else "")
-    return row.schedule_id, row.state, f"{row.jobs:,}", missed, row.recent_job, next_run
+    return row.schedule_id, row.state_word, f"{row.record.jobs_made:,}", missed, row.recent_job, next_run
 
 
 def _pool(row: PoolResult) -> Row:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
-from engine.autoscale import METRICS, OPTION, TARGETS, FormulaError
+from engine.autoscale.values import METRICS, OPTION, TARGETS, FormulaError
 from engine.base.values import lazy_regex, printable
 from engine.scenario.record import flow_text
 from engine.scenario.tree import parse_valid

@@ -203,7 +203,7 @@ def _runs(count: int, failed: int) -> str:
 def _schedules(found: Summary) -> Section:
     heads = ("Job schedule", "State", "Jobs created", "Occurrences missed", "Last job")
     rows = [
-        (each.schedule_id, each.state, f"{each.jobs:,}", f"{each.missed:,}", each.recent_job)
+        (each.schedule_id, each.state_word, f"{each.record.jobs_made:,}", f"{each.missed:,}", each.recent_job)
         for each in found.job_schedules
     ]
     return Section("Job schedules", (), heads, rows)

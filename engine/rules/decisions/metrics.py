@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, cast, overload
 
-from engine.autoscale import LIVE, SampleSeries
-from engine.autoscale.values import NODE_METRICS, SAMPLE_PERIOD_MS, SAMPLED
+from engine.autoscale.values import LIVE, NODE_METRICS, SAMPLE_PERIOD_MS, SAMPLED, SampleSeries
 from engine.base.lifecycles import READY, UNBILLED
 from engine.base.terms import InstanceState, JobState, NodeState
 from engine.base.values import SECOND_MS

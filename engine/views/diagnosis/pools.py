@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.autoscale import NO_SAMPLES
+from engine.autoscale.values import NO_SAMPLES
 from engine.base.lifecycles import PROBLEMS
 from engine.base.terms import AllocationState, NodeState, PoolState
 from engine.base.values import format_duration, lazy_regex, places, values

@@ -12,7 +12,7 @@ from itertools import pairwise, repeat
 from operator import mul, sub, truediv
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS
+from engine.base.values import HOUR_MS, MINUTE_MS
 from engine.run.conditions import price_of
 from engine.state.tasks import RUNNING
 from engine.views.log.changes import ALL, Buckets, ChangeCounter, Measure
@@ -135,7 +135,6 @@ class JobSeries(NamedTuple):
     succeeded_a_minute: Sequence[float]  # in the minute before the end of each column, or on average if it is longer
     failed_a_minute: Sequence[float]
     preparing_nodes: Sequence[int]  # the highest number in each column
-    preparation_s: Sequence[float]  # so far on all nodes, at the end of each column
 
 
 SeriesT = TypeVar("SeriesT")
@@ -347,14 +346,13 @@ class RunSeries:
         buckets, axis = self._axis(window, columns)
         job = None if job_id is None else self._simulation.world.jobs.find(job_id)
         if job_id is not None and job is None:
-            return JobSeries(Axis(0, ()), (), (), (), (), (), (), ())
+            return JobSeries(Axis(0, ()), (), (), (), (), (), ())
         row = ALL if job is None else job.row
         reader = ColumnReader(axis, buckets)
         waiting, preparing, running = (
             reader.means(measure, row) for measure in (Measure.WAITING, Measure.PREPARING, Measure.RUNNING)
         )
         succeeded, failed = (reader.in_a_minute(measure, row) for measure in (Measure.SUCCEEDED, Measure.FAILED))
-        level = self._levels.preparing[row]
         ended_ms = _EVERYTHING if job is None or job.end_ms is None else job.end_ms  # what has ended waits for nothing
         ends = [end * axis.every_ms for end in axis.edges[1:]]
         return JobSeries(
@@ -364,8 +362,7 @@ class RunSeries:
             running,
             succeeded,
             failed,
-            peaks(axis, level),
-            [area / SECOND_MS for area in level.areas(ends)],
+            peaks(axis, self._levels.preparing[row]),
         )
 
     def _target(self, pool: Pool, when_ms: int) -> int:

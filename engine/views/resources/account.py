@@ -213,6 +213,11 @@ class JobScheduleRow(NamedTuple):
     jobs_left: int  # those not deleted
     missed: int  # occurrences that created no job
 
+    @property
+    def state_word(self) -> str:
+        """The state as the service spells it, or ``deleted``."""
+        return "deleted" if self.state is None else self.state.wire
+
 
 class MissedOccurrence(NamedTuple):
     """An occurrence that made no job (JS-15): its number from 0, when it was lost, and why."""
@@ -265,10 +270,13 @@ def last_job_like(simulation: Simulation, job_id: str) -> str:
 
 def schedule_row(simulation: Simulation, schedule_id: str) -> JobScheduleRow | None:
     """Return one schedule's row; None while there is no schedule of this id."""
+    schedule = simulation.world.job_schedules.find(schedule_id)
+    return None if schedule is None else row_of_schedule(simulation, schedule)
+
+
+def row_of_schedule(simulation: Simulation, schedule: JobSchedule) -> JobScheduleRow:
+    """Return the row of a schedule, which may be deleted."""
     world, now_ms = simulation.world, simulation.now_ms
-    schedule = world.job_schedules.find(schedule_id)
-    if schedule is None:
-        return None
     recent = world.jobs[schedule.recent_job] if schedule.recent_job != NO_JOB else None
     return JobScheduleRow(
         schedule_id=schedule.id,
