@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
-from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, SchedulingState, TaskResult, TaskState
+from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, PoolState, SchedulingState, TaskState
 from engine.rules.decisions import capacity
 from engine.run.agenda import Agenda, acts_due, ends_in_order, job_limit, known_end_ms, task_end_ms
 from engine.state.nodes import GONE
@@ -313,6 +313,13 @@ def next_refill(pool: Pool) -> Next | None:
     return due("Batch tries to allocate Spot nodes", pool.refill_at_ms, "SPOT-5")
 
 
+def next_evaluation(pool: Pool | None) -> Next | None:
+    """Return when the pool's targets can change by themselves (AS-84, AS-89)."""
+    if pool is None or pool.scaling is None or pool.state is not PoolState.ACTIVE:
+        return None
+    return Next("the pool's formula is evaluated", pool.scaling.next_ms, "AS-84")
+
+
 def first_end(world: World, nodes: Iterable[int], job: Job) -> Next | None:
     """Return the end of the running task of the job that leaves its node first; None if none runs."""
     tasks = world.tasks
@@ -409,47 +416,6 @@ def why_again(world: World, task: int, following: Next | None) -> Explanation | 
     verb = "did" if tasks.state_of(task) is TaskState.COMPLETED else "does"
     starts = note(f"It has been started {some(extra.attempts, 'time')} so far.", "TASK-7") if extra.attempts else None
     return answer(world, f"Why {verb} {task_name(world, task)} run again?", (*checks, starts), following)
-
-
-MOST_PARENTS = 1_000  # numbers of ranges, or tasks on the way, that are looked at
-
-
-def unmet_parents(world: World, job: Job, task: int) -> list[tuple[str, int | None]]:
-    """Return the ids that a task still waits for, each with its row; None where no such task exists."""
-    book, wanted = world.dependencies.get(job.row), world.tasks.spec(task).depends_on
-    if book is None or wanted is None or not book.is_waiting(task):
-        return []
-    spans = dict.fromkeys((part.start, part.end) for part in wanted.task_id_ranges)
-    ids = [*book.unmet(wanted)[0], *map(str, book.unmet_numbers(spans, MOST_PARENTS))]
-    return [(task_id, world.tasks.find(job.row, task_id)) for task_id in ids]
-
-
-def circular(world: World, job: Job, tasks: Iterable[int]) -> set[int]:
-    """Return those of some waiting tasks that wait for themselves, or for others that do."""
-    parents = {task: {row for _, row in unmet_parents(world, job, task)} for task in tasks}
-    while free := [task for task, rows in parents.items() if parents.keys().isdisjoint(rows)]:
-        for task in free:
-            del parents[task]
-    return set(parents)
-
-
-def never_met(world: World, job: Job, task: int) -> tuple[str, str] | None:
-    """Return what a task waits for that can never be met, however far away: an id, and its state (DEP-5)."""
-    seen, todo = {task: ""}, [task]
-    for each in todo:
-        for task_id, row in unmet_parents(world, job, each):
-            if row is None:
-                return task_id, "does not exist"
-            if world.tasks.result(row) is TaskResult.FAILURE:
-                return task_id, "failed"
-            if row not in seen and len(seen) < MOST_PARENTS:
-                seen[row] = task_id
-                todo.append(row)
-    book = world.dependencies.get(job.row)
-    waiting = [row for row in seen if book is not None and book.is_waiting(row)]
-    if task not in circular(world, job, waiting):
-        return None
-    return world.tasks.task_id(task), "waits for itself, in a circle"
 
 
 def may_act(world: World) -> bool:

@@ -29,9 +29,8 @@ from engine.views.diagnosis.stuck import (
     Interruptions,
     NeverRun,
     hanging_preparations,
-    hanging_start_tasks,
 )
-from engine.views.diagnosis.waste import LeftOpen, idle_pool_concerns, parked_nodes, unused_slots
+from engine.views.diagnosis.waste import LeftOpen, hanging_start_tasks, idle_pool_concerns, parked_nodes, unused_slots
 from engine.views.log.reader import Kept, LogReader, of_kind
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.terms import InstanceState, NodeState, PoolState, TaskResult, TaskState
-from engine.base.values import HOUR_MS, MINUTE_MS, format_clock, lazy_regex, picked, places
+from engine.base.terms import InstanceState, PoolState, TaskResult, TaskState
+from engine.base.values import HOUR_MS, MINUTE_MS, lazy_regex, picked, places
+from engine.rules.decisions.verdicts import MOST_PARENTS, circular
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, RUNNING
-from engine.views.diagnosis.candidates import MOST_PARENTS, circular
 from engine.views.diagnosis.model import (
     MOST_NAMED,
     Clause,
@@ -26,6 +26,7 @@ from engine.views.diagnosis.model import (
     name_of,
     named,
     some,
+    span_words,
 )
 from engine.views.log.histories import TaskHistory
 from engine.views.log.reader import Kept, LogReader, of_kind
@@ -40,10 +41,6 @@ if TYPE_CHECKING:
     from engine.state.pools import Pool
     from engine.views.diagnosis.failures import TaskFailures
     from engine.views.diagnosis.model import Finding
-
-
-def _span(ms: int) -> str:
-    return format_clock(ms).lstrip("+")
 
 
 # -- tasks that can never run ------------------------------------------------------------------------------------------
@@ -209,42 +206,16 @@ def hanging_preparations(simulation: Simulation, *, names_jobs: bool) -> Iterato
             on, names = named("node", first_names(world, nodes), len(nodes))
             of = f" of {job.id}" if names_jobs else ""
             begun_ms = min(instances.prep_start[row] for row in late)
-            compared = f"the longest took {_span(max(took_ms))}" if took_ms else "none has ended yet"
+            compared = f"the longest took {span_words(max(took_ms))}" if took_ms else "none has ended yet"
             yield concern(
                 Condition.PREPARATION,
-                f"preparation task{of} has run on {on} for {_span(now_ms - begun_ms)}",
+                f"preparation task{of} has run on {on} for {span_words(now_ms - begun_ms)}",
                 begun_ms + limit_ms,
                 compared,
                 "" if is_bounded else Clause("nothing limits it", "PREP-3"),
                 Clause("tasks there wait for it", "PREP-6") if prep.wait_for_success else "",
                 remedy="" if is_bounded else "give it a maxWallClockTime; a reboot starts it again",
                 items=Items(nodes=nodes, jobs=(job.id,)),
-                names=names,
-            )
-
-
-def hanging_start_tasks(simulation: Simulation) -> Iterator[Finding]:
-    """Yield the nodes of each pool whose start task has run for more than an hour; it has no time limit (START-4)."""
-    world, now_ms = simulation.world, simulation.now_ms
-    states, since = world.nodes.state, world.nodes.since
-    if states.find(NodeState.WAITING_FOR_START_TASK) < 0:
-        return
-    for pool in world.pools.present():
-        spec = pool.spec.start_task
-        waiting = [node for node in pool.nodes if states[node] == NodeState.WAITING_FOR_START_TASK]
-        late = [node for node in waiting if now_ms - since[node] >= _ALONE_MS]
-        if late and spec is not None:
-            begun_ms, (who, names) = (
-                min(since[node] for node in late),
-                named("node", first_names(world, late), len(late)),
-            )
-            yield concern(
-                Condition.START_TASK_HANGS,
-                f"start task of pool {pool.id} has run on {who} for {_span(now_ms - begun_ms)}",
-                begun_ms + _ALONE_MS,
-                Clause("no tasks run there until it has ended; nothing limits it", "START-4"),
-                remedy="end it by its command: a start task has no time limit; a reboot starts it again",
-                items=Items(nodes=late, pools=(pool.id,)),
                 names=names,
             )
 
@@ -290,9 +261,9 @@ class HangingTasks:
             ran_ms = now_ms - min(tasks.started[task] for task in late)
             yield concern(
                 Condition.TASK_HANGS,
-                f"{who} of {job.id} {'has' if len(late) == 1 else 'have'} run for {_span(ran_ms)}",
+                f"{who} of {job.id} {'has' if len(late) == 1 else 'have'} run for {span_words(ran_ms)}",
                 min(since_ms for since_ms, _, _ in found),
-                f"the longest of the kind took {_span(max(longest_ms for _, longest_ms, _ in found))}",
+                f"the longest of the kind took {span_words(max(longest_ms for _, longest_ms, _ in found))}",
                 remedy=f"terminate {'it' if len(late) == 1 else 'them'}, or set a maxWallClockTime",
                 items=Items(tasks=late, jobs=(job.id,)),
                 names=names,
@@ -417,7 +388,7 @@ class Interruptions:
             f"{who} of {job.id} {verb} interrupted {times}",
             log.when[last],
             Clause(f"last because {cause}" if cause else "", rule),
-            f"{_span(lost_ms)} of work lost" if lost_ms else "",
+            f"{span_words(lost_ms)} of work lost" if lost_ms else "",
             remedy="let the formula count running tasks, or drain with taskcompletion"
             if by_formula and not is_over
             else "",

@@ -1,4 +1,4 @@
-"""Concerns about what costs money without need: jobs left open, idle pools, nodes out of service, unused slots."""
+"""Concerns about what costs money without need: jobs left open, pools, nodes and slots that nothing uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.run.agenda import subjects_of_job
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED
 from engine.views.diagnosis.candidates import may_act
-from engine.views.diagnosis.model import Clause, Condition, Items, concern, first_names, ids_of, named, some
+from engine.views.diagnosis.model import Clause, Condition, Items, concern, first_names, ids_of, named, some, span_words
 from engine.views.log.latest import ready_ms
 from engine.views.log.reader import Kept
 from engine.views.resources.instances import last_task_ms
@@ -189,6 +189,35 @@ def parked_nodes(simulation: Simulation) -> Iterator[Finding]:
                     items=Items(nodes=nodes, pools=(pool.id,)),
                     names=names,
                 )._replace(state=state)
+
+
+_LONG_MS = HOUR_MS  # of a start task
+
+
+def hanging_start_tasks(simulation: Simulation) -> Iterator[Finding]:
+    """Yield the nodes of each pool whose start task has run for more than an hour; it has no time limit (START-4)."""
+    world, now_ms = simulation.world, simulation.now_ms
+    states, since = world.nodes.state, world.nodes.since
+    if states.find(NodeState.WAITING_FOR_START_TASK) < 0:
+        return
+    for pool in world.pools.present():
+        spec = pool.spec.start_task
+        waiting = [node for node in pool.nodes if states[node] == NodeState.WAITING_FOR_START_TASK]
+        late = [node for node in waiting if now_ms - since[node] >= _LONG_MS]
+        if late and spec is not None:
+            begun_ms, (who, names) = (
+                min(since[node] for node in late),
+                named("node", first_names(world, late), len(late)),
+            )
+            yield concern(
+                Condition.START_TASK_HANGS,
+                f"start task of pool {pool.id} has run on {who} for {span_words(now_ms - begun_ms)}",
+                begun_ms + _LONG_MS,
+                Clause("no tasks run there until it has ended; nothing limits it", "START-4"),
+                remedy="end it by its command: a start task has no time limit; a reboot starts it again",
+                items=Items(nodes=late, pools=(pool.id,)),
+                names=names,
+            )
 
 
 _FEW = 0.1  # of the slots
