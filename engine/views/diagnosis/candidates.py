@@ -406,7 +406,7 @@ def why_again(world: World, task: int, following: Next | None) -> Explanation | 
     )
     checks = [
         check(
-            label, False, f"{count:,} {by}{'' if last_ms is None else f', the last at {moment(world, last_ms)}'}", rule
+            label, True, f"{count:,} {by}{'' if last_ms is None else f', the last at {moment(world, last_ms)}'}", rule
         )
         for label, count, by, last_ms, rule in counts
         if count

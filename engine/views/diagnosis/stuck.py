@@ -28,7 +28,7 @@ from engine.views.diagnosis.model import (
     some,
     span_words,
 )
-from engine.views.log.histories import TaskHistory
+from engine.views.diagnosis.waste import CAUSES, restarts
 from engine.views.log.reader import Kept, LogReader, of_kind
 from engine.views.log.tally import is_retry
 
@@ -308,27 +308,6 @@ class HangingTasks:
 
 _OFTEN = 3  # interruptions of one task
 _MOST_COSTED = 20  # tasks of which the lost time is added up
-_CAUSES = {
-    "RSZ": "its nodes are removed",
-    "SPOT": "Spot nodes are preempted",
-    "NOP": "of operations on nodes",
-    "NODE": "nodes are lost",
-    "JOB": "the job is disabled",
-    "POOL": "of changes of the pool",
-    "SCHED": "another task comes first",
-}
-
-
-def lost_in_attempts_ms(simulation: Simulation, task: int) -> int:
-    """Return how long the attempts of a task ran, in ms, that were interrupted."""
-    return sum(
-        one.end_ms - one.start_ms
-        for one in TaskHistory(simulation, task).attempts()
-        if one.start_ms is not None
-        and one.end_ms is not None
-        and one.ended_as is TaskState.ACTIVE
-        and one.exit_code is None
-    )
 
 
 class Interruptions:
@@ -379,7 +358,7 @@ class Interruptions:
         times = f"{most:,} times{each}" if least == most else f"{least:,} to {most:,} times"
         last = max(self._last[task] for task in tasks)
         rule = str(dict(log.shapes[log.shape_of[last]].fields).get("rule", ""))
-        cause = _CAUSES.get(rule.partition("-")[0], "")
+        cause = CAUSES.get(rule.partition("-")[0], "")
         lost_ms = sum(map(self._lost_ms, tasks)) if len(tasks) <= _MOST_COSTED else 0
         pool = world.pools[job.pool] if job.pool >= 0 else None
         by_formula = rule.startswith("RSZ") and pool is not None and pool.scaling is not None
@@ -401,7 +380,7 @@ class Interruptions:
         last, lost_ms = self._lost.get(task, (-1, 0))
         if last == self._last[task]:
             return lost_ms
-        lost_ms = lost_in_attempts_ms(self._simulation, task)
+        lost_ms = sum(each.lost_ms for each in restarts(self._simulation, task) if each.is_interruption)
         self._lost[task] = self._last[task], lost_ms
         return lost_ms
 
