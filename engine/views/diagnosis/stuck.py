@@ -7,7 +7,6 @@ and nodes on which everything fails that succeeds elsewhere.
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, PoolState, TaskResult, TaskState
@@ -29,7 +28,7 @@ from engine.views.diagnosis.model import (
     span_words,
 )
 from engine.views.diagnosis.waste import CAUSES, restarts
-from engine.views.log.reader import Kept, LogReader, of_kind
+from engine.views.log.reader import Kept, LogReader, is_event, of_kind
 from engine.views.log.tally import is_retry
 
 if TYPE_CHECKING:
@@ -306,7 +305,8 @@ class HangingTasks:
 
 # -- loops -------------------------------------------------------------------------------------------------------------
 
-_OFTEN = 3  # interruptions of one task
+_OFTEN = 3  # interruptions of one task, or failures on one node in a row
+_RARELY = 0.001  # as the chance that they are none of the node's
 _MOST_COSTED = 20  # tasks of which the lost time is added up
 
 
@@ -394,51 +394,46 @@ def _is_interruption(shape: Shape) -> bool:
 
 
 class FailingNodes:
-    """Concerns about nodes on which every task fails, while tasks of the same job succeed on others."""
+    """Concerns about nodes on which everything fails, from some task on, while tasks of the jobs succeed on others."""
 
     def __init__(self, simulation: Simulation) -> None:
         """Create an empty reader; each entry of the log is read once."""
         self._simulation = simulation
-        self._reader = LogReader(simulation, of_kind(_is_failure))
-        self._counts: Counter[int] = Counter()  # failed attempts by node
-        self._proofs: dict[int, int] = {}  # by node: a task that has succeeded there
+        self._failures = LogReader(simulation, of_kind(_is_failure))
+        self._successes = LogReader(simulation, of_kind(is_event("TaskStateChanged", result=TaskResult.SUCCESS)))
+        self._streaks: dict[int, list[int]] = {}  # by node: the failures since its last success
+        self._last: dict[int, int] = {}  # by node: its last success
 
     def nodes(self) -> list[int]:
         """Return the rows of these nodes that are still there, in ascending order."""
-        begins, news = self._reader.news()
-        if begins:
-            self._counts.clear()
-        if news:
-            self._counts.update(picked(self._simulation.log.row_b, news))
         world = self._simulation.world
         if not any(job.failed and job.counts[COMPLETED] > job.failed for job in world.jobs.present()):
             return []
-        often = sorted(node for node, count in self._counts.items() if count >= _OFTEN)
-        return [
-            node
-            for node in often
-            if world.nodes.state_of(node) is not None
-            and not self._has_success(node)
-            and any(job.counts[COMPLETED] > job.failed for job in self._jobs_of(self._entries(node)))
-        ]
+        self._update()
+        failed = len(self._failures.entries())
+        succeeded = sum(job.counts[COMPLETED] - job.failed for job in world.jobs.present())
+        found = []
+        for node, streak in self._streaks.items():
+            elsewhere = failed - len(streak)
+            by_chance = (elsewhere / max(1, elsewhere + succeeded)) ** len(streak)
+            if len(streak) >= _OFTEN and by_chance < _RARELY and world.nodes.state_of(node) is not None:
+                found += [node] if any(job.counts[COMPLETED] > job.failed for job in self._jobs_of(streak)) else []
+        return sorted(found)
 
-    def _has_success(self, node: int) -> bool:
-        """Return whether a task whose last attempt was on the node has succeeded."""
-        tasks, at, proof = self._simulation.world.tasks, -1, self._proofs.get(node)
-        is_known = proof is not None and proof < tasks.length and tasks.node[proof] == node
-        if proof is not None and is_known and tasks.result(proof) is TaskResult.SUCCESS:
-            return True
-        with suppress(ValueError):  # there is no further one
-            while True:
-                at = tasks.node.index(node, at + 1)
-                if tasks.result(at) is TaskResult.SUCCESS:
-                    self._proofs[node] = at
-                    return True
-        return False
-
-    def _entries(self, node: int) -> list[int]:
+    def _update(self) -> None:
+        (begins, failures), (begins_too, successes) = self._failures.news(), self._successes.news()
+        if begins or begins_too:
+            failures, successes = self._failures.entries(), self._successes.entries()
+            self._streaks.clear()
+            self._last.clear()
         rows = self._simulation.log.row_b
-        return [at for at in self._reader.entries() if rows[at] == node]
+        last = dict(zip(picked(rows, successes), successes, strict=True))
+        self._last.update(last)
+        for node in last.keys() & self._streaks.keys():
+            self._streaks[node] = [at for at in self._streaks[node] if at > last[node]]
+        for node, at in zip(picked(rows, failures), failures, strict=True):
+            if at > self._last.get(node, -1):
+                self._streaks.setdefault(node, []).append(at)
 
     def _jobs_of(self, entries: Sequence[int]) -> list[Job]:
         world, log = self._simulation.world, self._simulation.log
@@ -449,8 +444,8 @@ class FailingNodes:
         """Yield a concern for each of the nodes."""
         world, log = self._simulation.world, self._simulation.log
         for node in nodes:
-            entries, pool = self._entries(node), world.pool_of(node)
-            of_all = f"{len(entries):,} of {len(entries):,}"
+            entries, pool = self._streaks[node], world.pool_of(node)
+            of_all = f"the last {len(entries):,}" if node in self._last else f"{len(entries):,} of {len(entries):,}"
             tasks = list(dict.fromkeys(log.row_a[at] for at in entries))
             jobs = tuple(job.id for job in self._jobs_of(entries))
             yield concern(
