@@ -9,10 +9,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.calendar import DueKind
 from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
 from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, PoolState, SchedulingState, TaskState
 from engine.rules.decisions import capacity
-from engine.run.agenda import Agenda, acts_due, ends_in_order, job_limit, known_end_ms, task_end_ms
+from engine.run.agenda import Agenda, ends_in_order, job_limit, known_end_ms, task_end_ms
 from engine.state.nodes import GONE
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import RUNNING
@@ -420,10 +421,11 @@ def why_again(world: World, task: int, following: Next | None) -> Explanation | 
 
 def may_act(world: World) -> bool:
     """Return whether a running process may still give commands, or ends when a condition comes true (JM-11, JM-12)."""
-    return any(
-        acting.waiting or (acting.waits and not acting.acts.until_others) or acts_due(world, number)
-        for number, acting in world.acting
-    )
+    running = [(number, acting) for number, acting in world.acting if acting.acts.commands or acting.waits]
+    if any(one.waiting or one.tasks_to_come or (one.waits and not one.acts.until_others) for _, one in running):
+        return True
+    numbers = {number for number, one in running if one.acts.commands}
+    return bool(numbers) and any(due.kind is DueKind.ACT and due.key in numbers for due in world.calendar.pending())
 
 
 def max_retries(world: World, task: int) -> int:
