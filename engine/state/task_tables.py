@@ -146,10 +146,6 @@ class DependencyBook:
         """The number of tasks that wait."""
         return len(self._missing)
 
-    def first_waiting(self) -> int:
-        """Return a task that waits; there must be one."""
-        return next(iter(self._missing))
-
     def unmet(self, wanted: TaskDependencies) -> tuple[list[str], int]:
         """Return the ids that a task still waits for, in its order, and how many numbers of its ranges."""
         ids = [task_id for task_id in wanted.task_ids if task_id.lower() not in self._satisfied_ids]

@@ -203,9 +203,9 @@ class _Waiting:
         else:
             allocation = "" if pool.allocation is None else f", allocation state {pool.allocation.wire}"
             yield check(Condition.JOB_POOL, True, f"{pool.id}{allocation}", "SCHED-7")
-            yield from network_checks(world, pool)
         if self.seen_ms is not None:
             yield check(Condition.KNOWN, False, f"at {moment(world, self.seen_ms)}", "TIME-9")
+        yield from network_checks(world, pool) if pool is not None else ()
         yield self._dependencies()
         value = "not set" if job.max_parallel < 0 else f"{job.busy:,} of {job.max_parallel:,} preparing or running"
         is_below = job.max_parallel < 0 or job.busy < job.max_parallel
