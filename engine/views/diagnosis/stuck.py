@@ -342,12 +342,10 @@ class Interruptions:
             self._last.clear()
             self._often.clear()
             self._lost.clear()
-        for at in news:
-            task = log.row_a[at]
-            self._counts[task] += 1
-            self._last[task] = at
-            if self._counts[task] == _OFTEN:
-                self._often.add(task)
+        tasks = picked(log.row_a, news)
+        self._counts.update(tasks)
+        self._last.update(zip(tasks, news, strict=True))
+        self._often.update(task for task in set(tasks) if self._counts[task] >= _OFTEN)
 
     def _concern(self, job: Job, tasks: Sequence[int], *, is_over: bool) -> Finding:
         world, log = self._simulation.world, self._simulation.log
