@@ -90,7 +90,7 @@ CAUSES = {
     "no such pool": Cause("task:j/t1", ("job pool: gone does not exist",), "job-without-pool", (a_job(pool="gone"),)),
     "a pool that is deleted": Cause(
         "task:j/t1",
-        ("job pool: p is being deleted", "requeues: 1"),
+        ("job pool: p is being deleted", "began again: 1 time because its nodes are removed"),
         "job-without-pool",
         at_s=110,
         more={"timeline": [at(100, deletePool={"poolId": "p"})]},
@@ -124,7 +124,7 @@ CAUSES = {
     ),
     "a preempted node comes back": Cause(
         "task:j/t1",
-        (FULL, "1 node preempted", "service retries: 1"),
+        (FULL, "1 node preempted", "1 time because Spot nodes are preempted; 00:01:20 of work lost"),
         "node-preempted",
         (a_job(tasks=some_tasks(1, 3000)),),
         SPOT,
@@ -269,7 +269,7 @@ CAUSES = {
     ),
     "a task is retried": Cause(
         "task:j/t1",
-        ("retries: 2 of 3",),
+        ("2 times because it failed with exit code 1; 00:02:02 of work lost",),
         "task-retried",
         (a_job(tasks=[a_task(exit_code=1, constraints={"maxTaskRetryCount": 3})]),),
         None,

@@ -102,7 +102,7 @@ def test_why_did_it_fail_and_why_is_it_retried():
     sim = simulation(a_job(tasks=[task]), pool=a_pool(nodes=1))
     run_to(sim, seconds=90)
     again = of_task(sim)["Why does task t1 of job j run again?"]
-    assert again[0].startswith("✗ retries  1 of 1 used after failures, the last at 08:01:2")
+    assert again[0].startswith("✓ retries      1 of 1 used after failures, the last at 08:01:2")
     assert again[0].endswith("[RETRY-3]")
     assert again[-1].startswith("Next: it ends at 08:01:5")
     run_to(sim, minutes=3)
@@ -116,8 +116,8 @@ def test_who_makes_a_task_run_again():
     do(sim, "rebootNode", poolId="p", node=0)
     do(sim, "failNode", poolId="p", node=1, state="unusable", **{"for": "PT1M"})
     requeued, lost = (of_task(sim, task)[f"Why does task {task} of job j run again?"] for task in ("t1", "t2"))
-    assert requeued[0] == "✗ requeues  1 by commands on its node, pool or job, the last at 08:01:00 [RETRY-6]"
-    assert lost[0] == "✗ service retries  1 by the service after it lost a node or VM [RETRY-7]"
+    assert requeued[0] == "✓ requeues     1 by commands on its node, pool or job, the last at 08:01:00 [RETRY-6]"
+    assert lost[0] == "✓ service retries  1 by the service after it lost a node or VM [RETRY-7]"
     assert requeued[-1] == "Next: n0 is no longer rebooting at 08:02:00 [NOP-3]"
 
 

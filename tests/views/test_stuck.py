@@ -210,6 +210,23 @@ def test_a_node_on_which_everything_fails_is_named_instead_of_its_tasks():
     assert items(sim, "task-failed") == []
 
 
+def test_a_node_that_has_worked_and_fails_everything_from_some_task_on_is_named():
+    bad = {"onNode": {1: {"exitCode": 9, "duration": 5}}}
+    tasks = some_tasks(6, 30) + [a_task(f"u{number}", 30, simulate=bad) for number in range(12)]
+    sim = simulation(a_job(tasks=tasks), pool=a_pool(nodes=3))
+    run_to_end(sim)
+    found = item(sim, "node-fails-tasks")
+    assert found.subject["node"] == 1
+    assert found.text.startswith("every task fails on node n1 of pool p: the last ")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_failures_by_chance_do_not_blame_a_node(seed):
+    sim = simulation(a_job(tasks=some_tasks(40, 5, exit_code={0: 0.5, 1: 0.5})), pool=a_pool(nodes=4), seed=seed)
+    run_to_end(sim)
+    assert items(sim, "node-fails-tasks") == []
+
+
 @pytest.mark.parametrize("nodes", [1, 3])
 def test_tasks_that_fail_on_all_nodes_do_not_blame_a_node(nodes):
     sim = simulation(a_job(tasks=some_tasks(9, 5, exit_code=1)), pool=a_pool(nodes=nodes))

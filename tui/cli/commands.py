@@ -205,6 +205,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
         write_state(simulation, sys.stdout.buffer)
     elif not quiet:
         from engine.views.diagnosis.concerns import Attention
+        from engine.views.diagnosis.waste import started_over
         from tui.cli import output as show
         from tui.saving.console import console
 
@@ -215,7 +216,8 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
 
             waiting = open_jobs(simulation)
         items = Attention(simulation).items(with_subjects=False)
-        echo_styled(show.summary_text(summary, console(to_stderr=to_stderr), waiting, items), err=to_stderr)
+        again = started_over(simulation, show.MOST_AGAIN)
+        echo_styled(show.summary_text(summary, console(to_stderr=to_stderr), waiting, items, again), err=to_stderr)
     return DONE if summary.as_expected else FAILED
 
 

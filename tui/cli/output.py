@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from engine.studies.sides import Side
     from engine.views.diagnosis.concerns import AttentionItem
     from engine.views.diagnosis.questions import OpenJob
+    from engine.views.diagnosis.waste import Restart
     from engine.views.resources.account import JobScheduleRow
     from engine.views.results import InstanceTotals, JobResult, PoolResult, RefusedRow, Summary
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 _COLUMN_GAP = 2
 _PIECES_TOGETHER = 1000  # encoding pieces one by one takes longer than making them
 _MOST_OPEN_JOBS, _MOST_CONCERNS = 10, 20
+MOST_AGAIN = 5  # tasks that began again, those that did most often
 _STYLES = {"error": "bold red", "warning": "yellow", "info": ""}
 _LEAST_CELLS = 8  # of a column whose words are shortened
 
@@ -57,11 +59,16 @@ def write_state(simulation: Simulation, stream: BinaryIO) -> None:
 
 
 def summary_text(
-    summary: Summary, target: Console, open_jobs: Iterable[OpenJob] = (), attention: Sequence[AttentionItem] = ()
+    summary: Summary,
+    target: Console,
+    open_jobs: Iterable[OpenJob] = (),
+    attention: Sequence[AttentionItem] = (),
+    again: Iterable[tuple[str, str, Sequence[Restart]]] = (),
 ) -> str:
     """Return the tables of a run that is over, as ``target`` would show them.
 
-    They are of jobs, schedules, pools, jobs that have not ended, refusals, expectations and what needs attention.
+    They are of jobs, schedules, pools, jobs that have not ended, tasks that began ``again``, refusals, expectations and
+    what needs attention.
     """
     tables: list[tuple[str, Sequence[str], Iterable[Row]]] = [
         (
@@ -85,6 +92,7 @@ def summary_text(
             ("job", "waits for", "what can change that"),
             _some(((job.job_id, Text(job.waits_for), Text(job.following)) for job in open_jobs), _MOST_OPEN_JOBS),
         ),
+        ("Tasks that began again", ("job", "task", "how often, why and at what cost"), _again(again)),
         ("Refused commands", ("at", "command", "of", "code", "announced"), map(_refusal, summary.refused)),
         ("Expectations", ("met", "expected", "seen"), map(_expectation, summary.expectations)),
     ]
@@ -208,6 +216,11 @@ def _some(rows: Iterable[Row], most: int) -> Iterator[Row]:
     yield from shown[:most]
     if len(shown) > most:
         yield "...", *[""] * (len(shown[0]) - 1)
+
+
+def _again(found: Iterable[tuple[str, str, Sequence[Restart]]]) -> Iterator[Row]:
+    for job_id, task_id, restarts in found:
+        yield job_id, task_id, Text("\n".join(each.words for each in restarts))
 
 
 def _item(item: AttentionItem) -> Row:

@@ -23,6 +23,7 @@ from engine.base.terms import (
     PoolLifetimeOption,
     ReleaseAfter,
     State,
+    TaskResult,
 )
 from engine.specs.catalogue import SCHEDULING_LATENCY_MS
 from engine.state.instances import PrepFlag
@@ -210,6 +211,47 @@ def is_blocked(world: World, job: Job, task: int) -> bool:
     """Return whether the task waits for another one (DEP-4)."""
     book = world.dependencies.get(job.row)
     return book is not None and book.is_waiting(task)
+
+
+MOST_PARENTS = 1_000  # numbers of ranges, or tasks on the way, that are looked at
+
+
+def unmet_parents(world: World, job: Job, task: int) -> list[tuple[str, int | None]]:
+    """Return the ids that a task still waits for, each with its row; None where no such task exists."""
+    book, wanted = world.dependencies.get(job.row), world.tasks.spec(task).depends_on
+    if book is None or wanted is None or not book.is_waiting(task):
+        return []
+    spans = dict.fromkeys((part.start, part.end) for part in wanted.task_id_ranges)
+    ids = [*book.unmet(wanted)[0], *map(str, book.unmet_numbers(spans, MOST_PARENTS))]
+    return [(task_id, world.tasks.find(job.row, task_id)) for task_id in ids]
+
+
+def circular(world: World, job: Job, tasks: Iterable[int]) -> set[int]:
+    """Return those of some waiting tasks that wait for themselves, or for others that do."""
+    parents = {task: {row for _, row in unmet_parents(world, job, task)} for task in tasks}
+    while free := [task for task, rows in parents.items() if parents.keys().isdisjoint(rows)]:
+        for task in free:
+            del parents[task]
+    return set(parents)
+
+
+def never_met(world: World, job: Job, task: int) -> tuple[str, str] | None:
+    """Return what a task waits for that can never be met, however far away: an id, and its state."""
+    seen, todo = {task: ""}, [task]
+    for each in todo:
+        for task_id, row in unmet_parents(world, job, each):
+            if row is None:
+                return task_id, "does not exist"
+            if world.tasks.result(row) is TaskResult.FAILURE:
+                return task_id, "failed"
+            if row not in seen and len(seen) < MOST_PARENTS:
+                seen[row] = task_id
+                todo.append(row)
+    book = world.dependencies.get(job.row)
+    waiting = [row for row in seen if book is not None and book.is_waiting(row)]
+    if task not in circular(world, job, waiting):
+        return None
+    return world.tasks.task_id(task), "waits for itself, in a circle"
 
 
 def is_seen(world: World, task: int) -> bool:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.calendar import DueKind
 from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
-from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, SchedulingState, TaskResult, TaskState
+from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, PoolState, SchedulingState, TaskState
 from engine.rules.decisions import capacity
-from engine.run.agenda import Agenda, acts_due, ends_in_order, job_limit, known_end_ms, task_end_ms
+from engine.run.agenda import Agenda, ends_in_order, job_limit, known_end_ms, task_end_ms
 from engine.state.nodes import GONE
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import RUNNING
@@ -313,6 +314,13 @@ def next_refill(pool: Pool) -> Next | None:
     return due("Batch tries to allocate Spot nodes", pool.refill_at_ms, "SPOT-5")
 
 
+def next_evaluation(pool: Pool | None) -> Next | None:
+    """Return when the pool's targets can change by themselves (AS-84, AS-89)."""
+    if pool is None or pool.scaling is None or pool.state is not PoolState.ACTIVE:
+        return None
+    return Next("the pool's formula is evaluated", pool.scaling.next_ms, "AS-84")
+
+
 def first_end(world: World, nodes: Iterable[int], job: Job) -> Next | None:
     """Return the end of the running task of the job that leaves its node first; None if none runs."""
     tasks = world.tasks
@@ -399,7 +407,7 @@ def why_again(world: World, task: int, following: Next | None) -> Explanation | 
     )
     checks = [
         check(
-            label, False, f"{count:,} {by}{'' if last_ms is None else f', the last at {moment(world, last_ms)}'}", rule
+            label, True, f"{count:,} {by}{'' if last_ms is None else f', the last at {moment(world, last_ms)}'}", rule
         )
         for label, count, by, last_ms, rule in counts
         if count
@@ -411,53 +419,13 @@ def why_again(world: World, task: int, following: Next | None) -> Explanation | 
     return answer(world, f"Why {verb} {task_name(world, task)} run again?", (*checks, starts), following)
 
 
-MOST_PARENTS = 1_000  # numbers of ranges, or tasks on the way, that are looked at
-
-
-def unmet_parents(world: World, job: Job, task: int) -> list[tuple[str, int | None]]:
-    """Return the ids that a task still waits for, each with its row; None where no such task exists."""
-    book, wanted = world.dependencies.get(job.row), world.tasks.spec(task).depends_on
-    if book is None or wanted is None or not book.is_waiting(task):
-        return []
-    spans = dict.fromkeys((part.start, part.end) for part in wanted.task_id_ranges)
-    ids = [*book.unmet(wanted)[0], *map(str, book.unmet_numbers(spans, MOST_PARENTS))]
-    return [(task_id, world.tasks.find(job.row, task_id)) for task_id in ids]
-
-
-def circular(world: World, job: Job, tasks: Iterable[int]) -> set[int]:
-    """Return those of some waiting tasks that wait for themselves, or for others that do."""
-    parents = {task: {row for _, row in unmet_parents(world, job, task)} for task in tasks}
-    while free := [task for task, rows in parents.items() if parents.keys().isdisjoint(rows)]:
-        for task in free:
-            del parents[task]
-    return set(parents)
-
-
-def never_met(world: World, job: Job, task: int) -> tuple[str, str] | None:
-    """Return what a task waits for that can never be met, however far away: an id, and its state (DEP-5)."""
-    seen, todo = {task: ""}, [task]
-    for each in todo:
-        for task_id, row in unmet_parents(world, job, each):
-            if row is None:
-                return task_id, "does not exist"
-            if world.tasks.result(row) is TaskResult.FAILURE:
-                return task_id, "failed"
-            if row not in seen and len(seen) < MOST_PARENTS:
-                seen[row] = task_id
-                todo.append(row)
-    book = world.dependencies.get(job.row)
-    waiting = [row for row in seen if book is not None and book.is_waiting(row)]
-    if task not in circular(world, job, waiting):
-        return None
-    return world.tasks.task_id(task), "waits for itself, in a circle"
-
-
 def may_act(world: World) -> bool:
     """Return whether a running process may still give commands, or ends when a condition comes true (JM-11, JM-12)."""
-    return any(
-        acting.waiting or (acting.waits and not acting.acts.until_others) or acts_due(world, number)
-        for number, acting in world.acting
-    )
+    running = [(number, acting) for number, acting in world.acting if acting.acts.commands or acting.waits]
+    if any(one.waiting or one.tasks_to_come or (one.waits and not one.acts.until_others) for _, one in running):
+        return True
+    numbers = {number for number, one in running if one.acts.commands}
+    return bool(numbers) and any(due.kind is DueKind.ACT and due.key in numbers for due in world.calendar.pending())
 
 
 def max_retries(world: World, task: int) -> int:

@@ -29,9 +29,8 @@ from engine.views.diagnosis.stuck import (
     Interruptions,
     NeverRun,
     hanging_preparations,
-    hanging_start_tasks,
 )
-from engine.views.diagnosis.waste import LeftOpen, idle_pool_concerns, parked_nodes, unused_slots
+from engine.views.diagnosis.waste import LeftOpen, hanging_start_tasks, idle_pool_concerns, parked_nodes, unused_slots
 from engine.views.log.reader import Kept, LogReader, of_kind
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Kind(Enum):
     JOB_WITHOUT_POOL = "Tasks wait for a pool that does not exist, or that is being deleted."
     POOL_WITHOUT_NODES = "Tasks wait for a pool that has no nodes and gets none."
     NO_NODE_TAKES_TASKS = "Tasks wait, and no node of their pool takes tasks."
-    TOO_FEW_NODES = "A multi-instance task needs more nodes at once than its pool has ready."
+    TOO_FEW_NODES = "Tasks need more nodes or slots at once than their pool has, and nothing frees them."
     NODES_CUT_OFF = "Closed ports in the subnet of a pool cut its nodes off from Batch."
     JOB_ENDED_EARLY = "A job was ended before its work was done."
     JOB_RAN_NOTHING = "A job has ended without running a task."

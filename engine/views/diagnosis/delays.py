@@ -282,14 +282,15 @@ def stalled_concerns(simulation: Simulation, planned: PlannedInputs, never: Neve
     Not told are jobs that wait for the turn of others. The effect ends with what the timeline has planned for the job.
     """
     world = simulation.world
-    held = _holding(world)
+    is_final = not may_act(world)
+    held = _holding(world) if is_final else Counter[int]()
     busy: dict[int, int] = {}  # tasks on the nodes of each pool that can end before others do
     waiting = []
     for job in world.jobs.present():
         busy[job.pool] = busy.get(job.pool, 0) + job.busy - held[job.row]
         if job.counts[ACTIVE]:
             waiting.append(job)
-    found, is_final = [], bool(waiting) and not may_act(world)
+    found = []
     for job in waiting:
         plans = planned.to_come(subjects_of_job(world, job))
         permanent = list(never.of_job(job, is_final=is_final and not plans)) if job.state is JobState.ACTIVE else []
@@ -310,16 +311,8 @@ def stalled_concerns(simulation: Simulation, planned: PlannedInputs, never: Neve
 def _holding(world: World) -> Counter[int]:
     """Return how many tasks of each job run until all its other tasks are completed, and give no commands (JM-12)."""
     tasks = world.tasks
-    return (
-        Counter(
-            acting.job
-            for _, acting in world.acting
-            if acting.process.kind is ProcessKind.TASK and acting.waits and acting.acts.until_others
-            if tasks.state[acting.process.row] == RUNNING
-        )
-        if not may_act(world)
-        else Counter()
-    )
+    waiting = (one for _, one in world.acting if one.process.kind is ProcessKind.TASK and one.waits)
+    return Counter(one.job for one in waiting if one.acts.until_others and tasks.state[one.process.row] == RUNNING)
 
 
 def _stall(world: World, job: Job, left: int, *, is_busy: bool, is_pool_busy: bool) -> Finding | None:

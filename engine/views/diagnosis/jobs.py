@@ -26,6 +26,7 @@ from engine.views.diagnosis.candidates import (
     ineligible_nodes,
     may_act,
     network_checks,
+    next_evaluation,
     priority_check,
     state_passes_ms,
     too_large_tasks,
@@ -45,7 +46,7 @@ from engine.views.diagnosis.model import (
     reason,
     some,
 )
-from engine.views.diagnosis.pools import next_evaluation, supply_checks
+from engine.views.diagnosis.pools import supply_checks
 from engine.views.resources.jobs import bad_end
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from engine.views.diagnosis.candidates import (
     is_cut_off,
     network_checks,
     network_notes,
+    next_evaluation,
     next_refill,
     occupancy,
     room_ms,
@@ -43,7 +44,6 @@ from engine.views.diagnosis.model import (
     some,
     until_cut,
 )
-from engine.views.diagnosis.pools import next_evaluation
 from engine.views.hook_status import OVER, eligible_again, released_where
 from engine.views.log.reader import is_event, matching
 from engine.views.resources.instances import given_up_ms

@@ -23,7 +23,7 @@ from engine.specs.commands import EvictNode
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
-from engine.views.diagnosis.candidates import network_checks, network_remedy, next_refill, room_ms
+from engine.views.diagnosis.candidates import network_checks, network_remedy, next_evaluation, next_refill, room_ms
 from engine.views.diagnosis.model import (
     DENIED,
     Clause,
@@ -105,18 +105,10 @@ def supply_checks(world: World, pool: Pool) -> Iterator[Finding]:
     run = None if pool.scaling is None else pool.scaling.run
     if run is not None and run.error is not None:
         yield check(Condition.FORMULA_FAILED, False, f"{run.error.code}: {run.error.reason}", "AS-65")
-    elif not target and not any(counts) and pool.scaling is None:
-        yield check(Condition.NO_NODES, False, f"none in pool {pool.id}: its target is 0", "SCHED-8")
-    elif not target and not any(counts):
-        wants = "its formula wants none" if run is not None else "its formula has not been evaluated yet"
-        yield check(Condition.NO_NODES, False, f"none in pool {pool.id}: {wants}", "AS-41")
-
-
-def next_evaluation(pool: Pool | None) -> Next | None:
-    """Return when the pool's targets can change by themselves (AS-84, AS-89)."""
-    if pool is None or pool.scaling is None or pool.state is not PoolState.ACTIVE:
-        return None
-    return Next("the pool's formula is evaluated", pool.scaling.next_ms, "AS-84")
+    elif not target and not any(counts) and any(job.counts[ACTIVE] for job in world.jobs_of(pool)):
+        wants = "its formula has not been evaluated yet" if run is None else "its formula wants none"
+        why, rule = (wants, "AS-41") if pool.scaling is not None else ("its target is 0", "SCHED-8")
+        yield check(Condition.NO_NODES, False, f"none in pool {pool.id}: {why}", rule)
 
 
 def _wanted(run: AutoScaleRun) -> str:
@@ -185,7 +177,6 @@ def why_pool(world: World, pool: Pool) -> Explanation:
         changes.append(due("the resize times out", agenda.resize_timeouts.get(pool.row), "RSZ-3"))
     following = earliest((*changes, next_evaluation(pool)))
     is_short = is_steady and any(missing > 0 for missing in short.values())
-    is_wanted = any(job.counts[ACTIVE] for job in world.jobs_of(pool))
     findings = (
         check("pool state", pool.state is PoolState.ACTIVE, pool.state.wire, "POOL-7"),
         check(Condition.ALLOCATION, is_steady, allocation, "RSZ-2"),
@@ -200,7 +191,7 @@ def why_pool(world: World, pool: Pool) -> Explanation:
             check(Condition.RESIZE_FAILED, False, _error_text(error), "RSZ-12")
             for error in pool.resize_errors or pool.gathered_errors
         ),
-        *(each for each in supply_checks(world, pool) if each.condition is Condition.NO_NODES and is_wanted),
+        *(each for each in supply_checks(world, pool) if each.condition is Condition.NO_NODES),
         *reasons,
         *_pool_notes(world, pool, short),
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import READY
 from engine.base.log import plain
 from engine.base.terms import AllocationState, JobState, OnAllTasksComplete, TaskResult, TaskState
-from engine.base.values import format_clock, format_time
+from engine.base.values import format_time
 from engine.run.agenda import PlannedInputs, subjects_of
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED
@@ -35,8 +35,8 @@ from engine.views.diagnosis.model import (
 )
 from engine.views.diagnosis.nodes import why_node, why_preparation
 from engine.views.diagnosis.pools import why_pool, why_targets
-from engine.views.diagnosis.stuck import lost_in_attempts_ms
 from engine.views.diagnosis.tasks import why_task
+from engine.views.diagnosis.waste import restarts
 from engine.views.hook_status import HookStatus
 from engine.views.log.histories import JobHistory, TaskHistory
 from engine.views.log.reader import count_by_job, is_event, matching, where
@@ -327,10 +327,9 @@ def _aside(explanation: Explanation | None) -> Explanation | None:
 
 
 def _with_cost(simulation: Simulation, task: int, again: Explanation) -> Explanation:
-    """Add what the interruptions of a task have cost to the explanation of why it runs again."""
-    lost_ms = lost_in_attempts_ms(simulation, task)
-    cost = note(f"Interrupted attempts had run for {format_clock(lost_ms)[1:]} in all.", "RETRY-6")
-    return replace(again, findings=(*again.findings, cost)) if lost_ms else again
+    """Add how often a task began again, why and what it cost, to the explanation of why it runs again."""
+    causes = (check("began again", False, each.words, each.rule) for each in restarts(simulation, task))
+    return replace(again, findings=(*again.findings, *causes))
 
 
 def _with_plans(simulation: Simulation, kind: str, key: int | str, explanation: Explanation) -> Explanation:

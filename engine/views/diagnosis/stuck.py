@@ -7,14 +7,13 @@ and nodes on which everything fails that succeeds elsewhere.
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.terms import InstanceState, NodeState, PoolState, TaskResult, TaskState
-from engine.base.values import HOUR_MS, MINUTE_MS, format_clock, lazy_regex, picked, places
+from engine.base.terms import InstanceState, PoolState, TaskResult, TaskState
+from engine.base.values import HOUR_MS, MINUTE_MS, lazy_regex, picked, places
+from engine.rules.decisions.verdicts import MOST_PARENTS, circular
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, RUNNING
-from engine.views.diagnosis.candidates import MOST_PARENTS, circular
 from engine.views.diagnosis.model import (
     MOST_NAMED,
     Clause,
@@ -26,9 +25,10 @@ from engine.views.diagnosis.model import (
     name_of,
     named,
     some,
+    span_words,
 )
-from engine.views.log.histories import TaskHistory
-from engine.views.log.reader import Kept, LogReader, of_kind
+from engine.views.diagnosis.waste import CAUSES, restarts
+from engine.views.log.reader import Kept, LogReader, is_event, of_kind
 from engine.views.log.tally import is_retry
 
 if TYPE_CHECKING:
@@ -40,10 +40,6 @@ if TYPE_CHECKING:
     from engine.state.pools import Pool
     from engine.views.diagnosis.failures import TaskFailures
     from engine.views.diagnosis.model import Finding
-
-
-def _span(ms: int) -> str:
-    return format_clock(ms).lstrip("+")
 
 
 # -- tasks that can never run ------------------------------------------------------------------------------------------
@@ -209,42 +205,16 @@ def hanging_preparations(simulation: Simulation, *, names_jobs: bool) -> Iterato
             on, names = named("node", first_names(world, nodes), len(nodes))
             of = f" of {job.id}" if names_jobs else ""
             begun_ms = min(instances.prep_start[row] for row in late)
-            compared = f"the longest took {_span(max(took_ms))}" if took_ms else "none has ended yet"
+            compared = f"the longest took {span_words(max(took_ms))}" if took_ms else "none has ended yet"
             yield concern(
                 Condition.PREPARATION,
-                f"preparation task{of} has run on {on} for {_span(now_ms - begun_ms)}",
+                f"preparation task{of} has run on {on} for {span_words(now_ms - begun_ms)}",
                 begun_ms + limit_ms,
                 compared,
                 "" if is_bounded else Clause("nothing limits it", "PREP-3"),
                 Clause("tasks there wait for it", "PREP-6") if prep.wait_for_success else "",
                 remedy="" if is_bounded else "give it a maxWallClockTime; a reboot starts it again",
                 items=Items(nodes=nodes, jobs=(job.id,)),
-                names=names,
-            )
-
-
-def hanging_start_tasks(simulation: Simulation) -> Iterator[Finding]:
-    """Yield the nodes of each pool whose start task has run for more than an hour; it has no time limit (START-4)."""
-    world, now_ms = simulation.world, simulation.now_ms
-    states, since = world.nodes.state, world.nodes.since
-    if states.find(NodeState.WAITING_FOR_START_TASK) < 0:
-        return
-    for pool in world.pools.present():
-        spec = pool.spec.start_task
-        waiting = [node for node in pool.nodes if states[node] == NodeState.WAITING_FOR_START_TASK]
-        late = [node for node in waiting if now_ms - since[node] >= _ALONE_MS]
-        if late and spec is not None:
-            begun_ms, (who, names) = (
-                min(since[node] for node in late),
-                named("node", first_names(world, late), len(late)),
-            )
-            yield concern(
-                Condition.START_TASK_HANGS,
-                f"start task of pool {pool.id} has run on {who} for {_span(now_ms - begun_ms)}",
-                begun_ms + _ALONE_MS,
-                Clause("no tasks run there until it has ended; nothing limits it", "START-4"),
-                remedy="end it by its command: a start task has no time limit; a reboot starts it again",
-                items=Items(nodes=late, pools=(pool.id,)),
                 names=names,
             )
 
@@ -290,9 +260,9 @@ class HangingTasks:
             ran_ms = now_ms - min(tasks.started[task] for task in late)
             yield concern(
                 Condition.TASK_HANGS,
-                f"{who} of {job.id} {'has' if len(late) == 1 else 'have'} run for {_span(ran_ms)}",
+                f"{who} of {job.id} {'has' if len(late) == 1 else 'have'} run for {span_words(ran_ms)}",
                 min(since_ms for since_ms, _, _ in found),
-                f"the longest of the kind took {_span(max(longest_ms for _, longest_ms, _ in found))}",
+                f"the longest of the kind took {span_words(max(longest_ms for _, longest_ms, _ in found))}",
                 remedy=f"terminate {'it' if len(late) == 1 else 'them'}, or set a maxWallClockTime",
                 items=Items(tasks=late, jobs=(job.id,)),
                 names=names,
@@ -335,29 +305,9 @@ class HangingTasks:
 
 # -- loops -------------------------------------------------------------------------------------------------------------
 
-_OFTEN = 3  # interruptions of one task
+_OFTEN = 3  # interruptions of one task, or failures on one node in a row
+_RARELY = 0.001  # as the chance that they are none of the node's
 _MOST_COSTED = 20  # tasks of which the lost time is added up
-_CAUSES = {
-    "RSZ": "its nodes are removed",
-    "SPOT": "Spot nodes are preempted",
-    "NOP": "of operations on nodes",
-    "NODE": "nodes are lost",
-    "JOB": "the job is disabled",
-    "POOL": "of changes of the pool",
-    "SCHED": "another task comes first",
-}
-
-
-def lost_in_attempts_ms(simulation: Simulation, task: int) -> int:
-    """Return how long the attempts of a task ran, in ms, that were interrupted."""
-    return sum(
-        one.end_ms - one.start_ms
-        for one in TaskHistory(simulation, task).attempts()
-        if one.start_ms is not None
-        and one.end_ms is not None
-        and one.ended_as is TaskState.ACTIVE
-        and one.exit_code is None
-    )
 
 
 class Interruptions:
@@ -392,12 +342,10 @@ class Interruptions:
             self._last.clear()
             self._often.clear()
             self._lost.clear()
-        for at in news:
-            task = log.row_a[at]
-            self._counts[task] += 1
-            self._last[task] = at
-            if self._counts[task] == _OFTEN:
-                self._often.add(task)
+        tasks = picked(log.row_a, news)
+        self._counts.update(tasks)
+        self._last.update(zip(tasks, news, strict=True))
+        self._often.update(task for task in set(tasks) if self._counts[task] >= _OFTEN)
 
     def _concern(self, job: Job, tasks: Sequence[int], *, is_over: bool) -> Finding:
         world, log = self._simulation.world, self._simulation.log
@@ -408,7 +356,7 @@ class Interruptions:
         times = f"{most:,} times{each}" if least == most else f"{least:,} to {most:,} times"
         last = max(self._last[task] for task in tasks)
         rule = str(dict(log.shapes[log.shape_of[last]].fields).get("rule", ""))
-        cause = _CAUSES.get(rule.partition("-")[0], "")
+        cause = CAUSES.get(rule.partition("-")[0], "")
         lost_ms = sum(map(self._lost_ms, tasks)) if len(tasks) <= _MOST_COSTED else 0
         pool = world.pools[job.pool] if job.pool >= 0 else None
         by_formula = rule.startswith("RSZ") and pool is not None and pool.scaling is not None
@@ -417,7 +365,7 @@ class Interruptions:
             f"{who} of {job.id} {verb} interrupted {times}",
             log.when[last],
             Clause(f"last because {cause}" if cause else "", rule),
-            f"{_span(lost_ms)} of work lost" if lost_ms else "",
+            f"{span_words(lost_ms)} of work lost" if lost_ms else "",
             remedy="let the formula count running tasks, or drain with taskcompletion"
             if by_formula and not is_over
             else "",
@@ -430,7 +378,7 @@ class Interruptions:
         last, lost_ms = self._lost.get(task, (-1, 0))
         if last == self._last[task]:
             return lost_ms
-        lost_ms = lost_in_attempts_ms(self._simulation, task)
+        lost_ms = sum(each.lost_ms for each in restarts(self._simulation, task) if each.is_interruption)
         self._lost[task] = self._last[task], lost_ms
         return lost_ms
 
@@ -444,51 +392,46 @@ def _is_interruption(shape: Shape) -> bool:
 
 
 class FailingNodes:
-    """Concerns about nodes on which every task fails, while tasks of the same job succeed on others."""
+    """Concerns about nodes on which everything fails, from some task on, while tasks of the jobs succeed on others."""
 
     def __init__(self, simulation: Simulation) -> None:
         """Create an empty reader; each entry of the log is read once."""
         self._simulation = simulation
-        self._reader = LogReader(simulation, of_kind(_is_failure))
-        self._counts: Counter[int] = Counter()  # failed attempts by node
-        self._proofs: dict[int, int] = {}  # by node: a task that has succeeded there
+        self._failures = LogReader(simulation, of_kind(_is_failure))
+        self._successes = LogReader(simulation, of_kind(is_event("TaskStateChanged", result=TaskResult.SUCCESS)))
+        self._streaks: dict[int, list[int]] = {}  # by node: the failures since its last success
+        self._last: dict[int, int] = {}  # by node: its last success
 
     def nodes(self) -> list[int]:
         """Return the rows of these nodes that are still there, in ascending order."""
-        begins, news = self._reader.news()
-        if begins:
-            self._counts.clear()
-        if news:
-            self._counts.update(picked(self._simulation.log.row_b, news))
         world = self._simulation.world
         if not any(job.failed and job.counts[COMPLETED] > job.failed for job in world.jobs.present()):
             return []
-        often = sorted(node for node, count in self._counts.items() if count >= _OFTEN)
-        return [
-            node
-            for node in often
-            if world.nodes.state_of(node) is not None
-            and not self._has_success(node)
-            and any(job.counts[COMPLETED] > job.failed for job in self._jobs_of(self._entries(node)))
-        ]
+        self._update()
+        failed = len(self._failures.entries())
+        succeeded = sum(job.counts[COMPLETED] - job.failed for job in world.jobs.present())
+        found = []
+        for node, streak in self._streaks.items():
+            elsewhere = failed - len(streak)
+            by_chance = (elsewhere / max(1, elsewhere + succeeded)) ** len(streak)
+            if len(streak) >= _OFTEN and by_chance < _RARELY and world.nodes.state_of(node) is not None:
+                found += [node] if any(job.counts[COMPLETED] > job.failed for job in self._jobs_of(streak)) else []
+        return sorted(found)
 
-    def _has_success(self, node: int) -> bool:
-        """Return whether a task whose last attempt was on the node has succeeded."""
-        tasks, at, proof = self._simulation.world.tasks, -1, self._proofs.get(node)
-        is_known = proof is not None and proof < tasks.length and tasks.node[proof] == node
-        if proof is not None and is_known and tasks.result(proof) is TaskResult.SUCCESS:
-            return True
-        with suppress(ValueError):  # there is no further one
-            while True:
-                at = tasks.node.index(node, at + 1)
-                if tasks.result(at) is TaskResult.SUCCESS:
-                    self._proofs[node] = at
-                    return True
-        return False
-
-    def _entries(self, node: int) -> list[int]:
+    def _update(self) -> None:
+        (begins, failures), (begins_too, successes) = self._failures.news(), self._successes.news()
+        if begins or begins_too:
+            failures, successes = self._failures.entries(), self._successes.entries()
+            self._streaks.clear()
+            self._last.clear()
         rows = self._simulation.log.row_b
-        return [at for at in self._reader.entries() if rows[at] == node]
+        last = dict(zip(picked(rows, successes), successes, strict=True))
+        self._last.update(last)
+        for node in last.keys() & self._streaks.keys():
+            self._streaks[node] = [at for at in self._streaks[node] if at > last[node]]
+        for node, at in zip(picked(rows, failures), failures, strict=True):
+            if at > self._last.get(node, -1):
+                self._streaks.setdefault(node, []).append(at)
 
     def _jobs_of(self, entries: Sequence[int]) -> list[Job]:
         world, log = self._simulation.world, self._simulation.log
@@ -499,8 +442,8 @@ class FailingNodes:
         """Yield a concern for each of the nodes."""
         world, log = self._simulation.world, self._simulation.log
         for node in nodes:
-            entries, pool = self._entries(node), world.pool_of(node)
-            of_all = f"{len(entries):,} of {len(entries):,}"
+            entries, pool = self._streaks[node], world.pool_of(node)
+            of_all = f"the last {len(entries):,}" if node in self._last else f"{len(entries):,} of {len(entries):,}"
             tasks = list(dict.fromkeys(log.row_a[at] for at in entries))
             jobs = tuple(job.id for job in self._jobs_of(entries))
             yield concern(

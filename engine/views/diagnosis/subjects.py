@@ -358,7 +358,7 @@ def _first_of(world: World, concern: Finding) -> Subject | None:
         return Subject("node", items.nodes[0])
     if job is not None:
         return Subject("job", job.row)
-    schedule = world.job_schedules.find(items.schedules[0]) if items.schedules else None
+    schedule = world.job_schedules.latest(items.schedules[0]) if items.schedules else None
     if schedule is not None:
         return Subject("schedule", schedule.row)
     pool = world.pools.find(items.pools[0]) if items.pools else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, PoolState, TaskResult, TaskState
 from engine.rules.decisions import verdicts
-from engine.rules.decisions.verdicts import is_blocked
+from engine.rules.decisions.verdicts import is_blocked, never_met, unmet_parents
 from engine.rules.preparation import STOPPED_BY_JOB
 from engine.rules.processes.setup import setup_of
 from engine.run.agenda import acts_due
@@ -27,9 +27,8 @@ from engine.views.diagnosis.candidates import (
     may_act,
     network_checks,
     network_notes,
-    never_met,
+    next_evaluation,
     priority_check,
-    unmet_parents,
 )
 from engine.views.diagnosis.model import (
     Condition,
@@ -47,7 +46,7 @@ from engine.views.diagnosis.model import (
     task_name,
     until_cut,
 )
-from engine.views.diagnosis.pools import next_evaluation, supply_checks
+from engine.views.diagnosis.pools import supply_checks
 from engine.views.resources.processes import act_words, end_words, ready_ms
 
 if TYPE_CHECKING:
@@ -204,9 +203,9 @@ class _Waiting:
         else:
             allocation = "" if pool.allocation is None else f", allocation state {pool.allocation.wire}"
             yield check(Condition.JOB_POOL, True, f"{pool.id}{allocation}", "SCHED-7")
-            yield from network_checks(world, pool)
         if self.seen_ms is not None:
             yield check(Condition.KNOWN, False, f"at {moment(world, self.seen_ms)}", "TIME-9")
+        yield from network_checks(world, pool) if pool is not None else ()
         yield self._dependencies()
         value = "not set" if job.max_parallel < 0 else f"{job.busy:,} of {job.max_parallel:,} preparing or running"
         is_below = job.max_parallel < 0 or job.busy < job.max_parallel

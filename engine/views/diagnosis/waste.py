@@ -1,25 +1,31 @@
-"""Concerns about what costs money without need: jobs left open, idle pools, nodes out of service, unused slots."""
+"""Concerns about what costs money without need: jobs left open, pools, nodes and slots that nothing uses.
+
+Beside them stands the work that was lost when tasks began again.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import UNBILLED
-from engine.base.terms import AllocationState, JobScheduleState, JobState, NodeState, OnAllTasksComplete
-from engine.base.values import HOUR_MS
+from engine.base.terms import AllocationState, JobScheduleState, JobState, NodeState, OnAllTasksComplete, TaskState
+from engine.base.values import HOUR_MS, picked
 from engine.run.agenda import subjects_of_job
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED
 from engine.views.diagnosis.candidates import may_act
-from engine.views.diagnosis.model import Clause, Condition, Items, concern, first_names, ids_of, named, some
+from engine.views.diagnosis.model import Clause, Condition, Items, concern, first_names, ids_of, named, some, span_words
+from engine.views.log.histories import TaskHistory
 from engine.views.log.latest import ready_ms
-from engine.views.log.reader import Kept
+from engine.views.log.reader import Kept, matching
 from engine.views.resources.instances import last_task_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from engine import Simulation
+    from engine.base.log import Shape
     from engine.run.agenda import PlannedInputs
     from engine.state.jobs import Job
     from engine.state.pools import Pool
@@ -191,6 +197,35 @@ def parked_nodes(simulation: Simulation) -> Iterator[Finding]:
                 )._replace(state=state)
 
 
+_LONG_MS = HOUR_MS  # of a start task
+
+
+def hanging_start_tasks(simulation: Simulation) -> Iterator[Finding]:
+    """Yield the nodes of each pool whose start task has run for more than an hour; it has no time limit (START-4)."""
+    world, now_ms = simulation.world, simulation.now_ms
+    states, since = world.nodes.state, world.nodes.since
+    if states.find(NodeState.WAITING_FOR_START_TASK) < 0:
+        return
+    for pool in world.pools.present():
+        spec = pool.spec.start_task
+        waiting = [node for node in pool.nodes if states[node] == NodeState.WAITING_FOR_START_TASK]
+        late = [node for node in waiting if now_ms - since[node] >= _LONG_MS]
+        if late and spec is not None:
+            begun_ms, (who, names) = (
+                min(since[node] for node in late),
+                named("node", first_names(world, late), len(late)),
+            )
+            yield concern(
+                Condition.START_TASK_HANGS,
+                f"start task of pool {pool.id} has run on {who} for {span_words(now_ms - begun_ms)}",
+                begun_ms + _LONG_MS,
+                Clause("no tasks run there until it has ended; nothing limits it", "START-4"),
+                remedy="end it by its command: a start task has no time limit; a reboot starts it again",
+                items=Items(nodes=late, pools=(pool.id,)),
+                names=names,
+            )
+
+
 _FEW = 0.1  # of the slots
 _LEAST_HOURS = 1  # of nodes
 
@@ -212,3 +247,62 @@ def unused_slots(simulation: Simulation, idle: Sequence[Finding]) -> Iterator[Fi
                 remedy="use fewer nodes, or a formula that follows the tasks",
                 items=Items(pools=(pool.id,)),
             )
+
+
+# -- work that starts over ---------------------------------------------------------------------------------------------
+
+# Why a task was interrupted, after "because", by the chapter of the rule.
+CAUSES = {
+    "RSZ": "its nodes are removed",
+    "SPOT": "Spot nodes are preempted",
+    "NOP": "of operations on nodes",
+    "NODE": "nodes are lost",
+    "JOB": "the job is disabled",
+    "POOL": "of changes of the pool",
+    "SCHED": "another task comes first",
+}
+
+
+class Restart(NamedTuple):
+    """How often a task began again for one reason, and how long the attempts before had run in all."""
+
+    cause: str  # after "because"
+    rule: str
+    times: int
+    lost_ms: int
+    is_interruption: bool  # it had not failed
+
+    @property
+    def words(self) -> str:
+        """How often, why and what it cost: ``4 times because of operations on nodes; 00:03:35 of work lost``."""
+        lost = f"; {span_words(self.lost_ms)} of work lost" if self.lost_ms else ""
+        return f"{some(self.times, 'time')} because {self.cause}{lost}"
+
+
+def restarts(simulation: Simulation, task: int) -> list[Restart]:
+    """Return why a task began again, the most costly reason first."""
+    found: dict[tuple[str, str, bool], list[int]] = {}
+    for one in TaskHistory(simulation, task).attempts():
+        if one.ended_as is TaskState.ACTIVE and one.end_ms is not None:
+            is_interruption = one.exit_code is None
+            why = CAUSES.get(one.rule.partition("-")[0], "it was interrupted")
+            cause = why if is_interruption else f"it failed with exit code {one.exit_code}"
+            lost_ms = 0 if one.start_ms is None else one.end_ms - one.start_ms
+            found.setdefault((cause, one.rule or "RETRY-3", is_interruption), []).append(lost_ms)
+    every = [Restart(cause, rule, len(lost), sum(lost), each) for (cause, rule, each), lost in found.items()]
+    return sorted(every, key=lambda each: -each.lost_ms)
+
+
+def started_over(simulation: Simulation, most: int) -> list[tuple[str, str, list[Restart]]]:
+    """Return job and id of the tasks that began again most often, each with the reasons."""
+    log, tasks = simulation.log, simulation.world.tasks
+    counts = Counter(picked(log.row_a, list(matching(log, _begins_again))))
+    found = ((task, restarts(simulation, task)) for task, _ in counts.most_common(most))
+    jobs = simulation.world.jobs
+    return [(jobs[tasks.block_of(task).job].id, tasks.task_id(task), each) for task, each in found if each]
+
+
+def _begins_again(shape: Shape) -> bool:
+    fields = dict(shape.fields)
+    is_task = shape.event == "TaskStateChanged" and fields.get("to") is TaskState.ACTIVE
+    return is_task and fields.get("from") is TaskState.RUNNING
