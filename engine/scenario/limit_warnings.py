@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from engine.specs.catalogue import VmSize
 
 
-SHORTAGE_LIMIT = 1_000
-"""The most shortages that are looked for: no more warnings are shown."""
+SHORTAGE_LIMIT = 1_000  # of those that are looked for: no more warnings are shown
 
 
 class Limit(NamedTuple):
@@ -322,11 +321,10 @@ class Process(NamedTuple):
 
 
 class _Writer(NamedTuple):
-    """A process with the times in ms of its first start and the last one that is known, and how long it takes."""
+    """A process with the time in ms of the last start that is known, and how long it takes."""
 
     process: Process
     spec: CommandLine
-    first: float
     last: float
     last_of: str
     least: float
@@ -344,9 +342,11 @@ class _Writer(NamedTuple):
         return inf if found is None else found
 
 
-_HANGS_MS = HOUR_MS  # what is longer, and longer than the run, is no ordinary preparation
-_ENDLESS_MS = DAY_MS  # the same in a run without an end
 _STARTS = ("rebootNode", "reimageNode", "startNode", "evictNode", "upgradePoolOS", "resizePool", "enablePoolAutoScale")
+_DENIED: dict[str | int, str] = {
+    "containerUrl": "FileUploadAccessDenied",
+    "storageContainerUrl": "ResourceContainerAccessDenied",
+}
 _LATEST_MS = 100 * 365 * DAY_MS  # of which a date is told
 _DOWNLOADS = ("httpUrl", "blobSource", "storageContainerUrl")
 
@@ -367,8 +367,9 @@ class ProcessLimits:
     def take(self, process: Process) -> None:
         """Take a process, if anything may limit it."""
         body = process.place.plain
-        names = (("simulate", "writes"), ("resourceFiles",), ("outputFiles",), ("multiInstanceSettings",))
-        if process.model is JobPreparationTask or any(value_at(body, *name) for name in names):
+        files = [value_at(body, name) for name in ("resourceFiles", "outputFiles", "multiInstanceSettings")]
+        has_ends = any(files) and (bool(self._simulate.storage) or "se=" in str(files))
+        if has_ends or process.model is JobPreparationTask or value_at(body, "simulate", "writes"):
             self._processes.append(process)
 
     def command(self, name: str, body: Plain, at_ms: int | None) -> None:
@@ -418,7 +419,7 @@ class ProcessLimits:
             end_ms = min(end_ms, self._ms(schedule.do_not_run_after, inf))
             every = schedule.recurrence_interval
             last, last_of = (first if every is None or end_ms == inf else max(first, end_ms - every)), "of a later job "
-        return _Writer(process, spec, first, last, last_of if last > first else "", least, most)
+        return _Writer(process, spec, last, last_of if last > first else "", least, most)
 
     def _ms(self, moment: datetime | None, otherwise: float) -> float:
         return otherwise if moment is None else (moment - self._start) / timedelta(milliseconds=1)
@@ -434,7 +435,7 @@ class ProcessLimits:
             end_ms = self._storage.until_ms(url.plain) if isinstance(url.plain, str) else None
             needed = min(writer.last + (writer.least if is_upload else 0), _LATEST_MS)
             if end_ms is not None and end_ms <= needed:
-                what, code = ("upload", "FileUploadAccessDenied") if is_upload else ("download", "BlobAccessDenied")
+                what, code = "upload" if is_upload else "download", _DENIED.get(url.path[-1], "BlobAccessDenied")
                 ends, then = format_utc(self._start, end_ms), format_utc(self._start, int(needed))
                 url.warn(
                     f"access ends at {ends}, and the {what} {writer.last_of}begins at {then} or later: it fails with"
@@ -488,8 +489,8 @@ def _urls(place: DocumentPlace) -> Iterator[tuple[DocumentPlace, bool]]:
 
 
 def _check_limit(process: Process, spec: JobPreparationTask, most: float, until_ms: int | None) -> None:
-    """Warn of a preparation that may take longer than the run, and that nothing ends (PREP-6)."""
-    hangs_ms = _ENDLESS_MS if until_ms is None else max(_HANGS_MS, until_ms - process.at_ms)
+    """Warn of a preparation that may outlast the run and an hour, or a day, and that nothing ends (PREP-6)."""
+    hangs_ms = DAY_MS if until_ms is None else max(HOUR_MS, until_ms - process.at_ms)
     if spec.constraints.max_wall_clock_time is None and spec.wait_for_success and most >= hangs_ms:
         lasts = "for ever" if most == inf else format_duration(int(most))
         (process.place.get("simulate") or process.place).warn(

@@ -367,7 +367,7 @@ class _ScenarioReader:
             added = added_body(place.tree)
             if added is not None and entry is not None:
                 self._given.names.add_command(entry.command.NAME, dict(added))
-                collector.name_job(str(added["jobId"]), place)
+                collector.add_line(added, place)
                 yield entry
                 continue
             factory, at_ms = (entry.factory, entry.at_ms) if entry is not None else (None, None)

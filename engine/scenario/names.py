@@ -27,7 +27,6 @@ from engine.specs.conditions import ConditionSubject
 
 _SHOWN_TASKS = 1_000  # per factory, when searching for the nearest name, and of a range
 _CREATED = {"createPool": "poolId", "createJob": "jobId", "createJobSchedule": "jobScheduleId"}
-_MOST_ID = 64
 _MOST_DIGITS = 12  # of padded ids
 _NEVER = " to the job, and the task waits for it for ever (DEP-5)"
 _GUID = lazy_regex(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}", re.IGNORECASE)
@@ -108,7 +107,7 @@ def owner_in(specification: Plain) -> NodeOwner:
 
 def _number_in(task_id: str) -> int | None:
     """Return the number that an id is, as ranges name it (DEP-3), or None."""
-    return int(task_id) if len(task_id) <= _MOST_ID and task_id.isascii() and task_id.isdecimal() else None
+    return int(task_id) if len(task_id) <= 64 and task_id.isascii() and task_id.isdecimal() else None
 
 
 @dataclass
@@ -206,13 +205,9 @@ class DeclaredIds:
 
     def too_early(self, subject: ConditionSubject, at_ms: int) -> tuple[str, str] | None:
         """Return the key whose id is created only after a time and a sentence, or None."""
-        named = {
-            "poolId": (subject.pool_id,),
-            "jobScheduleId": (subject.job_schedule_id,),
-            "jobId": (subject.job_id,),
-            "taskId": (subject.job_id, subject.task_id),
-        }
-        for key, ids in named.items():
+        job_id, task_id = subject.job_id, subject.task_id
+        named = {"poolId": (subject.pool_id,), "jobScheduleId": (subject.job_schedule_id,), "jobId": (job_id,)}
+        for key, ids in (named | {"taskId": (job_id, task_id)}).items():
             since_ms = self._since.get((key.casefold(), *((each or "").casefold() for each in ids)), 0)
             if since_ms > at_ms:
                 return key, f"{shown(ids[-1])} is created only at {format_duration(since_ms)}"
@@ -326,6 +321,16 @@ class DeclaredIds:
         of_jobs = (tasks for name, tasks in self._tasks.items() if folded in (name, _schedule_of(name)))
         return self.anything or self.any_task or any(tasks.come for tasks in of_jobs)
 
+    def has_listed(self, job_id: str, needs: Plain) -> bool:
+        """Return whether a task depends on nothing but tasks that are listed; they are quickly found."""
+        tasks = self._tasks.get(job_id.casefold())
+        if tasks is None or not isinstance(needs, dict) or len(needs) != 1:
+            return False
+        listed = needs.get("taskIds")
+        return isinstance(listed, list) and all(
+            isinstance(each, str) and each.casefold() in tasks.ids for each in listed
+        )
+
     def missing_dependencies(self, job_id: str, needs: Plain) -> Iterator[tuple[str, int, str]]:
         """Yield what a task depends on that nothing adds to its job: the list, the place in it, and a sentence."""
         tasks = self._tasks_of(job_id)
@@ -397,7 +402,6 @@ class Ids:
 
 
 _MOST_DEPENDENT = 1_000  # of the tasks of a factory
-_SHOWN_OF_CIRCLE = 6
 
 
 class TaskNeeds:
@@ -464,18 +468,24 @@ class TaskNeeds:
                 return
             wrong: dict[tuple[Path, str, int], tuple[DocumentPlace, str]] = {}  # the tasks of a factory share places
             for _, needs, place in dependents:
-                for name, index, reason in self._names.missing_dependencies(job_id, needs):
-                    wrong.setdefault((place.path, name, index), (place, reason))
+                if not self._names.has_listed(job_id, needs):
+                    for name, index, reason in self._names.missing_dependencies(job_id, needs):
+                        wrong.setdefault((place.path, name, index), (place, reason))
             for (_, name, index), (place, reason) in wrong.items():
                 written = place.at("dependsOn", name)
                 found = None if written is None else next(islice(written.entries(), index, None), written)
                 (found or place).warn(reason, "unknown-dependency")
-            times = Counter(task_id for task_id, *_ in dependents)
-            once = {task_id: (needs, place) for task_id, needs, place in dependents if times[task_id] == 1}
-            numbers = sorted((number, each) for each in once if (number := _number_in(each)) is not None)
-            for circle in circles({task_id: list(_needed(needs, numbers)) for task_id, (needs, _) in once.items()}):
-                place = once[circle[0]][1]
-                listed = " -> ".join(map(shortened, (*circle[:_SHOWN_OF_CIRCLE], circle[0])))
+            at = {task_id: number for number, (task_id, *_) in enumerate(dependents)}
+            numbers = sorted((number, each) for each in at if (number := _number_in(each)) is not None)
+            if len(at) < len(dependents) or not any(
+                at.get(each, -1) >= number
+                for number, (_, needs, _) in enumerate(dependents)
+                for each in _needed(needs, numbers)
+            ):
+                continue  # without one that depends on a later one there is no circle
+            for circle in circles({task_id: list(_needed(needs, numbers)) for task_id, needs, _ in dependents}):
+                place = dependents[at[circle[0]]][2]
+                listed = " -> ".join(map(shortened, (*circle[:6], circle[0])))
                 (place.get("dependsOn") or place).warn(
                     f"tasks that wait for each other never run (DEP-7): {listed}", "dependency-circle"
                 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
@@ -68,6 +69,7 @@ _CREATED: dict[str, tuple[type[Spec], str]] = {
 }
 # Each names a command line and has a `simulate` beside it.
 _WITH_LINES: dict[type[Spec], str] = {CommandLine: "commandLine", MultiInstanceSettings: "coordinationCommandLine"}
+_NEEDS = frozenset({"dependsOn", "multiInstanceSettings", "requiredSlots"})
 _MISSING = {
     "poolId": "unknown-pool",
     "node": "unknown-node",
@@ -210,6 +212,7 @@ class WarningCollector:
         self._limits = ProcessLimits(start, simulate, names)
         self._asked: list[tuple[DocumentPlace, ConditionSubject, int | None]] = []  # what commands and jobs name
         self._named: dict[str, DocumentPlace] = {}  # jobs in long lists of additions
+        self._kinds: set[tuple[str, str, bool]] = set()  # of tasks in such lists
         self._ending: list[tuple[DocumentPlace, str]] = []  # jobs that end with their last task
         self._formulas: list[tuple[DocumentPlace, NodeOwner]] = []
         self._needs = TaskNeeds(names)
@@ -249,9 +252,18 @@ class WarningCollector:
         subject = ConditionSubject(SubjectKind.JOB, ids[0], None, index if isinstance(index, int) else None, *ids[1:])
         self._asked.append((place, subject, at_ms))
 
-    def name_job(self, job_id: str, place: DocumentPlace) -> None:
-        """Note a job that a line of a long list adds tasks to."""
+    def add_line(self, body: Mapping[str, Plain], place: DocumentPlace) -> None:
+        """Note what a line of a long list adds: of tasks that need the same of their pool the first one."""
+        job_id, tasks = str(body["jobId"]), body["tasks"]
         self._named.setdefault(job_id, place)
+        for index, task in enumerate(tasks if isinstance(tasks, list) else ()):
+            if not isinstance(task, dict) or not task.keys() & _NEEDS:
+                continue
+            kind = job_id, str(task.get("requiredSlots")), "multiInstanceSettings" in task
+            listed = place.at("addTasks", "tasks")
+            if listed is not None and ("dependsOn" in task or kind not in self._kinds):
+                self._kinds.add(kind)
+                self._needs.take(next(islice(listed.entries(), index, None)), NodeOwner(job_id=job_id))
 
     def _note_formula(self, place: DocumentPlace, owner: NodeOwner) -> None:
         formula = place.get("autoScaleFormula")

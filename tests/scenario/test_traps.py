@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 import engine
 from engine.base.errors import WARNINGS, Problem
@@ -320,6 +322,22 @@ def test_every_code_is_in_the_table_and_every_code_of_the_table_is_used():
     assert all(re.fullmatch(r"[A-Z`].{20,110}\.", text) for text in WARNINGS.values())
 
 
+def test_a_file_that_is_json_has_the_same_traps_in_its_timeline():
+    body = yaml.safe_load(scenario(TALKS + ", taskSlotsPerNode: 2", job=DEPENDS))
+    body["timeline"] = [
+        {"at": 5, "addTasks": {"jobId": job, "tasks": [{"id": "u", "commandLine": "x"} | SHORT | more]}}
+        for job, more in [
+            ("j", {"multiInstanceSettings": {"numberOfInstances": 2, "coordinationCommandLine": "y"} | SHORT}),
+            ("j", {"requiredSlots": 3}),
+            ("j", {"dependsOn": {"taskIds": ["v"]}}),
+            ("i", {}),
+        ]
+    ]
+    found = codes(json.dumps(body))
+    assert sorted(found) == ["multi-instance-pool", "too-few-slots", "unknown-dependency", "unknown-job"]
+
+
+SHORT = {"simulate": {"duration": "PT1M"}}
 IGNORED = """\
 scenario: s # batchdeck: ignore[a, b-c]
 x: "# batchdeck: ignore[in-string]"  # batchdeck: ignore[d]
