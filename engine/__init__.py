@@ -13,15 +13,7 @@ if TYPE_CHECKING:
     from engine.scenario.model import Scenario
     from engine.state.tables import BrokenInvariant
 
-__all__ = [
-    "BatchError",
-    "BrokenInvariant",
-    "Problem",
-    "Scenario",
-    "ScenarioError",
-    "Simulation",
-    "load_scenario",
-]
+__all__ = ["BatchError", "BrokenInvariant", "Problem", "Scenario", "ScenarioError", "Simulation", "load_scenario"]
 
 _HOMES = {
     "BatchError": ("engine.base.errors", "BatchError"),

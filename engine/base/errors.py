@@ -64,11 +64,7 @@ class BatchError(Exception):
 
     def body(self) -> dict[str, object]:
         """Return the error body as the service sends it (GEN-10)."""
-        return {
-            "code": self.code,
-            "message": {"lang": "en-us", "value": self.message},
-            "values": self.listed(),
-        }
+        return {"code": self.code, "message": {"lang": "en-us", "value": self.message}, "values": self.listed()}
 
     def listed(self) -> list[dict[str, str]]:
         """Return ``values`` as the service sends them; an id that is unknown or taken is a property, too."""

@@ -86,10 +86,7 @@ class _Lines:
         return [
             f'{{"seq":{seq},{stamp}{head}{of_subject}{tail}'
             for seq, stamp, (head, tail), of_subject in zip(
-                count(log.seq_of(first)),
-                self._clock.stamps(log.when[first:last]),
-                map(texts.__getitem__, numbers),
-                ids,
+                count(log.seq_of(first)), self._clock.stamps(log.when[first:last]), map(texts.__getitem__, numbers), ids
             )
         ]
 

@@ -182,8 +182,7 @@ _MOST_DECIMALS = 5  # of an amount of money
 UNLIMITED_WIRE = "P10675199DT2H48M5.4775807S"
 
 _DURATION = lazy_regex(
-    r"(-)?P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d+))?S)?)?",
-    re.ASCII | re.IGNORECASE,
+    r"(-)?P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d+))?S)?)?", re.ASCII | re.IGNORECASE
 )
 _UNITS_MS = 7 * DAY_MS, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS  # of weeks, days, hours, minutes and seconds
 UNLIMITED_FROM_MS = 10_675_199 * DAY_MS  # longer durations mean "no limit"

@@ -301,10 +301,7 @@ NODES_ARE_READY: dict[str, object] = {"nodes": dict.fromkeys(("allocation", "sta
 
 def emptying(job_id: str) -> dict[str, object]:
     """Return the entry of a timeline that empties the pool when a job is completed."""
-    return {
-        "when": {"jobId": job_id, "state": "completed"},
-        "resizePool": {"poolId": POOL, "targetDedicatedNodes": 0},
-    }
+    return {"when": {"jobId": job_id, "state": "completed"}, "resizePool": {"poolId": POOL, "targetDedicatedNodes": 0}}
 
 
 def seconds_of(ms: int) -> float:

@@ -123,11 +123,7 @@ _VALUES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
     (("retryCount",), lambda value: value <= _MOST_RETRIES, f"at most {_MOST_RETRIES:,}"),
     (("exitCode",), _is_whole, "a whole number"),
     (("poolId",), _is_id, "the id of a pool"),
-    (
-        ("nodeId", "state", "previousState", "result", "terminateReason"),
-        lambda value: isinstance(value, str),
-        "text",
-    ),
+    (("nodeId", "state", "previousState", "result", "terminateReason"), lambda value: isinstance(value, str), "text"),
 )
 
 

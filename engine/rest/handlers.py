@@ -113,11 +113,7 @@ Following = Callable[[Key], Iterable[tuple[Key, "Body"]]]
 
 
 def page(
-    call: Call,
-    name: str,
-    items: Following[Key],
-    first: Key,
-    stats: Callable[[Key], Body] | None = None,
+    call: Call, name: str, items: Following[Key], first: Key, stats: Callable[[Key], Body] | None = None
 ) -> Answer:
     """Return a page of a list.
 

@@ -125,11 +125,7 @@ Body = Mapping[str, Any]
 JSON = "application/json; odata=minimalmetadata"
 ERRORS = "Microsoft.Azure.Batch.Protocol.Entities.Container.errors/@Element"
 
-_ALWAYS = {
-    "DataServiceVersion": "3.0",
-    "Server": "Microsoft-HTTPAPI/2.0",
-    "X-Content-Type-Options": "nosniff",
-}
+_ALWAYS = {"DataServiceVersion": "3.0", "Server": "Microsoft-HTTPAPI/2.0", "X-Content-Type-Options": "nosniff"}
 RETRY_AFTER_S = 1
 """Real seconds after which a client may repeat a request that was refused because of the service's own state."""
 

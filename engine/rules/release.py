@@ -27,13 +27,7 @@ from engine.state.instances import ABSENT, Ending, PrepFlag
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.rules.facts import (
-        InstanceInterrupted,
-        JobEnding,
-        NodeUnreachable,
-        NodeUsable,
-        StartTaskFailed,
-    )
+    from engine.rules.facts import InstanceInterrupted, JobEnding, NodeUnreachable, NodeUsable, StartTaskFailed
     from engine.state.jobs import Job
     from engine.world import World
 

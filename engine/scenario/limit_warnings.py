@@ -19,14 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import ValidationError
 
 from engine.base.terms import OsFamily
-from engine.base.values import (
-    DAY_MS,
-    HOUR_MS,
-    format_duration,
-    format_utc,
-    text_at,
-    value_at,
-)
+from engine.base.values import DAY_MS, HOUR_MS, format_duration, format_utc, text_at, value_at
 from engine.scenario.names import NodeOwner, PoolNodes
 from engine.shell.simulated import span_ms
 from engine.shell.small_shell import facts_of

@@ -168,12 +168,7 @@ class _ScenarioReader:
         options = self._body(root, "options", Options)
         simulate = self._simulate()
         prices = self._prices(account)
-        collector = self._given.collector = WarningCollector(
-            self._given.names,
-            self._start,
-            account,
-            simulate,
-        )
+        collector = self._given.collector = WarningCollector(self._given.names, self._start, account, simulate)
         pools = tuple(self._pools(account, options, simulate))
         jobs = tuple(self._jobs())
         schedules = tuple(self._schedules())

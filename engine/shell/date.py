@@ -224,8 +224,7 @@ _FIELD = lazy_regex(r"%(?P<flags>[-_0^#+]*)(?P<width>\d{0,3})(?P<colons>:{0,3})[
 
 
 @Program(
-    "date",
-    "u/utc/universal R/rfc-email d=/date r=/reference s=/set 3=/rfc-3339 I?/iso-8601 f!/file /debug /resolution",
+    "date", "u/utc/universal R/rfc-email d=/date r=/reference s=/set 3=/rfc-3339 I?/iso-8601 f!/file /debug /resolution"
 )
 def _date(call: Call, options: ProgramOptions) -> int:
     """Print a moment."""

@@ -16,16 +16,7 @@ from engine.base.values import lazy_regex
 from engine.shell import patterns
 from engine.shell.call import Call, ScriptExit, ShellProcess
 from engine.shell.files import FIRST_JOB, PROCESS_ID, Run
-from engine.shell.syntax import (
-    SHELL_OPTIONS,
-    Arithmetic,
-    Parameter,
-    Part,
-    Piece,
-    Script,
-    Substitution,
-    Word,
-)
+from engine.shell.syntax import SHELL_OPTIONS, Arithmetic, Parameter, Part, Piece, Script, Substitution, Word
 from engine.shell.words import ArithmeticMistake, IllegalNumber, evaluate
 
 

@@ -7,16 +7,7 @@ from functools import partial
 from math import ceil
 
 from engine.base.values import lazy_regex
-from engine.shell.call import (
-    PROGRAMS,
-    SHELL_BUILTINS,
-    Call,
-    NotSimulated,
-    Program,
-    ProgramOptions,
-    command,
-    succeed,
-)
+from engine.shell.call import PROGRAMS, SHELL_BUILTINS, Call, NotSimulated, Program, ProgramOptions, command, succeed
 from engine.shell.date import formatted
 from engine.shell.expansion import copy_into
 from engine.shell.syntax import SHELL_OPTIONS

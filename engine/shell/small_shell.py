@@ -22,27 +22,12 @@ from typing import NamedTuple
 from engine.base.paths import SYSTEM_DIRECTORIES, SYSTEM_FILES, NodeRoot
 from engine.base.terms import OsFamily
 from engine.base.values import SECOND_MS, lazy_regex, shortened
-from engine.shell.call import (
-    PROGRAMS,
-    RUNNERS,
-    SHELL_BUILTINS,
-    NotSimulated,
-    ProgramOptions,
-    ShellProcess,
-    WrongUsage,
-)
+from engine.shell.call import PROGRAMS, RUNNERS, SHELL_BUILTINS, NotSimulated, ProgramOptions, ShellProcess, WrongUsage
 from engine.shell.cmd import BATCH_FILES, percent_expanded, read_cmd_script, windows_arguments
 from engine.shell.date import formatted, slept_ms
 from engine.shell.expansion import random_number
 from engine.shell.files import PROCESS_ID, BoundReached, InputStream, NodeFiles, Run, Stream
-from engine.shell.interpreter import (
-    Interpreter,
-    ScriptText,
-    SimulatedOutput,
-    base_name,
-    builtin_of,
-    read_script,
-)
+from engine.shell.interpreter import Interpreter, ScriptText, SimulatedOutput, base_name, builtin_of, read_script
 from engine.shell.lexer import ASSIGNMENT
 from engine.shell.protocol import LineFacts, Output
 from engine.shell.syntax import (
@@ -139,8 +124,7 @@ def _without_shell(argv: list[str]) -> ParsedLine:
 _QUOTES = lazy_regex(r"""['"\\]""")
 # Repetitions are possessive (`++`): a line with an open quote would be tried in every way of dividing it.
 _ARGUMENT = lazy_regex(
-    r"""[ \t\r\n]*+((?:[^ \t\r\n'"\\]++|'[^']*+'|"(?:[^"\\]|\\.)*+"|\\.)++)(?=[ \t\r\n]|\Z)|[ \t\r\n]+\Z""",
-    re.DOTALL,
+    r"""[ \t\r\n]*+((?:[^ \t\r\n'"\\]++|'[^']*+'|"(?:[^"\\]|\\.)*+"|\\.)++)(?=[ \t\r\n]|\Z)|[ \t\r\n]+\Z""", re.DOTALL
 )
 _ARGUMENT_PIECE = lazy_regex(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)""", re.DOTALL)
 

@@ -9,17 +9,7 @@ from itertools import accumulate
 
 from engine.base.paths import name_of
 from engine.base.values import lazy_regex
-from engine.shell.call import (
-    WHOLE,
-    Call,
-    NotSimulated,
-    Program,
-    ProgramOptions,
-    all_text,
-    inputs,
-    lines_of,
-    with_ends,
-)
+from engine.shell.call import WHOLE, Call, NotSimulated, Program, ProgramOptions, all_text, inputs, lines_of, with_ends
 from engine.shell.files import FileStream
 from engine.shell.patterns import Expression, NotExpression, Whole
 

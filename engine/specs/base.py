@@ -469,8 +469,5 @@ class Distribution(Spec):
 
 
 Time = Annotated[
-    int,
-    PlainValidator(parse_time),
-    PlainSerializer(format_duration),
-    WithJsonSchema({"type": ["string", "number"]}),
+    int, PlainValidator(parse_time), PlainSerializer(format_duration), WithJsonSchema({"type": ["string", "number"]})
 ]

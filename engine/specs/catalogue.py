@@ -313,9 +313,7 @@ def _of_family(form: re.Match[str]) -> VmSize:
     # Since the fourth version only storage and accelerator sizes, and those with a "d", have a temporary disk.
     has_disk = int(form["version"] or 1) < 4 or "d" in features or family[0] in "hln"
     return base._replace(
-        memory_gib=memory_gib,
-        temp_disk_gib=base.temp_disk_gib if has_disk else 0,
-        gpus=None if family[0] == "n" else 0,
+        memory_gib=memory_gib, temp_disk_gib=base.temp_disk_gib if has_disk else 0, gpus=None if family[0] == "n" else 0
     )
 
 
@@ -394,9 +392,7 @@ _WINDOWS_STEPS: dict[str, _Durations] = {
     "ready": (_spread(80, 0.6), _spread(140, 0.6), _spread(360, 0.6)),
     "reboot": (_spread(70, 0.3), _spread(70, 0.3), _spread(135, 0.3)),
 }
-_ONE_CORE_WINDOWS_STEPS: dict[str, _Durations] = {
-    "ready": (_spread(175, 0.4), _spread(240, 0.5), _spread(500, 0.6)),
-}
+_ONE_CORE_WINDOWS_STEPS: dict[str, _Durations] = {"ready": (_spread(175, 0.4), _spread(240, 0.5), _spread(500, 0.6))}
 # Retired: recordings know one speed, which is the slow one of later nodes.
 _CLOUD_SERVICE_STEPS: dict[str, _Durations] = {
     "ready": _same(_spread(210, 0.35)),

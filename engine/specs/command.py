@@ -2,12 +2,7 @@
 
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import (
-    Field,
-    PlainValidator,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
 from engine.base.values import quoted
 from engine.specs.base import Int, Occasional, Text

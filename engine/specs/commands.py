@@ -7,12 +7,7 @@ from copy import copy
 from functools import cached_property
 from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    Field,
-    field_validator,
-)
+from pydantic import AfterValidator, AliasChoices, Field, field_validator
 
 from engine.base.terms import Deallocation, DisableTasks, WireOption
 from engine.base.values import MINUTE_MS, quoted

@@ -128,8 +128,7 @@ class Simulate(Spec):
     stdout: Text | None = Field(default=None, description="What it writes to stdout.txt.")
     stderr: Text | None = Field(default=None, description="What it writes to stderr.txt.")
     attempts: tuple["Simulate", ...] = Field(
-        default=(),
-        description="What differs in the first attempt, the second, and so on.",
+        default=(), description="What differs in the first attempt, the second, and so on."
     )
     on_node: dict[Annotated[int, Field(ge=0)], "Simulate"] = Field(
         default_factory=dict, description="What differs on a node, by its number in the pool, from 0."

@@ -295,10 +295,7 @@ def _all_exit_options(conditions: ExitConditions) -> Iterator[tuple[Path, ExitOp
 
 def _schedule(schedule: Schedule) -> Iterator[Refusal]:
     """Check the times of a job schedule (JS-2)."""
-    for name, value in (
-        ("startWindow", schedule.start_window),
-        ("recurrenceInterval", schedule.recurrence_interval),
-    ):
+    for name, value in (("startWindow", schedule.start_window), ("recurrenceInterval", schedule.recurrence_interval)):
         if value is not None and value < MINUTE_MS:
             yield invalid(("schedule", name), f"is {format_duration(value)}, must be PT1M or more")
     first, last = schedule.do_not_run_until, schedule.do_not_run_after

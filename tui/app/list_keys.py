@@ -47,12 +47,7 @@ SLICE_S = 0.005
 
 
 def write_in_slices(
-    widget: Widget,
-    playback: Playback,
-    name: str,
-    portions: Callable[[Paint], Iterable[Sequence[str]]],
-    *,
-    done: str,
+    widget: Widget, playback: Playback, name: str, portions: Callable[[Paint], Iterable[Sequence[str]]], *, done: str
 ) -> None:
     """Write a file in a worker: whole or not at all, and never over another one.
 

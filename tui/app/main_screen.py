@@ -20,12 +20,7 @@ from tui.saving.targets import TargetError, write_new
 from tui.textual.keys import when_of, words_of
 from tui.textual.screens import say
 from tui.viewmodels.actions.menu import NEW
-from tui.viewmodels.go_line import (
-    TABS,
-    VIEW_NAMES,
-    PaletteEntry,
-    offered_actions,
-)
+from tui.viewmodels.go_line import TABS, VIEW_NAMES, PaletteEntry, offered_actions
 from tui.viewmodels.items import focus_on
 from tui.viewmodels.sheets import NEW_EMPTY, blob_lines
 from tui.viewmodels.text import ItemRef

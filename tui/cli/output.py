@@ -71,11 +71,7 @@ def summary_text(
     what needs attention.
     """
     tables: list[tuple[str, Sequence[str], Iterable[Row]]] = [
-        (
-            "Jobs",
-            ("job", "state", ">tasks", ">ok", ">failed", ">left", ">prep", ">release"),
-            map(_job, summary.jobs),
-        ),
+        ("Jobs", ("job", "state", ">tasks", ">ok", ">failed", ">left", ">prep", ">release"), map(_job, summary.jobs)),
         ("Bytes of files", ("job", ">downloaded", ">uploaded"), _transferred(summary.jobs)),
         (
             "Job schedules",

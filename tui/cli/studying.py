@@ -36,17 +36,7 @@ from engine.studies.outcome import (
 )
 from engine.studies.runs import Run, Variants
 from tui import interrupts
-from tui.cli.arguments import (
-    DONE,
-    FAILED,
-    INTERRUPTED,
-    WRONG,
-    echo,
-    echo_json,
-    echo_styled,
-    needing,
-    scenario_mistakes,
-)
+from tui.cli.arguments import DONE, FAILED, INTERRUPTED, WRONG, echo, echo_json, echo_styled, needing, scenario_mistakes
 from tui.cli.output import parts_text, plain_text, table
 from tui.cli.replay import StudyProgress
 from tui.saving.console import console

@@ -19,14 +19,7 @@ from tui.textual.screens import Frame, Modal
 from tui.textual.views import LinesView
 from tui.viewmodels.actions.action import Field
 from tui.viewmodels.actions.forms import FormResult, first_lines
-from tui.viewmodels.actions.menu import (
-    Action,
-    effect_lines,
-    joined,
-    notice_lines,
-    record_lines,
-    trial_result_lines,
-)
+from tui.viewmodels.actions.menu import Action, effect_lines, joined, notice_lines, record_lines, trial_result_lines
 from tui.viewmodels.actions.trial import reason
 from tui.viewmodels.text import Line, Role, Span, clip, line, paragraph
 from tui.widgets.rows import Buttons

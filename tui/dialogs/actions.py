@@ -238,9 +238,7 @@ _BRANCHES_NEXT = "Nothing was done yet. Enter again branches here; the run that 
 class ActionSheet(Modal[list[Command] | Action | None]):
     """Returns the confirmed commands, an action that needs the editor of formulas, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "close", id="actions.close"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="actions.close")]
 
     def __init__(self, session: Session, title: str, groups: Sequence[ActionGroup], branch: Callable[[], None]) -> None:
         """The title names the items of the first group. ``branch`` makes the moment that is shown the present."""

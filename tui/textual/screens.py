@@ -402,7 +402,7 @@ class Modal(ActsWhileShown, HeldScreen, ModalScreen[ResultT]):
     """A dialog. The main screen is drawn below it in every frame."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "app.interrupt", "quit", show=False, id="dialog.interrupt"),
+        Binding("ctrl+c", "app.interrupt", "quit", show=False, id="dialog.interrupt")
     ]
 
     def on_resize(self) -> None:

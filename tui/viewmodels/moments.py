@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.studies.measures import LABELS, Row, Times, change, measures_of_times
 from engine.studies.outcome import change_text, end_label, label, percent_text, value_text
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
-from engine.views.log.tally import (
-    LogColumns,
-    Measure,
-    all_job_ids,
-    node_use,
-    recorded_columns,
-    tally,
-    task_times,
-)
+from engine.views.log.tally import LogColumns, Measure, all_job_ids, node_use, recorded_columns, tally, task_times
 from engine.views.results import given_by_hand, refused_codes
 from tui.viewmodels import format as fmt
 from tui.viewmodels.format import summed_up

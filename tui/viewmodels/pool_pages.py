@@ -268,11 +268,7 @@ class PoolDetailModel(DetailModel):
                 *autoscale_lines(self.session, self.name, cells),
             ]
         fixed = [blocks.pool_scale(pool), *error_blocks("Resize errors", pool.record.resize_errors)]
-        return [
-            *columns(fixed, cells),
-            (),
-            line(opens, Span(" opens an empty editor", Role.DIM)),
-        ]
+        return [*columns(fixed, cells), (), line(opens, Span(" opens an empty editor", Role.DIM))]
 
     def _start_task(self, cells: int) -> Sequence[Line]:
         settings = self._wire.get("startTask")

@@ -82,11 +82,7 @@ def hardware(size_name: str) -> list[_Row]:
     if size is None:
         return []
     disk = f"{size.temp_disk_gib:,g} GiB" if size.temp_disk_gib else f"none, {size.task_disk_gib:g} GiB of OS disk"
-    return [
-        row("Cores", size.cores),
-        row("Memory", f"{size.memory_gib:,g} GiB"),
-        row("Local disk", disk),
-    ]
+    return [row("Cores", size.cores), row("Memory", f"{size.memory_gib:,g} GiB"), row("Local disk", disk)]
 
 
 def operating_system(spec: PoolSpec, start: datetime) -> Block:

@@ -42,12 +42,7 @@ if TYPE_CHECKING:
     from engine.shell.protocol import Launch
     from engine.specs.account import Account, ApplicationPackageReference, Package
     from engine.specs.bodies import PoolSpec, UserAccount
-    from engine.specs.common import (
-        CommandLine,
-        ContainerSettings,
-        ResourceFile,
-        UserIdentity,
-    )
+    from engine.specs.common import CommandLine, ContainerSettings, ResourceFile, UserIdentity
     from engine.specs.machine import ContainerConfiguration
     from engine.state.jobs import Job
     from engine.state.pools import Pool

@@ -23,13 +23,7 @@ from engine.views.diagnosis.expectations import broken_expectations
 from engine.views.diagnosis.failures import TaskFailures, ended_concerns, hook_concerns
 from engine.views.diagnosis.model import Condition, Finding, Items, Severity, concern, listed, some
 from engine.views.diagnosis.pools import Evictions, node_concerns, pool_concerns
-from engine.views.diagnosis.stuck import (
-    FailingNodes,
-    HangingTasks,
-    Interruptions,
-    NeverRun,
-    hanging_preparations,
-)
+from engine.views.diagnosis.stuck import FailingNodes, HangingTasks, Interruptions, NeverRun, hanging_preparations
 from engine.views.diagnosis.waste import LeftOpen, hanging_start_tasks, idle_pool_concerns, parked_nodes, unused_slots
 from engine.views.log.reader import Kept, LogReader, of_kind
 

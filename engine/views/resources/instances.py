@@ -403,8 +403,7 @@ def second_of(when_ms: int | None, from_ms: int) -> int:
 
 # Values of a preparation or release by which many are grouped.
 InstanceKey = Enum(
-    "InstanceKey",
-    "STATE POOL NODE_STATE INELIGIBLE RESULT START END EXIT_CODE RETRIES FAILURE RUNS LAST_RETRY",
+    "InstanceKey", "STATE POOL NODE_STATE INELIGIBLE RESULT START END EXIT_CODE RETRIES FAILURE RUNS LAST_RETRY"
 )
 
 

@@ -23,16 +23,7 @@ from engine.rules.processes.node_disk import (
     tasks_on,
 )
 from engine.specs.machine import IpAddressProvisioning, NetworkConfiguration
-from engine.views.rest.account import (
-    container_info,
-    job_url,
-    machine,
-    node_url,
-    present,
-    utc,
-    utc_if,
-    wire_if,
-)
+from engine.views.rest.account import container_info, job_url, machine, node_url, present, utc, utc_if, wire_if
 from engine.views.rest.tasks import execution_info
 
 if TYPE_CHECKING:

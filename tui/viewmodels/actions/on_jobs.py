@@ -15,15 +15,7 @@ from engine.views.resources.account import AccountPage, JobScheduleRow
 from engine.views.resources.jobs import JobRow
 from engine.views.resources.tasks import TaskRow
 from tui.viewmodels.actions import forms
-from tui.viewmodels.actions.action import (
-    ActionType,
-    AnyField,
-    Better,
-    Choice,
-    Document,
-    Field,
-    file_to_delete,
-)
+from tui.viewmodels.actions.action import ActionType, AnyField, Better, Choice, Document, Field, file_to_delete
 from tui.viewmodels.actions.item_fields import (
     JOB_CHANGES,
     JOB_FIELDS,
@@ -205,10 +197,7 @@ def _is_completed(task: TaskRow) -> str:
 
 TASK: tuple[ActionType[TaskRow], ...] = (
     ActionType(
-        "Terminate {}",
-        "terminateTask",
-        ("it completes with the failure TaskEnded",),
-        unavailable=_is_completed,
+        "Terminate {}", "terminateTask", ("it completes with the failure TaskEnded",), unavailable=_is_completed
     ),
     ActionType(
         "Reactivate {}",

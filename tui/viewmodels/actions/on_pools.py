@@ -19,10 +19,7 @@ FIRST_PREPARATION = "a preparation task runs on a node before the job's first ta
 NO_CAPACITY = ("later requests get at most that many (RSZ-12); in the simulation only",)
 AVAILABLE_NODES = Field[Any]("nodes", "Nodes", "nodes of this size still available", "0")
 STORAGE_OUTAGE = ActionType[Any](
-    "Fault: storage outage",
-    "storageOutage",
-    ("downloads and uploads wait or fail; in the simulation only",),
-    LASTING,
+    "Fault: storage outage", "storageOutage", ("downloads and uploads wait or fail; in the simulation only",), LASTING
 )
 
 
@@ -368,10 +365,7 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
     ActionType(
         "Remove {} from the pool",
         "removeNodes",
-        (
-            "the node leaves the pool; its files are lost",
-            "the pool's target decreases by one for each node (RSZ-8)",
-        ),
+        ("the node leaves the pool; its files are lost", "the pool's target decreases by one for each node (RSZ-8)"),
         options("nodeDeallocationOption", keeps_data=True, verb="remove"),
         (_RESIZE_TIMEOUT,),
         counts=_tasks,

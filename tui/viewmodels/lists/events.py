@@ -291,12 +291,7 @@ class EventsModel(RowsModel):
             times = (row("From", self.session.clock(event.t_ms)), row("To", self.session.clock(last_ms)))
             states = tuple(row(state, f"{number:,}") for state, number in self._folds.states(key))
             return [Block(f"{stop - key:,} × {event.event}", times), Block("Results", states)]
-        subject = (
-            ("Pool", event.pool_id),
-            ("Node", event.node_id),
-            ("Job", event.job_id),
-            ("Task", event.task_id),
-        )
+        subject = (("Pool", event.pool_id), ("Node", event.node_id), ("Job", event.job_id), ("Task", event.task_id))
         happened = [row(name, value) for name, value in subject if value is not None]
         general = Block(event.event, (row("Number", event.seq), row("Time", self.session.clock(event.t_ms)), *happened))
         values = refusal_values(event.fields)

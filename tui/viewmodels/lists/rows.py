@@ -165,14 +165,7 @@ class RowsModel(ColumnsModel, ABC):
             return amended(shown, changed, keep, place, MOST_PLACES_BY_VALUE)
 
         self._shown.sort_rows(
-            wanted,
-            order,
-            self.moment(),
-            start,
-            self.at_once,
-            may_rest=session.is_playing,
-            amend=amend,
-            total=len(rows),
+            wanted, order, self.moment(), start, self.at_once, may_rest=session.is_playing, amend=amend, total=len(rows)
         )
 
     def begin_reading(self) -> None:

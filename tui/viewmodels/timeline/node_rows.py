@@ -392,13 +392,7 @@ class PreparationRows(InstanceRows):
     name = "preparation tasks"
     view = "preparation"
     hook = Hook.PREPARATION
-    legend = (
-        PREPARING,
-        RETRYING,
-        PREPARATION[HookStatus.SUCCEEDED],
-        PREPARATION[HookStatus.FAILED],
-        STOPPED,
-    )
+    legend = (PREPARING, RETRYING, PREPARATION[HookStatus.SUCCEEDED], PREPARATION[HookStatus.FAILED], STOPPED)
 
 
 class ReleaseRows(InstanceRows):
