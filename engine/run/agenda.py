@@ -246,3 +246,12 @@ def _subject_of(command: Command) -> Subject | None:
         case OnJobSchedule():
             return "job schedule", command.job_schedule_id.lower()
     return None
+
+
+def may_act(world: World) -> bool:
+    """Return whether a running process may still give commands, or ends when a condition comes true (JM-11, JM-12)."""
+    running = [(number, acting) for number, acting in world.acting if acting.acts.commands or acting.waits]
+    if any(one.waiting or one.tasks_to_come or (one.waits and not one.acts.until_others) for _, one in running):
+        return True
+    numbers = {number for number, one in running if one.acts.commands}
+    return bool(numbers) and any(due.kind is DueKind.ACT and due.key in numbers for due in world.calendar.pending())

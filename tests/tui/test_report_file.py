@@ -18,7 +18,7 @@ from tests.tui.screen_text import messages_of
 from tui.textual import views
 from tui.viewmodels.report import report_lines, sections
 from tui.viewmodels.session import Session
-from tui.viewmodels.timeline.drawing import Paint
+from tui.viewmodels.timeline.svg import Paint
 
 LATER_S = 330
 

@@ -13,7 +13,7 @@ from tests.tui.test_timeline import model_of
 from tui.app.list_keys import draw_timeline
 from tui.saving.targets import NewLines, TargetError
 from tui.textual import views
-from tui.viewmodels.timeline.drawing import Paint, drawn
+from tui.viewmodels.timeline.svg import Paint, drawn
 
 LATER_S = 330
 SVG = "{http://www.w3.org/2000/svg}"

@@ -14,7 +14,7 @@ from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.report import report_lines
 from tui.viewmodels.session import Session
-from tui.viewmodels.timeline.drawing import Paint
+from tui.viewmodels.timeline.svg import Paint
 
 NODES = "pools.render.targetDedicatedNodes"
 STUDY = f"study:\n  vary:\n    {NODES}: [1, 3]\n"

@@ -29,7 +29,7 @@ from tui.viewmodels.lists.rows import as_csv
 from tui.viewmodels.report import report_lines
 from tui.viewmodels.search import Target, WholeList
 from tui.viewmodels.text import ItemRef
-from tui.viewmodels.timeline.drawing import Paint, drawn
+from tui.viewmodels.timeline.svg import Paint, drawn
 from tui.widgets.texts import AnswerError, Prompt, Question
 
 if TYPE_CHECKING:

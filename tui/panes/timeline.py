@@ -16,7 +16,7 @@ from tui.textual.overrides import set_line_count, set_title
 from tui.textual.screens import GoToTime, OpenOneOf, View
 from tui.textual.views import ResizeFilter, RowsView, drawn, look_of, row_bindings
 from tui.viewmodels.text import Role, Span, cut
-from tui.viewmodels.timeline.drawing import BAND
+from tui.viewmodels.timeline.lines import BAND
 from tui.viewmodels.timeline.rows import band_lines
 from tui.viewmodels.timeline.timeline import LABEL_CELLS, TimelineModel
 

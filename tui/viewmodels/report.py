@@ -19,7 +19,7 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels.format import command_words, what
 from tui.viewmodels.sentences import cause
 from tui.viewmodels.text import Role, plain
-from tui.viewmodels.timeline.drawing import drawn
+from tui.viewmodels.timeline.svg import drawn
 from tui.viewmodels.timeline.timeline import TimelineModel
 from tui.viewmodels.watch.charts import charts_of
 from tui.viewmodels.watch.curves import CurvesModel
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engine.views.results import Summary
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Line
-    from tui.viewmodels.timeline.drawing import Paint
+    from tui.viewmodels.timeline.svg import Paint
     from tui.viewmodels.watch.charts import Chart
 
 

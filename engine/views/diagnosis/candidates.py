@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.calendar import DueKind
 from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
 from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, PoolState, SchedulingState, TaskState
 from engine.rules.decisions import capacity
@@ -417,15 +416,6 @@ def why_again(world: World, task: int, following: Next | None) -> Explanation | 
     verb = "did" if tasks.state_of(task) is TaskState.COMPLETED else "does"
     starts = note(f"It has been started {some(extra.attempts, 'time')} so far.", "TASK-7") if extra.attempts else None
     return answer(world, f"Why {verb} {task_name(world, task)} run again?", (*checks, starts), following)
-
-
-def may_act(world: World) -> bool:
-    """Return whether a running process may still give commands, or ends when a condition comes true (JM-11, JM-12)."""
-    running = [(number, acting) for number, acting in world.acting if acting.acts.commands or acting.waits]
-    if any(one.waiting or one.tasks_to_come or (one.waits and not one.acts.until_others) for _, one in running):
-        return True
-    numbers = {number for number, one in running if one.acts.commands}
-    return bool(numbers) and any(due.kind is DueKind.ACT and due.key in numbers for due in world.calendar.pending())
 
 
 def max_retries(world: World, task: int) -> int:

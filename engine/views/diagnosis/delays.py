@@ -26,12 +26,12 @@ from engine.base.terms import (
 from engine.base.values import picked, values
 from engine.rules.decisions import capacity
 from engine.rules.job_schedules import missed
-from engine.run.agenda import next_words, subjects_of_job
+from engine.run.agenda import may_act, next_words, subjects_of_job
 from engine.state.acting import ProcessKind
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
 from engine.state.tasks import GONE as DELETED
-from engine.views.diagnosis.candidates import disabled_by, may_act, network_remedy
+from engine.views.diagnosis.candidates import disabled_by, network_remedy
 from engine.views.diagnosis.model import (
     MOST_NAMED,
     Clause,

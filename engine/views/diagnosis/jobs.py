@@ -14,7 +14,7 @@ from engine.rules import job_schedules
 from engine.rules.decisions import capacity
 from engine.rules.decisions.verdicts import ends_with_manager
 from engine.rules.job_schedules import active_job
-from engine.run.agenda import Agenda, job_limit, planned_ends
+from engine.run.agenda import Agenda, job_limit, may_act, planned_ends
 from engine.state.instances import PrepFlag
 from engine.state.jobs import NO_SCHEDULE
 from engine.state.nodes import GONE
@@ -24,7 +24,6 @@ from engine.views.diagnosis.candidates import (
     disabled_by,
     first_end,
     ineligible_nodes,
-    may_act,
     network_checks,
     next_evaluation,
     priority_check,

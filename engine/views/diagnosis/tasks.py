@@ -14,7 +14,7 @@ from engine.rules.decisions import verdicts
 from engine.rules.decisions.verdicts import is_blocked, never_met, unmet_parents
 from engine.rules.preparation import STOPPED_BY_JOB
 from engine.rules.processes.setup import setup_of
-from engine.run.agenda import acts_due
+from engine.run.agenda import acts_due, may_act
 from engine.state.acting import Process, ProcessKind
 from engine.state.instances import PrepFlag
 from engine.state.tables import NEVER_MS
@@ -24,7 +24,6 @@ from engine.views.diagnosis.candidates import (
     disabled_by,
     first_end,
     max_retries,
-    may_act,
     network_checks,
     network_notes,
     next_evaluation,

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import UNBILLED
 from engine.base.terms import AllocationState, JobScheduleState, JobState, NodeState, OnAllTasksComplete, TaskState
 from engine.base.values import HOUR_MS, picked
-from engine.run.agenda import subjects_of_job
+from engine.run.agenda import may_act, subjects_of_job
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED
-from engine.views.diagnosis.candidates import may_act
 from engine.views.diagnosis.model import Clause, Condition, Items, concern, first_names, ids_of, named, some, span_words
 from engine.views.log.histories import TaskHistory
 from engine.views.log.latest import ready_ms

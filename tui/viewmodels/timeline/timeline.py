@@ -15,8 +15,8 @@ from engine.views.resources.jobs import job_ids
 from tui.viewmodels.glyphs import NODE
 from tui.viewmodels.lists.order import ShownRows, SlicedSort
 from tui.viewmodels.text import Line, Role, Span, between, cut, line
-from tui.viewmodels.timeline.drawing import Frame, PoolBand, RowLines, axis, legend_line
 from tui.viewmodels.timeline.job_rows import JobRows, TaskRows
+from tui.viewmodels.timeline.lines import Frame, PoolBand, RowLines, axis, legend_line
 from tui.viewmodels.timeline.node_rows import NodeRows, PreparationRows, ReleaseRows
 from tui.viewmodels.timeline.rows import Height, Sort, TimeColumns, fitted, height_of
 
