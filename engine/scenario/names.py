@@ -28,6 +28,7 @@ from engine.specs.conditions import ConditionSubject
 _SHOWN_TASKS = 1_000  # per factory, when searching for the nearest name, and of a range
 _CREATED = {"createPool": "poolId", "createJob": "jobId", "createJobSchedule": "jobScheduleId"}
 _MOST_DIGITS = 12  # of padded ids
+_MOST_DEPENDENT = 1_000  # of the tasks of a factory
 _NEVER = " to the job, and the task waits for it for ever (DEP-5)"
 _GUID = lazy_regex(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}", re.IGNORECASE)
 _SCHEDULED = lazy_regex(r"(?P<schedule>.+):job-[1-9]\d*", re.IGNORECASE | re.ASCII)
@@ -399,9 +400,6 @@ class Ids:
             (place.get("id") or place).report(f"the id {shown(new_id)} is taken by {owner} (case does not count)")
         else:
             self.names[new_id.casefold()] = what
-
-
-_MOST_DEPENDENT = 1_000  # of the tasks of a factory
 
 
 class TaskNeeds:
