@@ -184,7 +184,7 @@ def facts_of(command_line: str, os: OsFamily) -> LineFacts:
     on_linux = is_known and os is OsFamily.LINUX
     has_sleep = on_linux and "sleep" in command_line and not _is_straight(program)
     reads_outside = on_linux and (_FROM_OUTSIDE.search(command_line) is not None or any(outside_files(text.script)))
-    commands = list(all_commands(text.script))
+    commands = all_commands(text.script)
     return LineFacts(
         is_found,
         (sum(_sleep_ms(command, os) for command in simple_commands(text.script)) or UNDERSTOOD_MS)
@@ -298,7 +298,7 @@ def _leaves_nothing(program: ParsedLine) -> bool:
 
     A shell may run a script, and so may a program whose name ends as those of scripts do.
     """
-    commands = list(all_commands(program.text.script))
+    commands = all_commands(program.text.script)
     if program.text.error is not None or len(commands) > 1 or "nounset" in program.options:
         return False
     return all(
@@ -334,7 +334,7 @@ def _is_straight(program: ParsedLine) -> bool:
         return False
     for chain in program.text.script:
         command = chain.parts[0][1].commands[0]
-        if chain.background or len(list(all_commands((chain,)))) > 1 or not isinstance(command, ShellCommand):
+        if chain.background or len(all_commands((chain,))) > 1 or not isinstance(command, ShellCommand):
             return False
         if command.name is None or base_name(command.name) in (*_LEAVES_EARLY, *RUNNERS):
             return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from engine.base.terms import OsFamily
@@ -200,22 +201,23 @@ def only(command: Command) -> Script:
 
 def simple_commands(script: Script) -> Iterator[ShellCommand]:
     """Yield every simple command of a script in order, those of functions and substitutions too."""
-    for command in all_commands(script):
-        if isinstance(command, ShellCommand):
-            yield command
+    return (command for command in all_commands(script) if isinstance(command, ShellCommand))
 
 
-def all_commands(script: Script) -> Iterator[Command]:
-    """Yield every command of a script in order, the inner ones after the one that they belong to."""
+@lru_cache(maxsize=64)  # the same script is asked about many things in a row
+def all_commands(script: Script) -> tuple[Command, ...]:
+    """Return every command of a script in order, the inner ones after the one that they belong to."""
     pending: list[object] = [script]
+    found: list[Command] = []
     while pending:
         part = pending.pop()
-        if isinstance(part, Command):
-            yield part
         if isinstance(part, HereDocument):
             pending.append(part.word)
         elif isinstance(part, tuple):
             pending += reversed(part)
+            if isinstance(part, Command):
+                found.append(part)
+    return tuple(found)
 
 
 # -- names of commands ---------------------------------------------------------------------------------------------
