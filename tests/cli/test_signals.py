@@ -82,7 +82,12 @@ def on_pipes(directory, call, number, moment_s, again_s):
         if again_s is not None:
             time.sleep(again_s)
             send(process, number)
-        _, said = process.communicate(timeout=60)
+        try:
+            _, said = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, said = process.communicate()
+            said += b"Error: it did not end within a minute"
     return was_handled, process.returncode, said
 
 
