@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.errors import Problem, ScenarioError
 from engine.base.values import HOUR_MS, SECOND_MS, USD, quoted, shortened, value_at
-from engine.histories.history import HOOK_INFOS, check, epoch_ms, read_history
+from engine.histories.history import HOOK_INFOS, History, check, epoch_ms, read_history
 from engine.histories.reading import STATUS, objects_in
 from engine.specs.catalogue import has_low_priority, os_of, vm_size
 from engine.specs.prices import price_list
@@ -27,7 +27,7 @@ from engine.views.diagnosis.model import plural, some
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from engine.histories.history import Body, History, Record
+    from engine.histories.history import Body, Record
     from engine.histories.reading import Found, Source
     from engine.run.simulation import Simulation
     from engine.specs.prices import PriceFile, PriceList
@@ -377,11 +377,21 @@ def read_side(given: str, prices: PriceFile | None = None) -> Side | None:
     Raises:
         ScenarioError: A file cannot be read, or has mistakes.
     """
+    found = recognized(given)
+    return _history(given, found, prices) if isinstance(found, History) else found
+
+
+def recognized(given: str) -> History | Side | None:
+    """Return the history in a file or folder, or the side of a file of results; None for a scenario.
+
+    Raises:
+        ScenarioError: A file cannot be read, or has mistakes.
+    """
     path = Path(given)
     if not os.path.exists(given):
         return None
     if path.is_dir():
-        return _history(given, prices)
+        return read_history([path])
     if not _looks_like_json(path):
         return None
     try:
@@ -391,7 +401,7 @@ def read_side(given: str, prices: PriceFile | None = None) -> Side | None:
             raise
         return None  # YAML may begin with a brace, too
     if state is None:
-        return _history(given, prices)
+        return read_history([path])
     if state.figures is None:
         return None
     about = _run_words(given, state.scenario, state.seed)
@@ -403,8 +413,7 @@ def _run_words(given: str, scenario: str, seed: int | None) -> str:
     return f"a run{of}" + ("" if seed is None else f" with seed {seed}")
 
 
-def _history(given: str, prices: PriceFile | None) -> Side:
-    history = read_history([Path(given)])
+def _history(given: str, history: History, prices: PriceFile | None) -> Side:
     found = observed(history, prices)
     jobs = len(history.jobs)
     return Side(

@@ -377,18 +377,18 @@ def why(
 def _scenario(given: str) -> Scenario:
     """Return a scenario, or that of a history. Exits with status 2 if it is not valid."""
     from engine import load_scenario
-    from engine.studies.sides import read_side
+    from engine.histories.history import History
+    from engine.studies.sides import recognized
 
     with as_file(given) as name, scenario_mistakes(quiet=True):
-        side = read_side(name)
-        if side is None:
+        found = recognized(name)
+        if found is None:
             return load(name, quiet=True)
-        if not side.is_observed:
+        if not isinstance(found, History):
             raise click.UsageError(f"{shortened(given)} is a file of results: give the scenario itself.")
         from engine.histories import azure
         from engine.histories.files import scenario_lines
-        from engine.histories.history import read_history
 
-        imported = azure.imported(read_history([Path(name)]))
+        imported = azure.imported(found)
         print_warnings(imported.warnings)
         return load_scenario(given, text="\n".join(scenario_lines(imported)) + "\n")

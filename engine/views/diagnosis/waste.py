@@ -210,10 +210,8 @@ def hanging_start_tasks(simulation: Simulation) -> Iterator[Finding]:
         waiting = [node for node in pool.nodes if states[node] == NodeState.WAITING_FOR_START_TASK]
         late = [node for node in waiting if now_ms - since[node] >= _LONG_MS]
         if late and spec is not None:
-            begun_ms, (who, names) = (
-                min(since[node] for node in late),
-                named("node", first_names(world, late), len(late)),
-            )
+            begun_ms = min(since[node] for node in late)
+            who, names = named("node", first_names(world, late), len(late))
             yield concern(
                 Condition.START_TASK_HANGS,
                 f"start task of pool {pool.id} has run on {who} for {span_words(now_ms - begun_ms)}",
