@@ -17,7 +17,7 @@ from engine.run.agenda import Agenda
 from engine.specs.bodies import JobPreparationTask
 from engine.state.instances import ABSENT, PrepFlag
 from engine.state.nodes import GONE
-from engine.state.tables import NEVER_MS, PAGE_BITS
+from engine.state.tables import NEVER_MS
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.state.tasks import GONE as TASK_GONE
 from engine.views.hook_status import OVER, Hook, HookStatus, InstanceStatuses
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from engine import Simulation
-    from engine.base.errors import FailureInfo
     from engine.specs.bodies import JobReleaseTask
     from engine.state.instances import InstanceView as InstanceView  # noqa: PLC0414  # for the screen
     from engine.state.jobs import Job
@@ -174,16 +173,6 @@ class InstanceRow(NamedTuple):
     root_directory: str  # below the node's root, with forward slashes
 
 
-class HookFailure(NamedTuple):
-    """A failure of preparation or release on a node."""
-
-    node: int
-    exit_code: int | None
-    failure: FailureInfo | None
-    end_ms: int
-    is_ineligible: bool
-
-
 def pages_of(simulation: Simulation, job_id: str) -> tuple[InstancePage, InstancePage]:
     """Return preparation and release of a job. Counts, lists and drawings of one moment share these pages."""
     return InstancePage(simulation, job_id, Hook.PREPARATION), InstancePage(simulation, job_id, Hook.RELEASE)
@@ -235,17 +224,10 @@ class InstancePage(InstanceStatuses):
             self._version, lambda: {status: count for status in _DUE if (count := codes.count(status.value))}
         )
 
-    def failures(self) -> list[HookFailure]:
+    def failed_nodes(self) -> list[int]:
         """Return the nodes on which it has failed, in the order in which the job came to them."""
-        instances = self._simulation.world.instances
-        _, _, ends = self.columns()
-        found = []
-        for at in places(self.codes(), HookStatus.FAILED.value):
-            row = self._rows[at]
-            ending = instances.sparse[row >> PAGE_BITS][2 * row + (self.hook is Hook.RELEASE)]
-            is_ineligible = bool(instances.flags[row] & PrepFlag.INELIGIBLE)
-            found.append(HookFailure(instances.node[row], ending.exit_code, ending.failure, ends[row], is_ineligible))
-        return found
+        nodes = self._simulation.world.instances.node
+        return [nodes[self._rows[at]] for at in places(self.codes(), HookStatus.FAILED.value)]
 
     def order(self, *, with_all: bool = False) -> Sequence[int]:
         """Return the nodes: trouble first, then running ones, newest start first, then the rest.
