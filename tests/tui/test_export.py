@@ -55,7 +55,7 @@ def test_rows_are_written_once_and_never_over_a_file(dashboard_at, tmp_path, mon
     assert said[0] == "wrote 40 rows to tasks.csv"
     assert said[1].startswith("cannot write tasks.csv: the file exists already")
     assert len(said) == 2
-    assert contains(seen[0], "write a report of the run")
+    assert contains(seen[0], "write the run as a page")
 
 
 def test_a_list_that_is_too_long_is_written_by_a_command_that_is_named(dashboard_at, monkeypatch):

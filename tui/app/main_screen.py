@@ -274,10 +274,10 @@ def palette_entries(
             keys = main.keymap.all_shown(binding)
             yield PaletteEntry(title, when_of(identity), run, keys, words_of(identity))
     yield from (_of_page(main, page) for page in PAGES)
-    about = "HTML or Markdown, with tables, curves and the timeline."
+    about = "One HTML file to show to somebody: the run at every moment, and why."
     ask_report = partial(list_keys.ask_report, main)
-    words = "html markdown export save summary document"
-    yield PaletteEntry("Write a report of the run", about, ask_report, words=words)
+    words = "html report share export save summary document browser"
+    yield PaletteEntry("Write the run as a page", about, ask_report, words=words)
     yield picture_entry(partial(ask_picture, app, main))
     for title, by in (("Next failure", 1), ("Previous failure", -1)):
         about = "Goes to the moment at which something fails."

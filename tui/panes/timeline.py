@@ -314,7 +314,7 @@ HELP = (
     "Their numbers are those of the moment under the cursor. Below few nodes stand the jobs.\n"
     "Arrow keys or a click move the cursor. The wheel scrolls; with shift it moves through time. "
     "Enter goes to the moment under the cursor. Pressed again, it opens what was there. "
-    "w explains the state of a node at that moment. e draws all rows as a picture (SVG)."
+    "w explains the state of a node at that moment. e writes the run as a page (HTML)."
 )
 
 
