@@ -66,7 +66,7 @@ def write_report(main: ViewScreen, name: str) -> None:
     async def write() -> None:
         try:
             with target:
-                await _write_lines(main, target, page_lines(session.simulation))
+                await _write_lines(main, target, page_lines(session.simulation, is_over=session.is_over))
                 target.keep()
         except TargetError as error:
             say(main, f"{error}.", "error")

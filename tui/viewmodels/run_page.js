@@ -84,6 +84,8 @@ function readColours() {
   }
 }
 const colourOf = (glyph) => colours[run.glyphs[glyph][1]] || colours.plain;
+/** Return the colour of letters on the colour of a state. */
+const inkOn = (glyph) => (run.glyphs[glyph][1] === "quiet" ? colours.text : colours["ink-on"]);
 const inkOf = (glyph) => ({ failed: "ink-failed", ok: "ink-ok" })[run.glyphs[glyph][1]] || "ink-quiet";
 const shade = (role) => `var(--${role})`;
 
@@ -224,7 +226,7 @@ function showFigures() {
     ["Release", "released", "releases", "releaseFailed", "releaseTotal"]];
   for (const [title, done, runs, bad, all] of hooks) {
     if (run.jobs.some((job) => job[all].some(Boolean))) {
-      figures.push(figure(title, sum(done).toLocaleString("en"), `of ${counted(sum(all), "node")}`,
+      figures.push(figure(title, sum(done).toLocaleString("en"), sum(all) ? `of ${counted(sum(all), "node")}` : "nodes",
         [[sum(runs), "running"], [sum(bad), "failed", "bad"]]));
     }
   }
@@ -256,17 +258,28 @@ function showNodes() {
   $("nodes").replaceChildren(...pools);
   maps.forEach(drawMap);
   const order = [...counts].sort((one, other) => other[1] - one[1]);
-  $("legend").replaceChildren(...order.map(([glyph, count]) => make("li", {},
-    make("i", { style: { background: colourOf(glyph) } }), run.glyphs[glyph][2], make("b", {}, count.toLocaleString("en")))));
+  const entries = order.map(([glyph, count]) => make("li", {},
+    make("i", { style: { background: colourOf(glyph) }, "aria-hidden": "true" }, symbolOf(glyph)), run.glyphs[glyph][2],
+    make("b", {}, count.toLocaleString("en"))));
+  const marked = concernedNodes().size;
+  if (marked) entries.push(make("li", { className: "concerned" }, make("i"), "needs attention", make("b", {}, marked.toLocaleString("en"))));
+  $("legend").replaceChildren(...entries);
 }
 
+/** Return the letter in a cell: of common states the colour says enough. */
+const symbolOf = (glyph) => (["running", "idle"].includes(run.glyphs[glyph][2]) ? "" : run.glyphs[glyph][0]);
+
+/** Return the rows of the nodes that something at this moment is about which needs attention. */
+const concernedNodes = () => new Set(run.listed[at].filter((number) => run.concerns[number][0] !== "info").flatMap((number) => run.concerns[number][8]));
+
 function cardsOf(here, ms) {
+  const concerned = concernedNodes();
   return make("div", { className: "cards" }, ...here.map(([node, glyph]) => {
     const running = tasksAt(node, ms), { begins, tasks } = run.spans;
     const lines = running.slice(0, 2).map((number) =>
       make("small", {}, `${run.tasks[tasks[number]]}  ${span(ms - begins[number])}`));
     if (running.length > 2) lines[1].append(` and ${running.length - 2} more`);
-    return make("button", { type: "button", className: "card", "aria-pressed": chosen === `node:${node.row}`,
+    return make("button", { type: "button", className: concerned.has(node.row) ? "card concerned" : "card", "aria-pressed": chosen === `node:${node.row}`,
       style: { "--state": colourOf(glyph) }, onclick: () => choose(`node:${node.row}`) },
     make("b", {}, node.name), make("span", {}, run.glyphs[glyph][2]), ...lines);
   }));
@@ -288,8 +301,8 @@ const cursors = {}; // the node under the cursor of each map, kept while moments
 
 function drawMap(map) {
   const { element, shown } = map, width = element.clientWidth || 600, count = shown.length;
-  const sizes = [30, 26, 22, 18, 15, 12, 10, 8, 7, 6, 5, 4];
-  map.size = sizes.find((size) => Math.ceil(count / Math.floor(width / size)) * size <= 300) || 3;
+  const sizes = [48, 40, 34, 28, 24, 20, 17, 14, 12, 10, 8, 7, 6, 5, 4];
+  map.size = sizes.find((size) => Math.ceil(count / Math.floor(width / size)) * size <= 260) || 3;
   map.columns = Math.max(1, Math.floor(width / map.size));
   const rows = Math.ceil(count / map.columns), gap = map.size > 9 ? 2 : 1;
   const context = canvas(element, width, rows * map.size);
@@ -308,10 +321,22 @@ function drawMap(map) {
     if (context.roundRect && map.size > 9) context.roundRect(x, y, inner, inner, 3);
     else context.rect(x, y, inner, inner);
     context.fill();
-    if (map.size >= 18 && run.glyphs[glyph][1] === "failed") { // a colour alone does not tell what is wrong
-      context.fillStyle = colours["ink-on"];
-      context.fillText(run.glyphs[glyph][0], x + inner / 2, y + inner / 2 + 0.5);
+    if (map.size < 17) return;
+    context.fillStyle = inkOn(glyph);
+    const symbol = symbolOf(glyph); // a colour alone does not tell what is unusual
+    if (map.size >= 34) {
+      context.fillText(shown[number][0].name, x + inner / 2, y + inner / 2 + (symbol ? -6 : 0.5));
+      context.fillText(symbol, x + inner / 2, y + inner / 2 + 7);
+    } else {
+      context.fillText(symbol, x + inner / 2, y + inner / 2 + 0.5);
     }
+  });
+  const concerned = concernedNodes(), side = map.size - gap, outline = map.size > 9 ? 2 : 1;
+  context.lineWidth = outline;
+  context.strokeStyle = colours.failed;
+  shown.forEach(([node, glyph], number) => {
+    const x = (number % map.columns) * map.size, y = Math.floor(number / map.columns) * map.size;
+    if (isThere(glyph) && concerned.has(node.row)) context.strokeRect(x + outline / 2, y + outline / 2, side - outline, side - outline);
   });
   const marked = shown.findIndex(([node]) => chosen === `node:${node.row}`);
   for (const [number, colour] of [[marked, colours.accent], [document.activeElement === element ? map.cursor : -1, colours.text]]) {
@@ -397,7 +422,7 @@ function showJobs() {
   const head = make("div", { className: "job head", "aria-hidden": "true" }, make("span"), make("span", {}, "job"),
     make("span", {}, "tasks"), make("span", { className: "number" }, "done"), make("span", { className: "number failed" }, "failed"),
     make("span", { className: "phases-head" }, "preparation, tasks, release"));
-  const rows = here.length ? [head, ...fold([...open, ...done].map(jobRow), "div", 2 * MOST_LISTED)] : [make("p", { className: "dim" }, "No job has been added yet.")];
+  const rows = here.length ? [head, ...fold([...open, ...done].map(jobRow), "div")] : [make("p", { className: "dim" }, "No job has been added yet.")];
   $("jobs").replaceChildren(...rows);
 }
 
@@ -413,13 +438,14 @@ function jobRow(job) {
     phases.append(make("i", { style: { left: share(extent[0]), width: share(end - extent[0]), background: shade(role) } }));
   });
   phases.append(make("u", { style: { left: share(run.moments[at]) } }));
-  const failed = value("failed") + value("prepFailed");
+  const failed = [[value("failed"), "failed"], [value("prepFailed"), "prep failed"]].filter(([number]) => number)
+    .map(([number, word]) => `${number.toLocaleString("en")} ${word}`).join(", ");
   return make("button", { type: "button", className: "job", "aria-pressed": chosen === `job:${job.id}`,
-    "aria-label": `job ${job.id}, ${run.glyphs[glyph][2]}, ${done} of ${total} tasks done, ${failed} failed`, onclick: () => choose(`job:${job.id}`) },
+    "aria-label": `job ${job.id}, ${run.glyphs[glyph][2]}, ${done} of ${total} tasks done${failed && `, ${failed}`}`, onclick: () => choose(`job:${job.id}`) },
   make("span", { className: inkOf(glyph) }, run.glyphs[glyph][0]), make("span", { className: "id" }, job.id),
   bar(total, [value("succeeded"), "ok"], [value("failed"), "failed"], [value("running"), "running"]),
   make("span", { className: "number" }, `${done.toLocaleString("en")} of ${total.toLocaleString("en")}`),
-  make("span", { className: `number failed${failed ? " ink-failed" : ""}` }, failed ? `${failed.toLocaleString("en")} failed` : ""), phases);
+  make("span", { className: `number failed${failed ? " ink-failed" : ""}` }, failed), phases);
 }
 
 // -- why ---------------------------------------------------------------------------------------------------------
@@ -518,35 +544,38 @@ function compact(value) {
   if (value >= 10000) return `${Number((value / 1000).toPrecision(3))}k`;
   return value >= 100 || value % 1 === 0 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(2)));
 }
-/** Return a round number a little above the highest value. */
-function roundTop(value) {
-  const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((top) => top >= value * 1.02);
+/** Return a round number a little above the highest value; a whole one for what is counted. */
+function roundTop(value, isCount) {
+  const power = 10 ** Math.floor(Math.log10(isCount ? Math.max(1, value) : value));
+  return [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12].map((step) => step * power)
+    .find((top) => top >= value * 1.02 && !(isCount && top % 1));
 }
 
 function showCurves() {
   const axis = () => make("div", { className: "edge", "aria-hidden": "true" }, make("span", {}, clock(0)), make("span", {}, clock(run.endMs)));
   $("curves").replaceChildren(...run.curves.map(([title, edges, areas]) => {
     const count = areas[0][2].length, totals = Array.from({ length: count }, (_, column) => areas.reduce((found, area) => found + area[2][column], 0));
-    const top = roundTop(Math.max(...totals, 1e-9)), x = (column) => (100 * edges[column]) / Math.max(1, run.endMs);
+    const top = roundTop(Math.max(...totals, 1e-9), !title.startsWith("Cost")), x = (column) => (100 * edges[column]) / Math.max(1, run.endMs);
     const y = (value) => (84 * (1 - value / top)).toFixed(2), below = new Array(count).fill(0), drawn = [];
     const shown = areas.filter((area) => area[2].some(Boolean));
     for (const [, role, values] of shown) {
       const low = below.slice(), line = [], base = [];
+      let edge = ""; // a line on top, where there is something
       values.forEach((value, column) => {
         below[column] += value;
+        if (value) edge += `${values[column - 1] ? "L" : "M"}${x(column).toFixed(2)} ${y(below[column])}L${x(column + 1).toFixed(2)} ${y(below[column])}`;
         line.push(`${x(column).toFixed(2)} ${y(below[column])}`, `${x(column + 1).toFixed(2)} ${y(below[column])}`);
         base.unshift(`${x(column + 1).toFixed(2)} ${y(low[column])}`, `${x(column).toFixed(2)} ${y(low[column])}`);
       });
-      drawn.push(draw("path", { class: "area", style: "", fill: shade(role), d: `M${line.join("L")}L${base.join("L")}Z` }));
-      drawn.push(draw("path", { class: "edge-line", stroke: shade(role), d: `M${line.join("L")}` }));
+      drawn.push(draw("path", { class: "area", fill: shade(role), d: `M${line.join("L")}L${base.join("L")}Z` }));
+      drawn.push(draw("path", { class: "edge-line", stroke: shade(role === "quiet" ? "off" : role), d: edge }));
     }
     const grid = [0, 42, 84].map((height) => draw("line", { class: "grid", x1: 0, x2: 100, y1: height, y2: height }));
     const picture = draw("svg", { viewBox: "0 0 100 84", preserveAspectRatio: "none", role: "img", "aria-label": `${title}, up to ${compact(Math.max(...totals))}` },
       ...grid, ...drawn, draw("line", { class: "now", x1: 0, x2: 0, y1: 0, y2: 84 }));
-    for (const path of picture.querySelectorAll("[style]")) path.removeAttribute("style");
     const names = shown.length > 1 ? shown.flatMap(([name, role]) => [make("i", { style: { background: shade(role) } }), name]) : [];
-    return make("figure", { className: "curve" }, make("figcaption", {}, make("b", {}, title), make("span", {}, ...names, `  ${compact(top)}`)), picture, axis());
+    return make("figure", { className: "curve" }, make("figcaption", {}, make("b", {}, title), make("span", {}, ...names)),
+      make("div", { className: "plot" }, picture, make("span", { className: "top", "aria-hidden": "true" }, compact(top))), axis());
   }));
 }
 
@@ -577,25 +606,35 @@ function showDensity() {
   });
 }
 
-const GUTTER = 56;
-let lane = { high: 0, cursor: 0 };
+const GUTTER = 56, HEADING = 20;
+let lane = { high: 0, height: 0, cursor: 0 };
 
 function drawTimeline() {
   const width = $("lanes").clientWidth, count = run.nodes.length, element = $("timeline");
   const high = count > 2000 ? 1 : Math.max(2, Math.min(22, Math.floor(440 / Math.max(1, count))));
-  const context = canvas(element, width, Math.max(1, count * high)), room = width - GUTTER;
+  const heading = run.pools.length > 1 ? HEADING : 0; // names of pools, where there are several
+  run.nodes.forEach((node, row) => { node.y = row * high + (run.pools.indexOf(node.pool) + 1) * heading; });
+  lane.height = Math.max(1, count * high + run.pools.length * heading);
+  const context = canvas(element, width, lane.height), room = width - GUTTER;
   const x = (ms) => GUTTER + (room * Math.min(ms, run.endMs)) / Math.max(1, run.endMs);
   lane.high = high;
   context.textBaseline = "middle";
-  run.nodes.forEach((node, row) => drawLane(context, node, row * high, high, x));
+  for (const pool of heading ? run.pools.filter((each) => each.nodes.length) : []) {
+    context.fillStyle = colours.text;
+    context.fillText(pool.id, 0, pool.nodes[0].y - heading / 2);
+  }
+  for (const node of run.nodes) drawLane(context, node, node.y, high, x);
   const ticks = canvas($("axis"), width, 20), every = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800]
     .map((seconds) => seconds * 1000).find((step) => (step * room) / Math.max(1, run.endMs) >= 90) || run.endMs || 1;
   ticks.fillStyle = colours.dim;
   const first = (every - (run.start % every)) % every;
   for (let ms = first; ms <= run.endMs; ms += every) {
-    ticks.fillText(clock(ms), Math.min(x(ms), width - 52), 11);
+    if (x(ms) < width - 52) ticks.fillText(clock(ms), x(ms), 11);
     ticks.fillRect(x(ms), 15, 1, 5);
   }
+  const seen = new Set(run.nodes.flatMap((node) => node.glyphs).filter(isThere));
+  $("lane-legend").replaceChildren(...[...seen].sort((one, other) => one - other).map((glyph) => make("li", {},
+    make("i", { style: { background: colourOf(glyph) }, "aria-hidden": "true" }, symbolOf(glyph)), run.glyphs[glyph][2])));
   moveCursor();
 }
 
@@ -609,7 +648,9 @@ function drawLane(context, node, y, high, x) {
     context.fillStyle = colours.accent;
     context.fillRect(GUTTER - 8, y, 6, Math.max(2, high));
   }
-  const failures = [];
+  const failures = [], longest = Math.max(0, ...node.tracks.map(([first, end]) => end - first));
+  // Tasks stand apart where they can be told apart.
+  const apart = longest > 0 && tall / node.tracks.length >= 3 && (x(run.endMs) - x(0)) / longest >= 12;
   node.changes.forEach((begin, number) => {
     const end = number + 1 < node.changes.length ? node.changes[number + 1] : run.endMs, glyph = node.glyphs[number];
     const [, role, name] = run.glyphs[glyph];
@@ -622,10 +663,10 @@ function drawLane(context, node, y, high, x) {
     context.fillStyle = colours[role];
     const left = x(begin), wide = Math.max(isIdle ? 0 : 1, x(end) - left);
     if (isIdle) context.fillRect(left, y + Math.floor(tall / 2), wide, 1);
-    else if (name !== "running" || high < 8 || !node.tracks.length) context.fillRect(left, y, wide, tall);
+    else if (name !== "running" || !apart) context.fillRect(left, y, wide, tall);
   });
-  if (high >= 8) {
-    const each = tall / Math.max(1, node.tracks.length);
+  if (apart) {
+    const each = tall / node.tracks.length;
     node.tracks.forEach(([first, end], track) => {
       for (let number = first; number < end; number++) {
         const left = x(begins[number]), wide = Math.max(1, x(ends[number]) - left - 1), top = y + track * each;
@@ -652,7 +693,7 @@ function moveCursor() {
   const width = $("lanes").clientWidth, left = GUTTER + ((width - GUTTER) * run.moments[at]) / Math.max(1, run.endMs);
   const later = $("later");
   later.style.left = `${Math.min(width - 1, left)}px`;
-  later.style.height = `${Math.max(1, run.nodes.length * lane.high)}px`;
+  later.style.height = `${lane.height}px`;
 }
 
 function laneKey(event) {
@@ -660,8 +701,8 @@ function laneKey(event) {
   if (by) {
     lane.cursor = Math.max(0, Math.min(run.nodes.length - 1, lane.cursor + by));
     $("lane-said").textContent = run.nodes.length ? said(run.nodes[lane.cursor]) : "";
-    $("lanes").scrollTop = Math.min($("lanes").scrollTop, lane.cursor * lane.high);
-    $("lanes").scrollTop = Math.max($("lanes").scrollTop, (lane.cursor + 1) * lane.high - $("lanes").clientHeight);
+    const top = run.nodes.length ? run.nodes[lane.cursor].y : 0, box = $("lanes");
+    box.scrollTop = Math.max(Math.min(box.scrollTop, top), top + lane.high - box.clientHeight);
   } else if (event.key === "Enter" && run.nodes.length) {
     choose(`node:${run.nodes[lane.cursor].row}`, true);
   } else {
@@ -672,9 +713,9 @@ function laneKey(event) {
 }
 
 function laneUnder(event) {
-  const box = $("timeline").getBoundingClientRect(), row = Math.floor((event.clientY - box.top) / Math.max(1, lane.high));
+  const box = $("timeline").getBoundingClientRect(), y = event.clientY - box.top;
   const ms = ((event.clientX - box.left - GUTTER) * run.endMs) / Math.max(1, box.width - GUTTER);
-  return [run.nodes[row], ms];
+  return [run.nodes.find((node) => node.y <= y && y < node.y + lane.high), ms];
 }
 function hoverLane(event) {
   const [node, ms] = laneUnder(event);
@@ -776,8 +817,8 @@ function begin(data) {
   $("last").textContent = clock(run.endMs);
   $("scrubber").max = run.moments.length - 1;
   $("expected").hidden = !run.expectations.length;
-  $("expectations").replaceChildren(...run.expectations.map(([glyph, subject, when, told]) => make("li", {},
-    make("span", { className: inkOf(glyph) }, run.glyphs[glyph][0]), make("span", {}, `${subject} ${when}: ${told}`))));
+  $("expectations").replaceChildren(...run.expectations.map(([glyph, told]) => make("li", {},
+    make("span", { className: inkOf(glyph), "aria-label": run.glyphs[glyph][2] }, run.glyphs[glyph][0]), make("span", {}, told))));
   $("page").hidden = false;
   const wanted = location.hash.slice(1);
   at = /^\d+$/.test(wanted) ? Math.min(Number(wanted), run.moments.length - 1) : run.moments.length - 1;
@@ -796,7 +837,6 @@ function begin(data) {
   matchMedia("(prefers-color-scheme: light)").addEventListener("change", showAll);
   window.addEventListener("beforeprint", () => { document.documentElement.dataset.theme = "print"; showAll(); });
   window.addEventListener("afterprint", () => { delete document.documentElement.dataset.theme; showAll(); });
-  $("scrubber").focus({ preventScroll: true });
   document.body.dataset.ready = "yes";
   document.dispatchEvent(new Event("shown"));
 }

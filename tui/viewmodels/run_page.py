@@ -19,7 +19,7 @@ from engine import Simulation
 from engine.base.values import lazy_regex, visible
 from engine.scenario.record import values_text
 from engine.views.diagnosis.concerns import Attention, attention_item
-from engine.views.diagnosis.expectations import expectation_rows
+from engine.views.diagnosis.expectations import ExpectationState, expectation_rows
 from engine.views.diagnosis.model import Items
 from engine.views.diagnosis.questions import explain
 from engine.views.diagnosis.subjects import Answer
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from engine.scenario.model import ChosenVariant, Scenario
+    from engine.views.diagnosis.expectations import ExpectationRow
     from engine.views.diagnosis.model import Finding
     from engine.views.log.node_lane import TaskSpan
     from engine.views.log.series import Axis
@@ -82,9 +83,14 @@ def reloaded_note(before: ChosenVariant | None, now: ChosenVariant | None) -> st
     return f"Reloaded variant {now.number:,}{was}."
 
 
-def page_lines(run: Simulation) -> Iterator[list[str]]:
-    """Yield the lines of the page up to the moment that is shown, in portions; empty ones between slices of work."""
-    recorder = _Recorder(run)
+def page_lines(run: Simulation, *, is_over: bool | None = None) -> Iterator[list[str]]:
+    """Yield the lines of the page up to the moment that is shown, in portions; empty ones between slices of work.
+
+    Args:
+        run: The run, which may go on meanwhile.
+        is_over: True if nothing more can happen in it, also if it has not been played so far.
+    """
+    recorder = _Recorder(run, is_over=run.finished if is_over is None else is_over)
     yield from recorder.play()
     document: dict[str, object] = {}
     for name, part in recorder.parts():
@@ -152,8 +158,8 @@ class _Numbers:
 class _Recorder:
     """Plays a run again, and notes what it shows at each moment."""
 
-    def __init__(self, run: Simulation) -> None:
-        self._until_ms, self._is_over = run.now_ms, run.finished  # the run may go on while it is played again
+    def __init__(self, run: Simulation, *, is_over: bool) -> None:
+        self._until_ms, self._is_over = run.now_ms, is_over
         self._given = [one for one in run.journal.by_hand() if one.when_ms <= run.now_ms]
         self._twin = twin = Simulation(run.scenario, run.seed, can_go_back=False)
         columns = fitted(Extent(0, run.now_ms, is_over=True), MOST_MOMENTS)
@@ -177,6 +183,7 @@ class _Recorder:
             twin.adopt(by_hand.get(stop_ms, ()))
             if stop_ms in moments:
                 if stop_ms == self._until_ms and self._is_over:
+                    twin.run_until(twin.end_ms)  # what is due now changes nothing
                     twin.finish()
                 self._note()
                 yield []
@@ -274,7 +281,7 @@ class _Recorder:
             (
                 "Tasks done in a minute",
                 tasks.axis,
-                [("succeeded", "ok", tasks.succeeded_a_minute), ("failed", "failed", tasks.failed_a_minute)],
+                [("failed", "failed", tasks.failed_a_minute), ("succeeded", "ok", tasks.succeeded_a_minute)],
             ),
             (cost, nodes.axis, [("cost", "ok", nodes.usd)]),
         ]
@@ -357,6 +364,13 @@ def _gaps(track: Sequence[TaskSpan]) -> Iterator[tuple[int, ...]]:
 def _counts(nodes: NodeCounts | None) -> tuple[int, int, int, int]:
     """Return on how many nodes preparation or release is done, runs and has failed, and of how many."""
     return (0, 0, 0, 0) if nodes is None else (nodes.done, nodes.running, nodes.failed, nodes.total)
+
+
+def _seen(row: ExpectationRow) -> str:
+    """Return what differs from an expectation; of one that is met, what it wants."""
+    if row.state is not ExpectationState.MET:
+        return row.difference
+    return ", ".join(f"{part.name} {part.seen}" for part in row.parts)
 
 
 def _rounded(values: Iterable[float]) -> list[float]:
