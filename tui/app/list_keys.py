@@ -1,16 +1,19 @@
 """Commands of the list pages, the search for a name everywhere, and the files that they write.
 
-List pages have a filter, columns, details and export; the list of events has keys of its own. The page of
-a run is written by a worker in slices, which leave time for key presses between them.
+List pages have a filter, columns, details and export; the list of events has keys of its own. The page of a run is
+written by a worker in slices, which leave time for key presses between them. A picture of the screen is SVG or PNG.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.base.values import lazy_regex, visible
 from engine.views.rest.lookup import event_lines
 from tui.app.navigation_keys import open_row
 from tui.dialogs.pickers import ColumnChooser, SearchDialog
@@ -19,6 +22,7 @@ from tui.saving.targets import NewLines, TargetError, write_new
 from tui.textual.keys import Command, start_work
 from tui.textual.screens import say
 from tui.viewmodels.format import counted
+from tui.viewmodels.go_line import PaletteEntry
 from tui.viewmodels.items import KIND_IN, Destination, FileLocation, as_json, focus_on, rdp_file, rest_body
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import as_value, filter_hint
@@ -93,6 +97,89 @@ async def _write_lines(main: ViewScreen, target: NewLines, portions: Iterable[Se
             say(main, f"playing the run again for {target.path} ...")
         await main.playback.pacer.yielder.pause()
         stop_s = time.perf_counter() + SLICE_S
+
+
+_PICTURES = (".svg", ".png")
+_FONT_FILES = lazy_regex(r"@font-face \{[^}]*\}")
+_MONOSPACE = {"darwin": "Menlo", "win32": "Consolas"}
+
+
+def take_picture(main: ViewScreen, name: str = "") -> None:
+    """Write a picture of the main screen as it is now, as SVG or PNG; ask for a file if none is named.
+
+    Raises:
+        AnswerError: The name has another ending, or what makes a PNG is not installed.
+        TargetError: The file exists already, or cannot be created.
+    """
+    main.playback.pause()
+    if name.strip():
+        target = _picture_target(name)
+        main.call_after_refresh(lambda: _write_picture(main, target, _picture(main)))  # without the prompt
+        return
+    svg = _picture(main)
+    asked = Question(
+        "save the picture of this screen, .svg or .png, as",
+        lambda answer: _write_picture(main, _picture_target(answer), svg),
+        str(_free(main.view.id or "")),
+    )
+    main.ask(asked)
+
+
+def save_picture(main: ViewScreen) -> None:
+    """Save a picture of a dialog and what is behind it. A dialog has no prompt, so the name is the next free one."""
+    try:
+        _write_picture(main, NewLines(_free(type(main.app.screen).__name__.lower())), _picture(main))
+    except TargetError as error:
+        say(main, f"{error}.", "error")
+
+
+def picture_entry(take: Callable[[], None]) -> PaletteEntry:
+    """Return the entry that takes a picture of the screen."""
+    about = "As an SVG or PNG file, with the colours of the theme."
+    return PaletteEntry("Save a picture of this screen", about, take, words="svg png screenshot snapshot export image")
+
+
+def _picture(main: ViewScreen) -> str:
+    """Return the screen as SVG. It names fonts, and loads none: who looks at it tells no server."""
+    svg = main.app.export_screenshot(title=visible(main.session.simulation.scenario.name))
+    return _FONT_FILES.sub("", svg)
+
+
+def _free(stem: str) -> Path:
+    """Return a file name that is not taken yet."""
+    candidates = (Path(f"{stem}{number or ''}.svg") for number in range(10_000))
+    return next(path for path in candidates if not path.exists())
+
+
+def _picture_target(name: str) -> NewLines:
+    """Return the target of a picture. Raises AnswerError, TargetError."""
+    path = Path(name.strip())
+    if path.suffix.lower() not in _PICTURES:
+        raise AnswerError("The file of a picture must end in .svg or .png.")
+    if path.suffix.lower() == ".png" and not find_spec("resvg_py"):
+        raise AnswerError("A PNG needs resvg-py: pip install 'batchdeck[png]'. SVG needs nothing.")
+    return NewLines(path)
+
+
+def _write_picture(main: ViewScreen, target: NewLines, svg: str) -> None:
+    """Write a picture, and say what has become of it."""
+    try:
+        with target:
+            target.write_bytes([_png(svg) if target.path.suffix.lower() == ".png" else svg.encode()])
+            target.keep()
+    except TargetError as error:
+        say(main, f"{error}.", "error")
+    else:
+        say(main, f"saved the picture in {target.path}")
+
+
+def _png(svg: str) -> bytes:
+    """Return an SVG as PNG."""
+    import resvg_py  # an extra
+
+    return bytes(
+        resvg_py.svg_to_bytes(svg_string=svg, monospace_family=_MONOSPACE.get(sys.platform, "DejaVu Sans Mono"))
+    )
 
 
 def find_everywhere(main: ViewScreen, text: str = "") -> None:
@@ -318,4 +405,8 @@ LISTS: tuple[Command[ViewScreen], ...] = (
     Command("x", "events.fold", "fold similar events", _fold),
     Command("X", "events.by-hand", "only what was done by hand, as scenario entries", _toggle_by_hand),
 )
-VERBS: dict[str, Callable[[ViewScreen, str], object]] = {"find": find_everywhere, "report": write_report}
+VERBS: dict[str, Callable[[ViewScreen, str], object]] = {
+    "find": find_everywhere,
+    "picture": take_picture,
+    "report": write_report,
+}

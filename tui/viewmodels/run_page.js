@@ -563,9 +563,11 @@ function showCurves() {
       let edge = ""; // a line on top, where there is something
       values.forEach((value, column) => {
         below[column] += value;
-        if (value) edge += `${values[column - 1] ? "L" : "M"}${x(column).toFixed(2)} ${y(below[column])}L${x(column + 1).toFixed(2)} ${y(below[column])}`;
-        line.push(`${x(column).toFixed(2)} ${y(below[column])}`, `${x(column + 1).toFixed(2)} ${y(below[column])}`);
-        base.unshift(`${x(column + 1).toFixed(2)} ${y(low[column])}`, `${x(column).toFixed(2)} ${y(low[column])}`);
+        const left = x(column).toFixed(2), right = x(column + 1).toFixed(2), high = y(below[column]);
+        if (value) edge += `${values[column - 1] ? "" : `M${left} ${y(low[column])}`}L${left} ${high}L${right} ${high}`;
+        if (value && column + 1 < count && !values[column + 1]) edge += `L${right} ${y(low[column])}`;
+        line.push(`${left} ${high}`, `${right} ${high}`);
+        base.unshift(`${right} ${y(low[column])}`, `${left} ${y(low[column])}`);
       });
       drawn.push(draw("path", { class: "area", fill: shade(role), d: `M${line.join("L")}L${base.join("L")}Z` }));
       drawn.push(draw("path", { class: "edge-line", stroke: shade(role === "quiet" ? "off" : role), d: edge }));

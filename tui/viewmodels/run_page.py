@@ -231,10 +231,7 @@ class _Recorder:
         yield "listed", self._listed
         yield "answers", dict(self._answers())
         rows = expectation_rows(self._twin)
-        yield (
-            "expectations",
-            [[self._glyph(EXPECTATION[row.state]), row.subject, row.when, row.difference] for row in rows],
-        )
+        yield "expectations", [[self._glyph(EXPECTATION[row.state]), _said(row)] for row in rows]
         yield "glyphs", self._glyphs.all()
 
     def _about(self) -> dict[str, object]:
@@ -366,11 +363,10 @@ def _counts(nodes: NodeCounts | None) -> tuple[int, int, int, int]:
     return (0, 0, 0, 0) if nodes is None else (nodes.done, nodes.running, nodes.failed, nodes.total)
 
 
-def _seen(row: ExpectationRow) -> str:
-    """Return what differs from an expectation; of one that is met, what it wants."""
-    if row.state is not ExpectationState.MET:
-        return row.difference
-    return ", ".join(f"{part.name} {part.seen}" for part in row.parts)
+def _said(row: ExpectationRow) -> str:
+    """Return an expectation in words: what is seen if it is met, else what differs."""
+    seen = ", ".join(f"{part.name} {part.seen}" for part in row.parts)
+    return f"{row.subject} {row.when}: {seen if row.state is ExpectationState.MET else row.difference}"
 
 
 def _rounded(values: Iterable[float]) -> list[float]:
