@@ -521,9 +521,9 @@ const SIGNS = { true: "✓", false: "✗", null: "·" };
 function answer(found, kind, key) {
   if (!found || !found.findings.length) {
     const name = kind === "task" ? `task:${(jobOfTask(Number(key)) || { id: "JOB" }).id}/${run.tasks[Number(key)]}` : kind === "node" ? `node:${run.byRow.get(Number(key)).pool.id}/${run.byRow.get(Number(key)).position}` : `${kind}:${key}`;
-    return [make("p", { className: "dim" }, "Nothing more is kept about it in this page. Ask for it: "), make("code", {}, `batchdeck why SCENARIO ${name}`)];
+    return [make("p", { className: "dim asof" }, "Nothing more is kept about it in this page. Ask for it: "), make("code", {}, `batchdeck why SCENARIO ${name}`)];
   }
-  const parts = [make("p", { className: "dim" }, `As of ${clock(run.endMs)}, where this page ends:`)];
+  const parts = [make("p", { className: "dim asof" }, `As of ${clock(run.endMs)}, where this page ends:`)];
   let question = null, list = null;
   for (const one of found.findings) {
     if (one.question !== question) {

@@ -11,14 +11,14 @@ import zlib
 from base64 import b64encode
 from hashlib import sha256
 from html import escape
-from itertools import chain, groupby, islice, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine import Simulation
 from engine.base.values import lazy_regex, visible
+from engine.run.ahead import Replay
 from engine.scenario.record import values_text
-from engine.views.diagnosis.concerns import Attention, attention_item
+from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.expectations import ExpectationState, expectation_rows
 from engine.views.diagnosis.model import Items
 from engine.views.diagnosis.questions import explain
@@ -47,7 +47,9 @@ from tui.viewmodels.timeline.rows import Extent, fitted
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
+    from engine import Simulation
     from engine.scenario.model import ChosenVariant, Scenario
+    from engine.views.diagnosis.concerns import AttentionItem
     from engine.views.diagnosis.expectations import ExpectationRow
     from engine.views.diagnosis.model import Finding
     from engine.views.log.node_lane import TaskSpan
@@ -61,7 +63,6 @@ MOST_SPANS = 300_000  # tasks on nodes; more would be tens of megabytes
 _MOST_JOBS = 400
 _MOST_EXPLAINED = 200  # nodes and jobs
 _MOST_TASKS = 12  # of a job that are explained: the failed ones, then those that have not ended
-_SLICE = 2048
 _LINE = 8192  # characters of the packed run
 
 
@@ -160,8 +161,8 @@ class _Recorder:
 
     def __init__(self, run: Simulation, *, is_over: bool) -> None:
         self._until_ms, self._is_over = run.now_ms, is_over
-        self._given = [one for one in run.journal.by_hand() if one.when_ms <= run.now_ms]
-        self._twin = twin = Simulation(run.scenario, run.seed, can_go_back=False)
+        self._replay = Replay(run, is_over=is_over)
+        self._twin = twin = self._replay.twin
         columns = fitted(Extent(0, run.now_ms, is_over=True), MOST_MOMENTS)
         self._moments = [*range(0, run.now_ms, columns.step_ms), run.now_ms]
         self._attention, self._progress = Attention(twin), JobsProgress(twin)
@@ -174,26 +175,18 @@ class _Recorder:
 
     def play(self) -> Iterator[list[str]]:
         """Play to the end, with what was done by hand; yield an empty portion now and then."""
-        twin = self._twin
-        by_hand = {when_ms - 1: list(inputs) for when_ms, inputs in groupby(self._given, lambda one: one.when_ms)}
-        moments = set(self._moments)
-        for stop_ms in sorted({*moments, *by_hand}):
-            while twin.advance(stop_ms, _SLICE):
-                yield []
-            twin.adopt(by_hand.get(stop_ms, ()))
-            if stop_ms in moments:
-                if stop_ms == self._until_ms and self._is_over:
-                    twin.run_until(twin.end_ms)  # what is due now changes nothing
-                    twin.finish()
+        for has_come in self._replay.play(self._moments):
+            if has_come:
                 self._note()
-                yield []
+            yield []
 
     def _note(self) -> None:
         twin, at = self._twin, len(self._totals)
         totals = task_totals(twin)
         self._totals.append((totals.total, totals.succeeded, totals.failed))
         self._costs.append(fmt.money(cost_so_far(twin), twin.scenario.currency))
-        self._listed.append(list(map(self._concern, self._attention.concerns())))
+        listed = zip(self._attention.concerns(), self._attention.items(with_subjects=False), strict=True)
+        self._listed.append([self._concern(*each) for each in listed])
         for job_id in job_ids(twin)[:_MOST_JOBS]:
             progress = self._progress.of(job_id)
             if progress is not None:
@@ -205,8 +198,7 @@ class _Recorder:
                 target = pool.target_dedicated + pool.target_spot
                 self._pools.setdefault(pool_id, {})[at] = (state, pool.nodes, target, pool.used_slots)
 
-    def _concern(self, found: Finding) -> int:
-        item = attention_item(self._twin.world, found, with_subject=False)
+    def _concern(self, found: Finding, item: AttentionItem) -> int:
         told = item.severity, item.text, item.effect, item.remedy, item.rules
         return self._concerns.of((*told, found.since_ms, *_subject(found), tuple(found.items.nodes[:_MOST_EXPLAINED])))
 
