@@ -48,8 +48,15 @@ def opened(path, folder, *, script="", moment=""):
         added = f"<script>document.addEventListener('shown', () => {{{script}}});</script>"
         policy = re.compile(r"script-src 'sha256-[^']*'")
         page.write_text(policy.sub("script-src 'unsafe-inline'", text).replace("</body>", f"{added}</body>"), "utf-8")
-    call = [CHROMIUM, *_FLAGS, f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=8000", "--dump-dom"]
-    done = subprocess.run(
-        [*call, f"{page.as_uri()}{moment}"], capture_output=True, encoding="utf-8", timeout=_PATIENCE_S, check=True
-    )
-    return done.stdout
+    places = f"--user-data-dir={folder / 'profile'}", f"--log-net-log={folder / 'requests.json'}"
+    call = [CHROMIUM, *_FLAGS, *places, "--virtual-time-budget=8000", "--dump-dom", f"{page.as_uri()}{moment}"]
+    return subprocess.run(call, capture_output=True, encoding="utf-8", timeout=_PATIENCE_S, check=True).stdout
+
+
+def requests_of(folder):
+    """Return the addresses of the network that were asked for while the last page was open.
+
+    Chromium asks Google for its own sake: whether it is the newest, and what time it is.
+    """
+    text = (folder / "requests.json").read_text(encoding="utf-8")
+    return {url for url in re.findall(r'"url":"(http[^"]*)"', text) if not re.match(r"https?://[\w.]*google", url)}

@@ -15,7 +15,7 @@ from engine.views.diagnosis.concerns import Attention
 from engine.views.results import task_totals
 from tests.escapes import HOSTILE, controls_in, hostile_run
 from tests.tui.driving import typed
-from tests.tui.pages import CHROMIUM, content_of, opened, page_of, values
+from tests.tui.pages import CHROMIUM, content_of, opened, page_of, requests_of, values
 from tests.tui.screen_text import messages_of
 from tui.cli.commands import main
 from tui.viewmodels.format import money
@@ -297,6 +297,23 @@ def test_what_is_chosen_is_explained(forty, tmp_path):
     said = " ".join(shown(opened(forty[2], tmp_path, script=script, moment="#100"), "why-said"))
     assert said.startswith("n7 of pool render")
     assert "As of 09:10:26" in said
+
+
+@in_chromium
+def test_no_request_leaves_the_page(forty, tmp_path):
+    folders = [tmp_path / "with", tmp_path / "without"]
+    for folder in folders:
+        folder.mkdir()
+    path = tmp_path / "asks.html"
+    asks = "<img src='http://127.0.0.1:9/image'>"
+    path.write_text(forty[2].read_text(encoding="utf-8").replace("</body>", f"{asks}</body>"), encoding="utf-8")
+    assert 'data-ready="yes"' in opened(path, folders[0])
+    assert not requests_of(folders[0])  # the policy forbids it
+    path.write_text(f"<!doctype html><body>{asks}</body>", encoding="utf-8")
+    opened(path, folders[1])
+    assert requests_of(folders[1]) == {"http://127.0.0.1:9/image"}
+    opened(forty[2], folders[0])
+    assert not requests_of(folders[0])
 
 
 @in_chromium
