@@ -15,11 +15,11 @@ from engine.studies.sides import read_state
 from engine.views.diagnosis.questions import expected
 from engine.views.results import json_text, run_totals, summary
 from engine.views.trace import counters
+from tests.tui.pages import content_of, page_of
 from tui.viewmodels.actions.trial import Trials, trial_lines
 from tui.viewmodels.format import money
 from tui.viewmodels.moments import Bookmarks
 from tui.viewmodels.properties import cost_words
-from tui.viewmodels.report import sections
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import plain
 
@@ -89,7 +89,8 @@ def check_end(simulation: Simulation) -> Figures:
     assert round(session.cost(), DIGITS) == cost
     said = money(told.cost)
     assert said in cost_words(session) or not cost
-    assert any(f"The nodes cost {said}." in sentence for sentence in sections(session)[0].sentences)
+    page = content_of(page_of(simulation))
+    assert (sum(page["moments"]), page["costs"][-1]) == (simulation.now_ms, said)
     return figures
 
 

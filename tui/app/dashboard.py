@@ -21,7 +21,8 @@ from engine.pacing import Yielder
 from tui import interrupts
 from tui.app import process
 from tui.app.item_keys import subjects_of_act
-from tui.app.main_screen import MainScreen, palette_entries, picture_entry, save_picture
+from tui.app.list_keys import picture_entry, save_picture
+from tui.app.main_screen import MainScreen, palette_entries
 from tui.app.process import Recorder
 from tui.app.run_keys import take_study_news
 from tui.dialogs.pickers import Palette, SettingsScreen
@@ -396,7 +397,7 @@ class Dashboard(App[None]):
         if self.screen is main:
             entries = list(palette_entries(self, main, self.choose, subjects_of_act(main)))
         else:
-            entries = [picture_entry(partial(save_picture, self, main))]
+            entries = [picture_entry(partial(save_picture, main))]
         self.push_screen(Palette(entries, pointer=self.session.glyphs.cursor), chosen)
 
     # -- the end -------------------------------------------------------------------------------------------------

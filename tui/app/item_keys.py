@@ -30,7 +30,7 @@ from tui.viewmodels.actions.trial import Trials, refusal_lines
 from tui.viewmodels.format import counted, what
 from tui.viewmodels.items import VIEW_OF, files_of
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
-from tui.viewmodels.report import variant_note
+from tui.viewmodels.run_page import variant_note
 from tui.viewmodels.sentences import answers_to, describe, expected_of
 from tui.viewmodels.sheets import HelpPage
 from tui.viewmodels.text import ItemRef, Role, Span, line, paragraph

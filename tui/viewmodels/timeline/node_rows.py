@@ -189,7 +189,7 @@ class NodeRows(RowsByNode):
         stretch = lane.at(when_ms)
         if stretch.activity is Activity.ABSENT:
             return line(Span("not in the pool", Role.DIM))
-        glyph = _stretch_glyph(stretch)
+        glyph = glyph_of_stretch(stretch)
         begin_ms, until_ms = stretch.begin_ms, lane.until_ms(when_ms)
         for lasting in _LASTING:
             if stretch.activity in lasting:
@@ -264,10 +264,11 @@ def _glyph(lane: Lane, step_ms: int, column: int) -> Glyph:
     if stretch.activity is Activity.WORKING:
         begins = stretch.begin_ms >= begin_ms or lane.tasks_begun(begin_ms, end_ms) == 1
         return RUNNING if begins else _WORKS_ON
-    return _stretch_glyph(stretch)
+    return glyph_of_stretch(stretch)
 
 
-def _stretch_glyph(stretch: Stretch) -> Glyph:
+def glyph_of_stretch(stretch: Stretch) -> Glyph:
+    """Return the glyph of what a node did for a while."""
     state = NODE[stretch.state]
     has_failed = stretch.activity is Activity.FAILED and state.role is Role.FAILED
     return state if has_failed or stretch.activity is Activity.CHANGING else _DOING[stretch.activity]
