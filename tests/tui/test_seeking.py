@@ -23,7 +23,7 @@ async def resized(app, height):
 @pytest.mark.parametrize("view", "1356789")
 def test_on_a_long_way_back_another_size_is_drawn_of_what_is_there(dashboard_at, monkeypatch, view):
     app = dashboard_at(330)
-    advance, is_long = Simulation.advance, True
+    advance, is_long = Simulation.advance, False
     monkeypatch.setattr(Simulation, "advance", lambda run, *given: is_long or advance(run, *given))
 
     async def run():
@@ -31,6 +31,7 @@ def test_on_a_long_way_back_another_size_is_drawn_of_what_is_there(dashboard_at,
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.press(view)
             await pilot.pause()
+            is_long = True
             app.main_screen.playback.seek(20_000)
             await pilot.resize_terminal(100, 50)
             lines = await resized(app, 50)
