@@ -393,10 +393,10 @@ class Curves(LinesView):
         if not self.size.height:
             return
         self._model.has_grounds = views.has_grounds(self.app.theme)
-        if not self.lines or not self._model.is_behind:
+        if not (self.lines and self._model.is_behind and self._session.is_playing):
             self._show()  # which may ask for more
         is_behind = self._model.is_behind
-        self._entitle(names_moment=is_behind)
+        self._entitle(names_moment=is_behind and self._session.is_playing)
         if is_behind and (self._catching_up is None or self._catching_up.is_finished):
             self._catching_up = start_work(self, self._catch_up, "curves")  # draws, too
 
@@ -415,6 +415,6 @@ class Curves(LinesView):
             self._model.go_on()
             if number % _SLICES_SHOWN == 0 or not self._model.is_behind:
                 self._show()  # which may ask for more
-                self._entitle(names_moment=self._model.is_behind or self._session.is_playing)
+                self._entitle(names_moment=self._session.is_playing)
                 if not self._model.is_behind:
                     break
