@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState
-from engine.base.values import SECOND_MS
+from engine.base.values import SECOND_MS, called
 from engine.run.agenda import basis_words
 from engine.views.diagnosis.concerns import CALM
 from engine.views.diagnosis.model import Next, earliest
@@ -358,12 +358,12 @@ def _pool(pool: PoolRow) -> str:
     nodes = f"has {fmt.counted(pool.live_nodes, 'node')} of {target:,} targeted{f': {states}' if states else ''}"
     usable = f" {pool.used_slots:,} of {fmt.counted(pool.usable_slots, 'usable task slot')}"
     slots = f"{usable} {'is' if pool.usable_slots == 1 else 'are'} in use." if pool.usable_slots else ""
-    return f"Pool {pool.pool_id} is {allocation} and {nodes}.{slots}"
+    return f"{called('Pool', pool.pool_id)} is {allocation} and {nodes}.{slots}"
 
 
 def _job(job: JobRow) -> str:
     why = f", {job.record.terminate_reason}" if job.record.terminate_reason else ""
-    return f"Job {job.job_id} is {JOB[job.state].name}{why}, with priority {job.record.priority}."
+    return f"{called('Job', job.job_id)} is {JOB[job.state].name}{why}, with priority {job.record.priority}."
 
 
 def _hooks(name: str, counts: HookCounts, hook: Hook) -> str:

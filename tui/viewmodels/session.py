@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, TypeVarTuple, cast
 
-from engine.base.values import format_utc
+from engine.base.values import called, format_utc
 from engine.run.ahead import Ahead, next_event_ms
 from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.estimates import Forecast, Forecaster
@@ -419,7 +419,7 @@ class Session:
     def no_pool(self) -> tuple[str, str]:
         """Return sentences that say why no pool is in focus."""
         if self.job_id and pool_ids(self.simulation):
-            return f"Job {self.job_id} has no pool.", "P chooses a pool."
+            return f"{called('Job', self.job_id)} has no pool.", "P chooses a pool."
         return self.none_yet("pool")
 
     @property
