@@ -334,7 +334,9 @@ def test_curves_behind_the_other_panes_say_up_to_when_they_are_drawn(dashboard_a
             pane = app.screen.query_one(Curves)
             for seconds in (360, 420):
                 app.session.simulation.run_until(seconds * 1000)
+                app.session.is_playing = True
                 app.screen.update()
+                app.session.is_playing = False
                 seen.append(str(pane.border_subtitle))
                 while app.session.series.is_behind:
                     await pilot.pause(0.02)
@@ -346,6 +348,17 @@ def test_curves_behind_the_other_panes_say_up_to_when_they_are_drawn(dashboard_a
     assert seen[2] == "since the start to 08:06:00"
 
 
+def test_after_a_jump_no_curve_of_an_earlier_moment_is_shown(session_at, monkeypatch):
+    monkeypatch.setattr("tui.viewmodels.session.SERIES_ENTRIES", 20)
+    session = session_at(330)
+    model, seen = CurvesModel(session), set()
+    while session.series.is_behind:
+        seen |= {plain(spans).partition(" up to ")[0] for spans in model.lines(80, 24)}
+        model.go_on()
+    assert seen == {" Counting what has happened:"}
+    assert any("Running tasks" in plain(spans) for spans in model.lines(80, 24))
+
+
 def test_after_a_burst_the_pane_is_drawn_only_by_what_reads_it(dashboard_at, monkeypatch):
     monkeypatch.setattr("tui.viewmodels.session.SERIES_ENTRIES", 20)
     app = dashboard_at(330)
@@ -355,7 +368,7 @@ def test_after_a_burst_the_pane_is_drawn_only_by_what_reads_it(dashboard_at, mon
             await pilot.pause()
             pane = app.screen.query_one(Curves)
             app.session.simulation.run_until(360_000)
-            before = pane.lines
+            app.session.is_playing, before = True, pane.lines
             app.main_screen.update()
             assert app.session.series.is_behind
             assert pane.lines == before

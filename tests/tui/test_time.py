@@ -255,7 +255,7 @@ def test_simulated_ends_stand_in_header_rail_and_description():
     session.update()
     assert "simulated end 08:08:10" in plain(scrubber(session, 140))
     said = describe(session, Transport(is_playing=False, speed=60, is_finished=False))
-    assert any("Simulated: tasks done" in sentence and "08:08:10" in sentence for sentence in said)
+    assert any("Simulated: tasks end" in sentence and "08:08:10" in sentence for sentence in said)
 
 
 def test_at_the_end_the_header_has_the_end_and_no_simulated_one():

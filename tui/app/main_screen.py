@@ -92,13 +92,14 @@ class MainScreen(ViewScreen):
         self.app.call_later(self.call_after_refresh, self._begin)
 
     def _begin(self) -> None:
-        """Go to the first moment, now that panes have sizes, and show the first frame when they are filled."""
-        if self._first.at_ms:
-            self.playback.seek(self._first.at_ms, self.playback.play if self._first.plays else None)
-        else:
-            self.update()
-            if self._first.plays and not self.session.is_over:
-                self.playback.play()
+        """Go to the first moment and past what happens then; show the first frame when the panes are filled."""
+        first, playback = self._first, self.playback
+
+        def play() -> None:
+            if first.plays and not self.session.is_over:
+                playback.play()
+
+        playback.seek(max(first.at_ms, self.session.now_ms), play)
         self.call_after_refresh(lambda: self.draw_frames(self.view))
 
     def on_unmount(self) -> None:

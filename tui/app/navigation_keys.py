@@ -207,7 +207,7 @@ def _say_if_outside(main: ViewScreen, when_ms: int) -> None:
     if when_ms < 0:
         say(main, f"The run begins here, at {session.clock(0)}: nothing happens earlier.")
     elif session.is_over and session.now_ms < when_ms:
-        say(main, f"The run ends here, at {session.clock(session.now_ms)}: nothing happens later.")
+        say(main, f"The run ends here, at {session.clock(session.now_ms)}: {session.why_over()}.")
 
 
 def _next_event(main: ViewScreen) -> None:

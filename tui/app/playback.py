@@ -86,8 +86,8 @@ class PlayedScreen(Screen[None]):
         """Bring everything on the screen up to date."""
 
     @abstractmethod
-    def update_header(self) -> None:
-        """Bring clock, tabs and hints up to date."""
+    def show_way(self) -> None:
+        """Show how far playback is on its way to another moment, and nothing else of that moment."""
 
 
 class Playback:
@@ -122,12 +122,13 @@ class Playback:
         return simulation.jumps, simulation.log.count, simulation.now_ms
 
     def _seek_progress(self) -> str | None:
-        to_ms, simulation = self.pacer.destination_ms, self._session.simulation
+        to_ms, simulation, session = self.pacer.destination_ms, self._session.simulation, self._session
+        here = session.clock(session.now_ms)
         if to_ms is None:
-            return None
+            return f"SEARCHING {here}" if self._is_searching else None
         if to_ms == simulation.end_ms and simulation.scenario.until_ms is None:
-            return "SEEKING"  # the end of the run is not known in advance
-        return f"SEEKING {(self._session.now_ms - self._seek_from_ms) / max(1, to_ms - self._seek_from_ms):.0%}"
+            return f"SEEKING {here}"  # the end of the run is not known in advance
+        return f"SEEKING {(session.now_ms - self._seek_from_ms) / max(1, to_ms - self._seek_from_ms):4.0%}"
 
     # -- playing -------------------------------------------------------------------------------------------------
 
@@ -196,8 +197,7 @@ class Playback:
             self._notify_of_news()
         began_s = time.perf_counter()
         if self.pacer.is_seeking:
-            self._session.update()
-            self._screen.update_header()
+            self._screen.show_way()
             return
         if self.pacer.playing and began_s < self._next_update_s:
             self._session.update()
@@ -302,6 +302,7 @@ class Playback:
             say(self._screen, otherwise)
             return
         self._is_searching = True
+        self._screen.update()
         start_work(self._screen, partial(self._search, is_match, otherwise), "time")
 
     async def _search(self, is_match: Callable[[int], bool], otherwise: str) -> None:
@@ -315,8 +316,7 @@ class Playback:
                     self._return_to(from_ms, was_past=was_past)
                     say(self._screen, otherwise)
                     break
-                self._session.update()
-                self._screen.update_header()
+                self._screen.show_way()
                 await self.pacer.yielder.pause()
         self._is_searching = False
         self._screen.update()

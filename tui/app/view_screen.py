@@ -29,7 +29,7 @@ from tui.viewmodels.go_line import TABS, Tab
 from tui.viewmodels.items import ViewHistory, VisitedView, focus_on
 from tui.viewmodels.moments import Bookmarks
 from tui.viewmodels.study import Studies, short_progress
-from tui.viewmodels.text import ItemRef, link_at
+from tui.viewmodels.text import ItemRef, Role, link_at
 from tui.widgets.charts import Legend, NodeMap
 from tui.widgets.table import Table
 from tui.widgets.texts import PageView, Prompt, Question
@@ -77,6 +77,12 @@ class Header(Vertical):
         if self._tabs_drawn != (view, cells):
             self._tabs_drawn = view, cells
             self._tab_line.show([tab_line(self._tabs, view, cells)])
+
+    def show_way(self, way: str) -> None:
+        """Show how far playback is on its way, beside the moment of which the panes were drawn."""
+        spans = self._breadcrumb.lines[0]
+        told = (span._replace(text=f" {way} ") if span.role is Role.ALERT else span for span in spans)
+        self._breadcrumb.show([tuple(told)])
 
     async def on_click(self, event: events.Click) -> None:
         """Go to the view or the moment that was clicked."""
@@ -340,6 +346,12 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         self._header.show(view.tab, view.title, self.playback.transport)
         self.show_hints()
         self._too_small.show(too_small(self.size.width, self.size.height))
+
+    def show_way(self) -> None:
+        """Show how far playback is on its way. All else stays as it is, so that a frame shows one moment."""
+        way = self.playback.transport.way
+        if way is not None and not self.is_left:
+            self._header.show_way(way)
 
     def show_hints(self) -> None:
         """Show the keys that are useful in the pane with the focus."""

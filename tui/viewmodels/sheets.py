@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from engine.base.errors import ScenarioError
 from engine.base.terms import NodeState
-from engine.base.values import lazy_regex
+from engine.base.values import called, lazy_regex
 from engine.scenario.text import SUFFIXES, bundled, content_of, decode, headline, listed
 from engine.views.resources.account import bytes_of_run
 from tui.saving.settings import OPTIONS, Source, Value
@@ -436,4 +436,4 @@ def blob_lines(session: Session, blob: StoredBlob, cells: int) -> list[Line]:
 
 
 def _uploader(blob: StoredBlob) -> str:
-    return f"task {blob.task_id} of {blob.job_id}" if blob.task is not None else "logs of a node"
+    return f"{called('task', blob.task_id)} of {blob.job_id}" if blob.task is not None else "logs of a node"

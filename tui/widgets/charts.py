@@ -13,7 +13,7 @@ from tui.textual.keys import start_work, yielder_of
 from tui.textual.overrides import set_line_count, set_title
 from tui.textual.screens import OpenSubject, say
 from tui.textual.views import CursorView, LinesView, ResizeFilter, refresh_changes, row_bindings, strip_of
-from tui.viewmodels.text import ItemRef, Role, Span
+from tui.viewmodels.text import ItemRef, Role, Span, line
 from tui.viewmodels.watch.arrangement import MUCH, Wish
 from tui.viewmodels.watch.curves import CurvesModel
 from tui.viewmodels.watch.lenses import Form, Layout, LegendEntry, laid_out, legend_line
@@ -119,8 +119,7 @@ class NodeMap(ResizeFilter, CursorView):
     def _all_lines(self, layout: Layout) -> list[Line]:
         width, height = self.size
         if not self.model.nodes:
-            empty = [(Span(f" {text}", Role.DIM),) for text in self.model.empty()]
-            return [*([()] if height > len(empty) else []), *empty][:height]
+            return [line(Span(f" {text}", Role.DIM)) for text in self.model.empty()][:height]
         cursor = self.first_in(layout) if self.has_focus else None
         first, rows = self.top_line // layout.lines, -(-height // layout.lines)
         return self._lines.rows(range(first, first + rows), layout, cursor, width)[:height]
@@ -394,10 +393,10 @@ class Curves(LinesView):
         if not self.size.height:
             return
         self._model.has_grounds = views.has_grounds(self.app.theme)
-        if not self.lines or not self._model.is_behind:
+        if not (self.lines and self._model.is_behind and self._session.is_playing):
             self._show()  # which may ask for more
         is_behind = self._model.is_behind
-        self._entitle(names_moment=is_behind)
+        self._entitle(names_moment=is_behind and self._session.is_playing)
         if is_behind and (self._catching_up is None or self._catching_up.is_finished):
             self._catching_up = start_work(self, self._catch_up, "curves")  # draws, too
 
@@ -416,6 +415,6 @@ class Curves(LinesView):
             self._model.go_on()
             if number % _SLICES_SHOWN == 0 or not self._model.is_behind:
                 self._show()  # which may ask for more
-                self._entitle(names_moment=self._model.is_behind or self._session.is_playing)
+                self._entitle(names_moment=self._session.is_playing)
                 if not self._model.is_behind:
                     break

@@ -6,6 +6,7 @@ for filters of ten thousand nodes. The phases of a job are preparation, tasks an
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
@@ -85,7 +86,12 @@ class TaskCounts(NamedTuple):
     @property
     def total(self) -> int:
         """The number of tasks that have not been deleted."""
-        return self.active + self.preparing + self.running + self.succeeded + self.failed
+        return self.open + self.succeeded + self.failed
+
+    @property
+    def open(self) -> int:
+        """The number of tasks that are not completed."""
+        return self.active + self.preparing + self.running
 
 
 class Phases(NamedTuple):
@@ -94,6 +100,18 @@ class Phases(NamedTuple):
     preparation: HookCounts
     tasks: TaskCounts
     release: HookCounts
+
+
+def unfinished(jobs: Iterable[Phases]) -> str:
+    """Return what goes on in jobs or is still to come: ``3 running tasks, 2 owed releases``; empty if nothing is."""
+    counts: Counter[str] = Counter()
+    for job in jobs:
+        counts["running task"] += job.tasks.running
+        counts["waiting task"] += job.tasks.active + job.tasks.preparing
+        for word, hook in (("preparation", job.preparation), ("release", job.release)):
+            counts[f"running {word}"] += hook[HookStatus.RUNNING] + hook[HookStatus.RETRYING]
+        counts["owed release"] += job.release[HookStatus.WILL_RUN]
+    return ", ".join(f"{count:,} {noun}{'s' if count > 1 else ''}" for noun, count in counts.items() if count)
 
 
 def task_counts(job: Job) -> TaskCounts:

@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.base.terms import NodeState
+from engine.base.values import called
 from engine.views.diagnosis.estimates import planned_end_ms
 from engine.views.hook_status import Hook, HookStatus
 from engine.views.log.node_lane import Activity
@@ -235,7 +236,7 @@ class NodeRows(RowsByNode):
         doing, page, found = lane.at(when_ms).activity, self.session.tasks(self.session.job_id), []
         if doing is Activity.WORKING:
             tasks = self.lanes.tasks_at(key, when_ms)
-            found = [Openable(f"task {page.id_of(task)}", ItemRef("task", task)) for task in tasks]
+            found = [Openable(called("task", page.id_of(task)), ItemRef("task", task)) for task in tasks]
         elif doing in _HOOK_OF:
             hook, view = _HOOK_OF[doing]
             runs = self.lanes.hook_runs(hook, self.session.job_id, key)

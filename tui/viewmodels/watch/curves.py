@@ -76,6 +76,11 @@ class CurvesModel:
         """True while more has happened than was read at once; ``go_on`` reads more."""
         return self._session.series.is_behind
 
+    @property
+    def _is_late(self) -> bool:
+        """True after a jump, until the curves reach the moment of the other panes: then a frame shows one moment."""
+        return self.is_behind and not self._session.is_playing
+
     def go_on(self) -> None:
         """Read more of what has happened."""
         self._session.series.go_on()
@@ -87,8 +92,11 @@ class CurvesModel:
         moment = *simulation.moment, session.series.until_ms
         view = self._shown_window, session.time_format, session.glyphs.ascii_only, self.has_grounds
         key = (cells, rows, *moment, *view, session.pool_id, session.job_id, session.ahead.generation)
-        if key != self._key:
+        if key != self._key and not self._is_late:
             self._key, self._lines, self._drawn_ms = key, self._draw(cells, rows), session.series.until_ms
+        if self._is_late:
+            said = f" Counting what has happened: up to {session.clock(session.series.until_ms)} so far"
+            return [(Span(squeeze(said, cells), Role.DIM),)]
         return self._lines
 
     def _draw(self, cells: int, rows: int) -> list[Line]:
