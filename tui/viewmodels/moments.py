@@ -11,12 +11,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.run.journal import common_inputs
 from engine.studies.measures import LABELS, Row, Times, change, measures_of_times
 from engine.studies.outcome import change_text, end_label, label, percent_text, value_text
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
 from engine.views.log.tally import LogColumns, Measure, all_job_ids, node_use, recorded_columns, tally, task_times
-from engine.views.results import refused_codes
+from engine.views.results import differing, refused_codes
 from tui.viewmodels import format as fmt
 from tui.viewmodels.format import summed_up
 from tui.viewmodels.text import Line, Role, Span, fit, line, squeeze, wrapped
@@ -24,8 +23,7 @@ from tui.viewmodels.text import Line, Role, Span, fit, line, squeeze, wrapped
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engine import Simulation
-    from engine.run.journal import Input
+    from engine import Input, Simulation
     from engine.specs.command import Command
     from engine.views.diagnosis.expectations import ExpectationRow
     from engine.views.log.tally import NodeUse, Tally
@@ -144,8 +142,7 @@ class Bookmarks:
 
     def lost_by_opening(self, run: LeftRun) -> list[str]:
         """Return what a way to this run undoes, a sentence each."""
-        inputs = self._session.simulation.by_hand
-        lost = [one.command for one in inputs[common_inputs(inputs, run.inputs) :]]
+        lost = [one.command for one in differing(self._session.simulation.by_hand, run.inputs)[0]]
         return [f"It undoes what was done since: {_summed_up(self._session, lost)}."] if lost else []
 
     def branch(self, shown_ms: int) -> int:
@@ -164,10 +161,9 @@ class Bookmarks:
     def open(self, run: LeftRun) -> None:
         """Go on in a run that was left. The present one is kept, unless all that it has is in the other one too."""
         session = self._session
-        inputs = session.simulation.by_hand
         self._taken_back = self._taken_back[: self._taken_back.index(run)] if run in self._taken_back else []
         self.runs = [each for each in self.runs if each.left.inputs != run.inputs]
-        if common_inputs(inputs, run.inputs) < len(inputs):
+        if differing(session.simulation.by_hand, run.inputs)[0]:
             self.keep_run(session.now_ms)
         session.simulation.give_instead(run.inputs, run.newest_ms)
         self._forget_crossed()
@@ -325,8 +321,7 @@ def _done(run: str, commands: str) -> str:
 
 def _parting(one: Recording, other: Recording) -> tuple[int, str, str] | None:
     """Return when two runs part, and what was done by hand in each from there on; None for moments of one run."""
-    common = common_inputs(one.left.inputs, other.left.inputs)
-    here, there = one.left.inputs[common:], other.left.inputs[common:]
+    here, there = differing(one.left.inputs, other.left.inputs)
     if not here and not there:
         return None
     when_ms = min(each.when_ms for each in (*here[:1], *there[:1]))
