@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from engine.scenario.model import Scenario
     from engine.state.tables import BrokenInvariant
 
-__all__ = ["BatchError", "BrokenInvariant", "Input", "Problem", "Scenario", "ScenarioError", "Simulation", "load_scenario"]
+__all__ = [
+    "BatchError",
+    "BrokenInvariant",
+    "Input",
+    "Problem",
+    "Scenario",
+    "ScenarioError",
+    "Simulation",
+    "load_scenario",
+]
 
 _HOMES = {
     "BatchError": ("engine.base.errors", "BatchError"),
