@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 SLICE = 2048
 
 
+def differing(some: Sequence[Input], others: Sequence[Input]) -> tuple[Sequence[Input], Sequence[Input]]:
+    """Return the inputs of each from the first one on that is not the same in both."""
+    common = common_inputs(some, others)
+    return some[common:], others[common:]
+
+
 class Undone(NamedTuple):
     """The inputs given by hand that a branch at a moment has dropped."""
 
@@ -375,13 +381,11 @@ class Simulation:
             inputs: Inputs that were given by hand to this simulation before; they take effect when they did then.
             present_ms: How far the run had come with them, which makes what is shown the past.
         """
-        present = self.by_hand
-        common = common_inputs(present, inputs)
-        differing = [*present[common:], *inputs[common:]]
-        if differing:
-            self.seek(min(one.when_ms for one in differing) - 1)
+        dropped, added = differing(self.by_hand, inputs)
+        if dropped or added:
+            self.seek(min(one.when_ms for one in (*dropped, *added)) - 1)
             self.branch()
-        for one in inputs[common:]:
+        for one in added:
             self._add_input(one)
         if not self.awaits_commands:  # for clients what is shown is the present at once
             self.present_ms = present_ms

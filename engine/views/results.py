@@ -14,7 +14,6 @@ from engine.base.log import Json
 from engine.base.terms import JobState, TaskResult
 from engine.base.values import DAY_MS, HOUR_MS, LONGEST_RUN_MS, SECOND_MS, USD
 from engine.run.conditions import cost_of_nodes, makespan_ms
-from engine.run.journal import common_inputs
 from engine.scenario.record import GivenCommand, dump, timeline_line
 from engine.specs.catalogue import PRICES_AS_OF, PRICES_REGION
 from engine.state.tables import NEVER_MS
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engine.run.conditions import Outcome
-    from engine.run.journal import Input
     from engine.run.simulation import Simulation
     from engine.specs.command import Command
     from engine.state.instances import InstanceView
@@ -424,12 +422,6 @@ def script_line(at_ms: int, command: Command) -> str:
 def given_by_hand(sim: Simulation) -> list[tuple[int, Command]]:
     """List the commands given by hand, each with the moment at which it takes effect, in ms since the start."""
     return [(one.when_ms, one.command) for one in sim.journal.by_hand()]
-
-
-def differing(some: Sequence[Input], others: Sequence[Input]) -> tuple[Sequence[Input], Sequence[Input]]:
-    """Return the inputs of each from the first one on that is not the same in both."""
-    common = common_inputs(some, others)
-    return some[common:], others[common:]
 
 
 def refused_codes(sim: Simulation) -> dict[int, str]:

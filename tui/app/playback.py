@@ -10,7 +10,7 @@ import time
 from abc import abstractmethod
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.screen import Screen
 
@@ -70,6 +70,15 @@ _AHEAD_WAIT_S = 0.1
 _AHEAD_PATIENCE_S = 3.0  # before estimates stand in for simulated ends
 
 
+class _Step(NamedTuple):
+    """A moment from which one step was taken: its time, the entries of the log, and what else tells it apart."""
+
+    now_ms: int
+    entries: int
+    is_whole: bool  # nothing more is due in this millisecond
+    is_past: bool
+
+
 class PlayedScreen(Screen[None]):
     """A screen with the session whose time moves, and the recorder that saves it if the engine fails."""
 
@@ -109,6 +118,8 @@ class Playback:
         self._seek_from_ms = 0
         self._is_searching = False
         self._is_looking_ahead = False
+        self._steps: list[_Step] = []  # from where steps have led to the displayed moment, the last one last
+        self._stepped_to: _Step | None = None
 
     @property
     def transport(self) -> Transport:
@@ -167,16 +178,22 @@ class Playback:
         return self.play if is_playing else lambda: None
 
     def step(self) -> None:
-        """Simulate one event."""
+        """Simulate one event; after a step back go to where it was taken."""
         self.pause()
         with self.guard():
-            self._step()
+            if not self._retrace(1):
+                self._step()
+                self._note_step()
         self._screen.update()
 
     def _step(self) -> None:
-        """Process one entry of the calendar, unless the run is over."""
-        if self._session.is_over or not self._session.simulation.step():
-            say(self._screen, "Nothing more can happen.")
+        """Process entries of the calendar until one of them shows, unless the run is over."""
+        simulation = self._session.simulation
+        before = simulation.moment
+        while simulation.moment == before:
+            if self._session.is_over or not simulation.step():
+                say(self._screen, "Nothing more can happen.")
+                return
 
     def finish_instant(self) -> None:
         """Process everything that is due at this moment, or else at the next one."""
@@ -265,9 +282,48 @@ class Playback:
         return was_seeking
 
     def back(self) -> None:
-        """Go to the moment of the previous event."""
-        when_ms = self._session.events.previous_ms()
-        self.seek(0 if when_ms is None else when_ms)
+        """Go to the moment of the previous event; after a step forward to where it was taken."""
+        self.pause()
+        with self.guard():
+            if not self._retrace(-1):
+                when_ms = self._session.events.previous_ms()
+                self.seek(0 if when_ms is None else when_ms, self._note_step)
+
+    @property
+    def _here(self) -> _Step:
+        session, simulation = self._session, self._session.simulation
+        due_ms = session.events.next_ms()
+        return _Step(simulation.now_ms, len(simulation.log), due_ms != simulation.now_ms, simulation.is_past)
+
+    def _note_step(self) -> None:
+        """Note where a step has led; one that leads nowhere is none."""
+        self._stepped_to = here = self._here
+        if self._steps and self._steps[-1][:2] == here[:2]:
+            self._steps.pop()
+
+    def _retrace(self, by: int) -> bool:
+        """Go back to where the last step in the other direction was taken; return False if this is a new step.
+
+        The present is the present again: what the step has played is forgotten, unless clients have seen it.
+        """
+        here = self._here
+        if here != self._stepped_to:
+            self._steps.clear()
+        if not self._steps or (self._steps[-1] > here) != (by > 0):
+            self._steps.append(here)
+            return False
+        last = self._steps.pop()
+
+        def arrive() -> None:
+            simulation = self._session.simulation
+            while simulation.now_ms < last.now_ms or len(simulation.log) < last.entries:
+                simulation.step()
+            if not last.is_past and not simulation.awaits_commands:
+                simulation.branch()
+            self._note_step()
+
+        self.seek(last.now_ms - (not last.is_whole), arrive)
+        return True
 
     def seek_end(self) -> None:
         """Go to the end of the run, or in the past to the newest moment."""

@@ -11,11 +11,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.run.simulation import differing
 from engine.studies.measures import LABELS, Row, Times, change, measures_of_times
 from engine.studies.outcome import change_text, end_label, label, percent_text, value_text
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
 from engine.views.log.tally import LogColumns, Measure, all_job_ids, node_use, recorded_columns, tally, task_times
-from engine.views.results import differing, refused_codes
+from engine.views.results import refused_codes
 from tui.viewmodels import format as fmt
 from tui.viewmodels.format import summed_up
 from tui.viewmodels.text import Line, Role, Span, fit, line, squeeze, wrapped
