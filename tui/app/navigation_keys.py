@@ -238,7 +238,7 @@ def _cross_quiet(main: ViewScreen) -> None:
     crosses = not main.settings.value("cross_quiet")
     main.settings.choose("cross_quiet", crosses)
     main.playback.pacer.crosses_quiet = crosses
-    main.playback.take_usual_speed()
+    main.playback.take_usual_speed(anew=True)
     say(main, "Stretches without events are crossed at once." if crosses else "Every stretch of time is played.")
     main.update_header()
 

@@ -112,6 +112,8 @@ class Playback:
         self.rejoin: Callable[[], None] = lambda: None  # brings the run to where it has come for clients
         self.goes_on = False  # in the present, for clients, while the screen shows the past
         self.speed_is_chosen = False  # by the user, and so kept
+        self._speed_is_settled = False  # a usual speed was taken when the run was known, and is kept
+        self._has_played = False
         self._notices = Notices(session)
         self._next_notice_s = 0.0
         self._next_update_s = 0.0
@@ -153,6 +155,7 @@ class Playback:
         if self._session.is_over and not self._session.is_past:
             self._screen.post_message(OfferRestart())
             return
+        self._has_played = True
         self.take_usual_speed()
         next_ms, speed = self._session.next_ms(), self.pacer.speed
         is_quiet = next_ms is not None and speed and next_ms - self._session.now_ms > _QUIET_S * 1000 * speed
@@ -435,16 +438,23 @@ class Playback:
         if self._screen.is_running:
             self._screen.update()
 
-    def take_usual_speed(self) -> None:
-        """Take the speed at which the run takes about a minute, unless the user has chosen one."""
-        if self.speed_is_chosen or self._session.simulation.awaits_commands:
-            return
+    def take_usual_speed(self, *, anew: bool = False) -> None:
+        """Take the speed at which the run takes about a minute, unless the user has chosen one.
+
+        It is kept once the run is known, so that what is done by hand later does not change it, unless it is to be chosen
+        ``anew``. A run that is built by hand is known when it is played.
+        """
+        self._speed_is_settled &= not anew
         session, ahead = self._session, self._session.ahead
+        if self.speed_is_chosen or self._speed_is_settled or session.simulation.awaits_commands:
+            return
         length_ms = session.end_ms or session.simulation.scenario.until_ms or session.forecast().end_ms
         if length_ms:
             speed = speed_for(length_ms, ahead.quiet_ms() if self.pacer.crosses_quiet else ())
             if speed != self.pacer.speed:
                 self.pacer.speed = speed
+            is_begun = bool(session.simulation.scenario.jobs) or self._has_played
+            self._speed_is_settled = is_begun and (ahead.is_complete or ahead.is_given_up)
 
     def choose_speed(self, speed: float | None) -> None:
         """Take a speed from the user and keep it; None is as fast as possible."""
