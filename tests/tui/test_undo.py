@@ -207,12 +207,12 @@ def test_to_take_back_and_to_do_again_are_inverses(session_at, seed):
 
 @pytest.mark.parametrize("faster", [0, 3])
 def test_no_action_changes_the_speed(dashboard_at, faster):
-    """A pool of one node makes the run many times as long."""
-    app, speeds = dashboard_at(60, "job-prep-release-sample"), []
+    """A job that is terminated makes the run many times as short."""
+    app, speeds = dashboard_at(60, "forty-nodes"), []
     known = lambda app: app.workers.wait_for_complete()  # noqa: E731
     note = lambda app: speeds.append(app.speed_now)  # noqa: E731
-    small = ("2", "a", *"resize", "enter", "1", "ctrl+s", known, note)
-    drive(app, known, *["right_square_bracket"] * faster, note, *small, "u", known, note, "U", known, note,
+    short = ("A", *"terminate", "enter", "ctrl+s", known, note)
+    drive(app, known, *["right_square_bracket"] * faster, note, *short, "u", known, note, "U", known, note,
           "comma", "b", known, note, "ctrl+r", "d", known, note)  # fmt: skip
     assert len(speeds) == 6
     assert len(set(speeds[:5])) == 1

@@ -441,8 +441,8 @@ class Playback:
     def take_usual_speed(self, *, anew: bool = False) -> None:
         """Take the speed at which the run takes about a minute, unless the user has chosen one.
 
-        It is kept once the run is known, so that what is done by hand later does not change it, unless it is to be chosen
-        ``anew``. A run that is built by hand is known when it is played.
+        It is kept once the run is known, so that what is done by hand later does not change it, unless it is to be
+        chosen ``anew``. A run that is built by hand is known when it is played.
         """
         self._speed_is_settled &= not anew
         session, ahead = self._session, self._session.ahead
