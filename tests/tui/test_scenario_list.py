@@ -42,14 +42,16 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(("typed", "before"), [("", "./"), ("./", "./")])
-def test_scenarios_are_offered_and_no_other_files(folder, typed, before):
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("typed", ["", "./"])
+def test_scenarios_are_offered_and_no_other_files(typed):
     names = [entry.name for entry in offered(typed) if entry.name.startswith("./") and not entry.is_directory]
-    assert names == [f"{before}{name}" for name in sorted(OURS)]
+    assert names == [f"./{name}" for name in sorted(OURS)]
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["./broken.yaml", "./wrong.yaml"])
-def test_a_broken_file_is_told_before_it_is_opened(folder, dashboard_at, name):
+def test_a_broken_file_is_told_before_it_is_opened(dashboard_at, name):
     entry = next(entry for entry in offered(name) if entry.name == name)
     lines = ["".join(span.text for span in each) for each in preview(entry, 60)]
     assert lines[0].startswith("It is broken: 1 mistake")

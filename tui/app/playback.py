@@ -5,7 +5,6 @@ Without a chosen speed, an unattended run takes about a minute.
 
 from __future__ import annotations
 
-import math
 import time
 from abc import abstractmethod
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.screen import Screen
 
-from engine.pacing import CROSSING_S, DRAWING_S, LONGEST_QUIET_S, SPEEDS, Pacer
+from engine.pacing import DRAWING_S, Pacer, speed_for
 from tui.dialogs.sheets import Sheet
 from tui.panes.timeline import Timeline
 from tui.textual.keys import start_work
@@ -24,7 +23,7 @@ from tui.viewmodels.sentences import Notices
 from tui.viewmodels.text import Role, Span, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from textual.timer import Timer
 
@@ -32,30 +31,6 @@ if TYPE_CHECKING:
     from tui.textual.screens import View
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Line
-
-
-RUN_S = 60  # wall seconds of an unattended run
-# Crossing shortens a run. It is not made up for by a speed so low that hardly anything else is left.
-_MOST_SLOWED = 6
-_STEPS = [speed for speed in SPEEDS if speed is not None and speed >= 1]
-
-
-def speed_for(length_ms: int, quiet_ms: Iterable[int] = ()) -> float:
-    """Return the step of speed at which a run takes about a minute.
-
-    Args:
-        length_ms: The length of the run.
-        quiet_ms: The lengths of stretches without events that are crossed at once if they are long.
-    """
-    stretches, usual = list(quiet_ms), max(1.0, length_ms / 1000 / RUN_S)
-    steps = [step for step in _STEPS if usual / _MOST_SLOWED <= step]
-    return min(steps or _STEPS[-1:], key=lambda step: abs(math.log(_wall_s(step, length_ms, stretches) / RUN_S)))
-
-
-def _wall_s(speed: float, length_ms: int, stretches: Sequence[int]) -> float:
-    """Return how long a run takes at a speed, in wall seconds."""
-    crossed = [each for each in stretches if each > LONGEST_QUIET_S * speed * 1000]
-    return max(1.0, (length_ms - sum(crossed)) / 1000 / speed + CROSSING_S * len(crossed))
 
 
 # A view is updated again after nineteen times as long as that took. Textual draws about as long: a tenth of the time.

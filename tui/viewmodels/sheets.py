@@ -168,7 +168,7 @@ _MOST_FILES = 4096  # that are known: a key does not read them again
 _YAML_KEY = lazy_regex(r"^\ufeff?[\"']?(?:scenario|pools)[\"']?[ ]*:", re.MULTILINE)
 _OTHER_KEY = lazy_regex(r"^(?:apiVersion|resources|services)[ ]*:", re.MULTILINE)
 _JSON_KEY = lazy_regex(r"[\"']?\b(?:scenario|pools)[\"']?\s*:")
-_RESULT_KEY = lazy_regex(r"\"(?:endTime|summary|resources|\$schema)\"\s*:")  # at the beginning of what `run` writes, too
+_RESULT_KEY = lazy_regex(r"\"(?:endTime|summary|resources|\$schema)\"\s*:")  # `run` writes a scenario too
 EMPTY_TEXT = "scenario: new\n"
 NEW_EMPTY = "New, empty"
 """The path of a scenario that was begun from nothing: it gets the name of the file in which it is saved."""
