@@ -10,6 +10,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from engine.base.values import SECOND_MS
+from engine.run.journal import common_inputs
 from engine.run.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Ahead:
             return
         self._seen_changes = journal.changes
         wanted = journal.by_hand()
-        common = _common(self._inputs, wanted)
+        common = common_inputs(self._inputs, wanted)
         other = [*self._inputs[common:], *wanted[common:]]
         if not other:
             return
@@ -202,11 +203,5 @@ def _tasks_of(scenario: Scenario) -> int:
     return jobs + sum(len(one.tasks) + (one.factory.count if one.factory else 0) for one in scenario.timeline)
 
 
-def _common(some: Sequence[Input], others: Sequence[Input]) -> int:
-    """Return how many inputs both begin with."""
-    pairs = zip(some, others, strict=False)
-    return next((at for at, (one, other) in enumerate(pairs) if one is not other), min(len(some), len(others)))
-
-
 def _is_same(some: Sequence[Input], others: Sequence[Input]) -> bool:
-    return len(some) == len(others) == _common(some, others)
+    return len(some) == len(others) == common_inputs(some, others)

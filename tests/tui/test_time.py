@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.pacing import CROSSING_S, LONGEST_QUIET_S, SPEEDS, Pacer
+from engine.pacing import CROSSING_S, LONGEST_QUIET_S, SPEEDS, Pacer, speed_for
 from engine.scenario.text import bundled
 from engine.views.hook_status import HookStatus
 from tests.builders import a_job, a_pool, simulation
@@ -17,7 +17,6 @@ from tests.tui.driving import arrived, drive
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_pacer import Wall
 from tui.app.dashboard import Dashboard
-from tui.app.playback import speed_for
 from tui.viewmodels.frame import Transport, scrubber
 from tui.viewmodels.properties import cost_words
 from tui.viewmodels.session import Session

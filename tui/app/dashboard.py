@@ -283,18 +283,19 @@ class Dashboard(App[None]):
         self.main_screen.leave_run()
         if message.simulation.scenario.name != self.session.simulation.scenario.name:
             self.settings.forget_rows()
-        reports = self.recorder.reports
+        reports, before = self.recorder.reports, self.main_screen.playback
         self.session = Session(message.simulation)
         self.recorder = Recorder(message.simulation)
         self.recorder.reports = reports
         self.main_screen = MainScreen(self.session, self.recorder, self.settings, self.studies, message)
         for name in OPTIONS:
             self._apply(name)
-        before = self.current_mode
+        if before.speed_is_chosen:
+            self.main_screen.playback.choose_speed(before.pacer.speed)
         self._runs += 1
         self.add_mode(_mode(self._runs), lambda: self.main_screen)
         self.switch_mode(_mode(self._runs))
-        self.remove_mode(before)
+        self.remove_mode(_mode(self._runs - 1))
         if message.said:
             say(self.main_screen, message.said)
         if about_scenario := warning_note(message.simulation.scenario):
@@ -367,7 +368,7 @@ class Dashboard(App[None]):
                 playback = self.main_screen.playback
                 playback.speed_is_chosen = settings.source(name) is not Source.DEFAULT
                 playback.pacer.speed = settings.number(name) or None
-                playback.take_usual_speed()
+                playback.take_usual_speed(anew=True)
             case "cross_quiet":
                 self.main_screen.playback.pacer.crosses_quiet = bool(settings.value(name))
 

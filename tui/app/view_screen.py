@@ -409,8 +409,8 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         offers = [(Pick(letter, self.session.text(text)), partial(on_pick, at)) for at, (text, letter) in lettered]
         self.choose(title, *offers)
 
-    def choose(self, title: str, *offers: tuple[Pick, Callable[[], object] | None]) -> None:
-        """Let the user choose what to do; None does nothing, as Escape does."""
+    def choose(self, title: str, *offers: tuple[Pick, Callable[[], object] | None], about: Sequence[str] = ()) -> None:
+        """Let the user choose what to do, below texts about it; None does nothing, as Escape does."""
 
         def picked(number: int | None) -> None:
             do = None if number is None else offers[number][1]
@@ -418,4 +418,5 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
                 do()
 
         picks = [pick for pick, _ in offers]
-        self.app.push_screen(Picker(title, picks, pointer=self.session.glyphs.cursor), picked)
+        texts = [self.session.text(each) for each in about]
+        self.app.push_screen(Picker(self.session.text(title), picks, texts, pointer=self.session.glyphs.cursor), picked)

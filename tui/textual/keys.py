@@ -73,7 +73,7 @@ _GROUPS = {
     for group, names in (
         (Group.TIME, "time."),
         (Group.GO, "view. go. focus. pane. quit quit. interrupt suspend palette find. scenario. row.links"),
-        (Group.ACT, "row.act job.act row.mark row.mark-all row.unmark row.new pool.scale"),
+        (Group.ACT, "row.act job.act row.mark row.mark-all row.new pool.scale"),
         (Group.ACT, "session. settings events.by-hand"),
     )
     for name in names.split()
@@ -129,7 +129,7 @@ _CONTEXTS = (
     " Picker HelpScreen Files Jump VariantRuns StudyScreen StudyForm ScenarioPicker ColumnChooser MainScreen Dashboard"
 )
 # Of the main screen, those that the settings list after the keys of time and before all others.
-_LISTED_EARLY = "row.act job.act row.new row.mark row.mark-all row.unmark pool.scale session.save"
+_LISTED_EARLY = "row.act job.act row.new row.mark row.mark-all session.undo session.redo pool.scale session.save"
 
 
 def contexts() -> dict[type[DOMNode], list[Binding]]:
