@@ -323,7 +323,7 @@ def _drawings(session: Session) -> Iterator[list[str]]:
         for at in range(len(model.keys)):
             lines += model.row_lines(at, is_cursor=False)
             yield []
-        yield _drawing("Timeline", [*lines, (), model.legend(_TEXT_CELLS)])
+        yield _drawing("Timeline", [*lines, (), model.legend(_TEXT_CELLS, range(len(model.keys)))])
 
 
 def _drawing(title: str, lines: Sequence[Line]) -> list[str]:
