@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ from tui.viewmodels.glyphs import (
     hook_glyph,
     task_glyph,
 )
-from tui.viewmodels.text import Role
+from tui.viewmodels.text import Role, plain
 from tui.viewmodels.watch.lenses import Lens, glyph_for
 
 
@@ -214,3 +215,17 @@ def test_a_sign_of_a_bar_in_ascii_is_no_state():
     states = {glyph for picture in PICTURES.values() for glyph in picture}
     assert len(bars) == 4
     assert not bars & {glyphs.of(each) for each in states}
+
+
+@pytest.mark.parametrize("cells", [32, 60, 78, 118, 198, 400])
+def test_counts_begin_with_what_is_wrong_and_tell_what_has_no_room(cells):
+    numbers = [(glyph, 100 * number) for number, glyph in enumerate(NODE.values(), 1)]
+    said = plain(GlyphSet(ascii_only=False).counts(numbers, "node", cells))
+    named, _, left_out = said.partition("+")
+    told = [int(each.split()[1].replace(",", "")) for each in named.split("   ") if each.strip()]
+    hidden = re.match(r"(\d+) more states?, ([0-9,]+) nodes", left_out)
+    assert len(told) + (int(hidden[1]) if hidden else 0) == len(numbers)
+    assert sum(told) + (int(hidden[2].replace(",", "")) if hidden else 0) == sum(number for _, number in numbers)
+    assert len(said.rstrip()) <= cells
+    assert said.startswith("⊠ 400 start task failed") or not told
+    assert cells > 60 or hidden

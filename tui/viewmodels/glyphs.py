@@ -7,7 +7,6 @@ States that can stand in one picture differ in symbol and letter, and states of 
 from __future__ import annotations
 
 from functools import cache
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -16,7 +15,8 @@ from engine.base.terms import AllocationState, JobScheduleState, JobState, NodeS
 from engine.base.values import visible
 from engine.views.diagnosis.expectations import ExpectationState
 from engine.views.hook_status import Hook, HookStatus
-from tui.viewmodels.text import Line, Role, Span
+from tui.viewmodels.format import counted
+from tui.viewmodels.text import WHOLE, Line, Role, Span, as_fits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,10 +75,20 @@ class GlyphSet:
         name = next((f" {each} " for each in names if len(each) + _BESIDE_NAME <= cells), "")
         return Span(f"{self.of(glyph)}{name}".ljust(cells, self.of(going_on(glyph))), glyph.role)
 
-    def counts(self, numbers: Iterable[tuple[Glyph, int]]) -> Line:
-        """Return glyph, number and name for each number that is not zero."""
-        shown = ((self.span(glyph), Span(f" {number:,} {glyph.name}   ")) for glyph, number in numbers if number)
-        return tuple(chain.from_iterable(shown))
+    def counts(self, numbers: Iterable[tuple[Glyph, int]], noun: str, cells: int = WHOLE) -> Line:
+        """Return glyph, number and name for each number that is not zero, failures first.
+
+        Without room for all of them the line ends with the number of the other states and of what is in them.
+        """
+        shown = [(glyph, number) for glyph, number in numbers if number]
+        shown.sort(key=lambda each: each[0].role is not Role.FAILED)
+        parts = [(self.span(glyph), Span(f" {number:,} {glyph.name}   ")) for glyph, number in shown]
+
+        def left_out(first: int) -> str:
+            others = [number for _, number in shown[first:]]
+            return f"+{counted(len(others), 'more state')}, {counted(sum(others), noun)}"
+
+        return as_fits(parts, cells, left_out)
 
     def text(self, text: str) -> str:
         """Return the text in the characters of this set, with control characters but tab and line feed as escapes."""

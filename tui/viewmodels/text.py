@@ -75,6 +75,7 @@ class Span(NamedTuple):
 
 
 Line = tuple[Span, ...]
+WHOLE = 10_000  # cells, in which any line has room
 _TEXT, _LOOK = itemgetter(0), itemgetter(slice(1, None))  # of a span
 _LEAST_TEXT, _LEAST_NAME = 10, 8  # cells beside a label, and of an id that is cut
 _PART = lazy_regex(r"[a-z0-9](?=[A-Z])|[-_/.:=,&?]")  # the end of a part of a long word
