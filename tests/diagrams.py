@@ -185,15 +185,11 @@ SYMBOLS: dict[str, Iterable[Glyph]] = {
 
 def symbols() -> str:
     """Return the symbols of all states as Markdown, for between the marks in tui/README.md."""
-    rows = ["| symbol | letter | texture | meaning |", "|---|---|---|---|"]
+    rows = ["| symbol | letter | meaning |", "|---|---|---|"]
     for kind, states in SYMBOLS.items():
         rows.append(f"| | | | **{kind}** |")
-        rows += [f"| `{each.symbol}` | `{each.letter}` | {_texture(each)} | {each.name} |" for each in states]
+        rows += [f"| `{each.symbol}` | `{each.letter}` | {each.name} |" for each in states]
     return "\n".join([*rows, ""])
-
-
-def _texture(glyph: Glyph) -> str:
-    return " ".join(f"`{each}`" for each in glyph.texture)
 
 
 SECTIONS: dict[str, tuple[Path, Callable[[], str]]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -25,14 +26,12 @@ from tui.viewmodels.glyphs import (
     RELEASE,
     STOPPED,
     TASK_GLYPHS,
-    Glyph,
     GlyphSet,
     glyph_of_job,
-    going_on,
     hook_glyph,
     task_glyph,
 )
-from tui.viewmodels.text import Role
+from tui.viewmodels.text import Role, plain
 from tui.viewmodels.watch.lenses import Lens, glyph_for
 
 
@@ -154,12 +153,17 @@ def test_states_of_the_same_name_look_alike_everywhere():
                 assert by_name.setdefault(glyph.name, glyph) == glyph, name
 
 
-def test_bars_over_time_can_be_told_apart_and_are_as_wide_as_their_cells():
-    bars = {glyph for picture in PICTURES.values() for glyph in picture if glyph.texture}
-    for of in (GlyphSet(ascii_only=False).of, GlyphSet(ascii_only=True).of):
-        textures = [of(going_on(glyph)) for glyph in bars]
-        assert len(set(textures)) == len(textures) == 4
-        assert all(cell_len(texture) == 1 for texture in textures)
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_a_stretch_is_one_line_that_begins_with_its_symbol_and_names_itself_where_there_is_room(ascii_only):
+    glyphs = GlyphSet(ascii_only=ascii_only)
+    for cells in (1, 2, 9, 40):
+        drawn = [glyphs.stretch(glyph, cells).text for glyph in NODE.values()]
+        assert {cell_len(each) for each in drawn} == {cells}
+        assert len(set(drawn)) == len(drawn)  # also without colour
+    unusable, sign = NODE[NodeState.UNUSABLE], "U" if ascii_only else "⊗"
+    assert glyphs.stretch(unusable, 20).text == f"{sign} unusable ".ljust(20, glyphs.meter)
+    assert glyphs.stretch(unusable, 5).text == sign.ljust(5, glyphs.meter)
+    assert glyphs.stretch(NODE[NodeState.START_TASK_FAILED], 12).text[1:10] == " failed " + glyphs.meter
 
 
 def test_preempted_is_not_failed():
@@ -205,14 +209,23 @@ def test_no_other_module_makes_a_symbol_for_a_state():
         assert not literals, f"{path}: {literals}"
 
 
-def test_a_glyph_needs_no_texture():
-    plain = Glyph("x", "x", Role.PLAIN, "plain")
-    assert going_on(plain) == plain
-
-
 def test_a_sign_of_a_bar_in_ascii_is_no_state():
     glyphs = GlyphSet(ascii_only=True)
     bars = {glyphs.meter, glyphs.meter_running, glyphs.ellipsis, glyphs.crossed}
     states = {glyph for picture in PICTURES.values() for glyph in picture}
     assert len(bars) == 4
-    assert not bars & {glyphs.of(each) for glyph in states for each in (glyph, going_on(glyph))}
+    assert not bars & {glyphs.of(each) for each in states}
+
+
+@pytest.mark.parametrize("cells", [32, 60, 78, 118, 198, 400])
+def test_counts_begin_with_what_is_wrong_and_tell_what_has_no_room(cells):
+    numbers = [(glyph, 100 * number) for number, glyph in enumerate(NODE.values(), 1)]
+    said = plain(GlyphSet(ascii_only=False).counts(numbers, "node", cells))
+    named, _, left_out = said.partition("+")
+    told = [int(each.split()[1].replace(",", "")) for each in named.split("   ") if each.strip()]
+    hidden = re.match(r"(\d+) more states?, ([0-9,]+) nodes", left_out)
+    assert len(told) + (int(hidden[1]) if hidden else 0) == len(numbers)
+    assert sum(told) + (int(hidden[2].replace(",", "")) if hidden else 0) == sum(number for _, number in numbers)
+    assert len(said.rstrip()) <= cells
+    assert said.startswith("⊠ 400 start task failed") or not told
+    assert cells > 60 or hidden

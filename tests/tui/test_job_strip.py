@@ -68,8 +68,8 @@ def test_jobs_with_problems_come_first_and_completed_ones_last():
 def test_a_job_alone_has_a_line_for_each_phase_and_for_its_ends():
     model = model_of(Session(many(1)))
     assert [each.split()[0] for each in texts(model)][:3] == ["Preparation", "Tasks", "Release"]
-    assert model.line_count() == 4
-    assert model_of(Session(simulation(a_job(tasks=2)))).line_count() == 2
+    assert model.lines_wanted() == 4
+    assert model_of(Session(simulation(a_job(tasks=2)))).lines_wanted() == 2
 
 
 def test_the_count_of_nodes_in_preparation_stands_whole_beside_large_numbers():
@@ -117,7 +117,7 @@ def test_a_job_that_is_over_says_on_how_many_nodes_its_preparation_ran():
     wait_for(sim, lambda: job_state(sim, "over") == "completed")
     by_name = {each.split()[1]: each for each in texts(model_of(Session(sim)), 160)}
     assert " on 2 ✗1 " in by_name["over"]
-    assert " !1  ended " in by_name["over"]  # a problem, but no failed task
+    assert " 1 problem  ended " in by_name["over"]  # a problem, but no failed task
     assert "live" in by_name
 
 

@@ -55,9 +55,10 @@ class _Timeline:
                 pass
             model.update(_CELLS, room)
             cursor = 0 if model.cursor_ms is not None else len(model.keys)  # out of view, it does not show each column
-            lines = model.lines(range(min(_ROWS, len(model.keys))), cursor)
+            shown = range(min(_ROWS, len(model.keys)))
+            lines = model.lines(shown, cursor)
             found += [model.title(), model.axis(), *model.band(0, 2), model.cursor_line(0, _CELLS)]
-            found += [*lines, model.legend(_CELLS, lines)]
+            found += [*lines, model.legend(_CELLS, shown)]
         return found
 
     def choose(self, *, ascii_only: bool, columns: int) -> None:

@@ -26,12 +26,19 @@ def test_a_row_tells_a_nodes_story(session_at):
     model = model_of(session_at(LATER_S, ascii_only=True))
     assert model.columns.step_ms == 5_000
     assert row(model, 1) == (
-        f"{'n1':<{LABEL_CELLS}}" + "  ccssssss" + "pppppppp" + "PPPPPPPP" + "X" + "%" * 40 + "-" * 29 + " " * 4
+        f"{'n1':<{LABEL_CELLS}}"
+        + "  c=s====="
+        + "p======="
+        + "P======="
+        + "X"
+        + "% ineligible ".ljust(40, "=")
+        + "-" * 29
+        + " " * 4
     )
-    begin = re.escape(f"{'n0':<{LABEL_CELLS}}" + "  ccssssss" + "pppppppp")
-    assert re.fullmatch(begin + "#[#=]{48}_" + "-" * 28 + " " * 4, row(model, 0))
-    left = f"{'n5':<{LABEL_CELLS}}" + "  ccssssss" + "p" * 8
-    assert re.fullmatch(re.escape(left) + "#[#=]{17}llll", row(model, 5).rstrip())
+    begin = re.escape(f"{'n0':<{LABEL_CELLS}}" + "  c=s=====" + "p=======")
+    assert re.fullmatch(begin + "# running [+=]{39}_" + "-" * 28 + " " * 4, row(model, 0))
+    left = f"{'n5':<{LABEL_CELLS}}" + "  c=s=====" + "p======="
+    assert re.fullmatch(re.escape(left) + "# running [+=]{8}l===", row(model, 5).rstrip())
 
 
 def test_the_cell_under_the_cursor_is_told_and_is_a_moment(session_at):
@@ -97,20 +104,20 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     model.next_rows()
     model.update(CELLS)
     assert "tasks risk" in model.title()
-    assert row(model, 0).startswith("deal-1    " + "a" * 18 + "|n0  1:01###X ")
+    assert row(model, 0).startswith("deal-1    " + "a".ljust(18, ".") + "|n0  1:01 ==X ")
     assert plain(model.cursor_line(0, CELLS)).endswith("added 08:00:00, started 08:01:31, ended 08:02:32, exit 1")
     assert "-" not in row(model, 0)[LABEL_CELLS:]
     model.next_rows()
     model.update(CELLS)
-    assert row(model, 0) == "risk      " + "a" * 10 + "pprep x1#tasks  24 of 40" + "#" * 33 + "-" * 29 + " " * 4
+    assert row(model, 0) == f"risk      {'a':.<10}pprep x1{'# tasks  24 of 40 ':=<49}" + "-" * 29 + " " * 4
     assert plain(model.cursor_line(0, CELLS)) == (
         "risk  08:05:30  tasks  24 of 40, since 08:01:31; active since 08:00:00"
     )
     model.next_rows()
     model.update(CELLS)
     assert model.title().startswith("preparation tasks risk - 6 - by failures")
-    assert row(model, 0).rstrip() == f"{'n1':<{LABEL_CELLS}}" + " " * 10 + "p41 spppX41 sPPPX"
-    assert row(model, 1).rstrip() == f"{'n3':<{LABEL_CELLS}}" + " " * 10 + "p41 sppp+" + " " * 42 + "p25 sp" + "_" * 3
+    assert row(model, 0).rstrip() == f"{'n1':<{LABEL_CELLS}}" + " " * 10 + "p 41 s =X 41 s =X"
+    assert row(model, 1).rstrip() == f"{'n3':<{LABEL_CELLS}}" + " " * 10 + "p 41 s =+" + " " * 42 + "p 25 s" + "_" * 3
     assert (
         plain(model.cursor_line(0, CELLS))
         == "n1  08:05:30  failed  attempt 2, started 08:01:31, ended 08:02:12 after 00:00:41"
@@ -132,7 +139,7 @@ def test_what_is_recorded_is_shown_beyond_the_moment_that_is_looked_at(session_a
     session.update()
     model.update(CELLS)
     assert row(model, 1).rstrip("- ") == whole.rstrip("- ")
-    assert "=" not in row(model, 1)
+    assert "_" not in row(model, 1)
     assert plain(model.axis())[LABEL_CELLS + 20] == "^"
 
 
@@ -317,14 +324,14 @@ def test_tasks_that_are_added_later_are_told_of_without_their_ids(session_at):
 def test_after_a_branch_everything_is_that_of_the_new_run(session_at):
     session = session_at(LATER_S, ascii_only=True)
     model = model_of(session)
-    assert "X%%%" in row(model, 1)
+    assert "X% ineligible" in row(model, 1)
     session.simulation.seek(100_000)
     session.simulation.branch()
     session.simulation.submit(RemoveNodes(pool_id="shared", node_list=(1,)))
     session.simulation.run_until(LATER_S * 1000)
     session.update()
     model.update(CELLS)
-    assert row(model, 1).rstrip().endswith("PPXlll")
+    assert row(model, 1).rstrip().endswith("P=Xl==")
     fresh = model_of(session)
     for _ in range(5):
         model.update(CELLS)

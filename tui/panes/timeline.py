@@ -177,8 +177,8 @@ class TimelineGrid(ResizeFilter, RowsView):
         lines: list[Line] = [model.axis()]
         if self._curve_lines:
             lines += model.band(self._at, self._curve_lines)
+        visible = range(self.top_line, min(self.top_line + self.visible_lines, len(model.keys)))
         if model.keys:
-            visible = range(self.top_line, min(self.top_line + self.visible_lines, len(model.keys)))
             lines += model.lines(visible, self._at)
         else:
             label = Span(" " * model.label_cells)
@@ -187,7 +187,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         lines += model.context(last - len(lines)) if model.keys and self._left > 0 else []
         lines = lines[:last]
         lines += [()] * (last - len(lines))
-        lines += [model.cursor_line(self._at, cells), model.legend(cells, lines[self._top :])]
+        lines += [model.cursor_line(self._at, cells), model.legend(cells, visible)]
         return lines
 
     def render_line(self, y: int) -> Strip:

@@ -94,8 +94,10 @@ class NodeMapPane(Vertical):
         self._shown = shown
         cells, is_low = max(1, room.width), size.height < _LOW
         legend = min(1 if is_low else _LEGEND, model.legend_lines(cells))
-        self._legend.update(legend)
-        self._describe(0 if is_low else self._described_lines(cells, size.height - legend))
+        described = self._described_lines(cells, size.height - legend, least=0 if is_low else 1)
+        more = max(0, min(described - 1, model.legend_lines(cells) - legend))  # of the legend, before more is described
+        self._legend.update(legend + more)
+        self._describe(described - more)
         set_title(self, model.title(size.width, layout))
 
     def wish(self, width: int, height: int) -> Wish:
@@ -125,16 +127,18 @@ class NodeMapPane(Vertical):
         can_grow = min(_MORE_OUTPUT, model.needs().card_most - best.lines) if best.form is Form.CARD else 0
         rows = best.rows(count)
         least = min(lines, model.layout(cells, 2).height(count) + of_cells)
+        if best.form is Form.LINE and lines <= height * 2 // 5 and not model.session.pins:
+            least = lines  # few nodes have a line of words each also in a low view
         return Wish(least, lines, lines + rows * can_grow, rows if can_grow else 1)
 
-    def _described_lines(self, cells: int, room: int) -> int:
-        """Return the lines for the node under the cursor below the nodes: those that are left, or one.
+    def _described_lines(self, cells: int, room: int, least: int) -> int:
+        """Return the lines for the node under the cursor below the nodes: those that are left, and a ``least`` number.
 
         Nodes in words describe themselves. Whether there is room for words must not depend on the description.
         """
         if self.model.layout(cells, room).form in (Form.CARD, Form.LINE):
             return 0
-        return max(1, room - self.model.layout(cells, room - 1).height(len(self.model.nodes)))
+        return max(least, room - self.model.layout(cells, room - least).height(len(self.model.nodes)))
 
     def _describe(self, lines: int) -> None:
         """Describe the node or the cell of nodes under the cursor in so many lines."""
@@ -207,7 +211,7 @@ class JobStrip(ResizeFilter, RowsView):
 
     @property
     def row_count(self) -> int:
-        return len(self.model.job_ids)
+        return len(self.model.rows)
 
     @property
     def cursor_row(self) -> int:
@@ -215,7 +219,7 @@ class JobStrip(ResizeFilter, RowsView):
 
     def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
         """Return the rows for the jobs that are worth a line; of a single job those of its phases at least."""
-        lines, frame = self.model.line_count(), self.gutter.height
+        lines, frame = self.model.lines_wanted(), self.gutter.height
         return Wish(min(_PHASES if self.model.is_single else 1, lines) + frame, lines + frame, lines + frame)
 
     def update(self) -> None:
@@ -224,7 +228,8 @@ class JobStrip(ResizeFilter, RowsView):
         width, height = self.size
         if not width:
             return  # in the first frame the pane has no room yet
-        set_line_count(self, height if self.model.is_single else self.row_count)
+        self.model.fold(height)
+        set_line_count(self, height if self.model.is_single else self.model.line_count)
         if self._at != (self.model.row, height):
             self._at = self.model.row, height
             self.scroll_into_view(self.model.row)
@@ -257,7 +262,7 @@ class JobStrip(ResizeFilter, RowsView):
         """Put another job in focus."""
         if not self.row_count:
             return
-        self._session.focus_job(self.model.job_ids[max(0, min(row, self.row_count - 1))])
+        self._session.focus_job(self.model.rows[max(0, min(row, self.row_count - 1))])
         self.post_message(self.Focused())
 
     def action_open(self) -> None:

@@ -187,7 +187,7 @@ def listing(model: RowsModel, view: str, cells: int) -> list[Line]:
     more = f", the first {_MOST_ROWS} here" if model.count > _MOST_ROWS else ""
     lines = [
         line(link(f"{title}: all {model.count:,}", f"show_view('{view}')", Role.KEY), Span(more, Role.DIM)),
-        model.summary(),
+        model.summary(cells),
     ]
     shown = model.layout(cells)
     heads = [(model.columns[at], wide) for at, wide in shown]

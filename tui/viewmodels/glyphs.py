@@ -7,7 +7,6 @@ States that can stand in one picture differ in symbol and letter, and states of 
 from __future__ import annotations
 
 from functools import cache
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -16,7 +15,8 @@ from engine.base.terms import AllocationState, JobScheduleState, JobState, NodeS
 from engine.base.values import visible
 from engine.views.diagnosis.expectations import ExpectationState
 from engine.views.hook_status import Hook, HookStatus
-from tui.viewmodels.text import Line, Role, Span
+from tui.viewmodels.format import counted
+from tui.viewmodels.text import WHOLE, Line, Role, Span, as_fits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,16 +26,12 @@ if TYPE_CHECKING:
 
 
 class Glyph(NamedTuple):
-    """Appearance of a state: one cell in either character set, a role, and a name.
-
-    In a bar over time ``texture``, one cell for either set, follows the symbol; without one the symbol is repeated.
-    """
+    """Appearance of a state: one cell in either character set, a role, and a name."""
 
     symbol: str
     letter: str
     role: Role
     name: str
-    texture: str = ""
 
 
 class GlyphSet:
@@ -45,7 +41,7 @@ class GlyphSet:
         """Choose ASCII characters if ``ascii_only``, else Unicode."""
         self.ascii_only = ascii_only
         self.full, self.rest = ("#", ".") if ascii_only else ("█", "·")
-        self.edge = "|" if ascii_only else "▏"  # on a filled cell: where a bar begins
+        self.edge, self.begin = ("|", "+") if ascii_only else ("▏", "╋")  # where a bar begins, and another one in it
         # Bars of progress are slim; only failures are as loud as a full block.
         self.meter, self.meter_running, self.meter_rest = ("=", "*", "-") if ascii_only else ("━", "╍", "─")
         self.meter_failed = "x" if ascii_only else "█"
@@ -73,13 +69,26 @@ class GlyphSet:
         return Span(self.of(glyph), glyph.role)
 
     def stretch(self, glyph: Glyph, cells: int) -> Span:
-        """Return a stretch of a bar over time: the glyph's cell and, after it, its texture."""
-        return Span(self.of(glyph) + self.of(going_on(glyph)) * (cells - 1), glyph.role)
+        """Return a stretch of time in a state: its symbol, its name if that fits, and a line; dots in quiet times."""
+        short = glyph.name.split(" ")[-1 if glyph.role is Role.FAILED else 0]
+        names = () if glyph.role in _QUIET else (glyph.name, short)
+        name = next((f" {each} " for each in names if len(each) + _BESIDE_NAME <= cells), "")
+        return Span(f"{self.of(glyph)}{name}".ljust(cells, self.of(going_on(glyph))), glyph.role)
 
-    def counts(self, numbers: Iterable[tuple[Glyph, int]]) -> Line:
-        """Return glyph, number and name for each number that is not zero."""
-        shown = ((self.span(glyph), Span(f" {number:,} {glyph.name}   ")) for glyph, number in numbers if number)
-        return tuple(chain.from_iterable(shown))
+    def counts(self, numbers: Iterable[tuple[Glyph, int]], noun: str, cells: int = WHOLE) -> Line:
+        """Return glyph, number and name for each number that is not zero, failures first.
+
+        Without room for all of them the line ends with the number of the other states and of what is in them.
+        """
+        shown = [(glyph, number) for glyph, number in numbers if number]
+        shown.sort(key=lambda each: each[0].role is not Role.FAILED)
+        parts = [(self.span(glyph), Span(f" {number:,} {glyph.name}   ")) for glyph, number in shown]
+
+        def left_out(first: int) -> str:
+            others = [number for _, number in shown[first:]]
+            return f"+{counted(len(others), 'more state')}, {counted(sum(others), noun)}"
+
+        return as_fits(parts, cells, left_out)
 
     def text(self, text: str) -> str:
         """Return the text in the characters of this set, with control characters but tab and line feed as escapes."""
@@ -93,15 +102,17 @@ def to_ascii(text: str) -> str:
     return "".join(letter if letter.isascii() else _NEAREST.get(letter) or "?" * cell_len(letter) for letter in text)
 
 
+_QUIET = (Role.QUIET, Role.PLAIN)
+_BESIDE_NAME = 3  # cells of a stretch beside its name: the symbol and a blank at each side
 _NEAREST = {"…": "~", "›": ">", "→": ">", "·": "-", "×": "x", "–": "-"}
 
 
 _GONE = Glyph("∅", "g", Role.OFF, "deleted")
 _IDLE = Glyph(".", ".", Role.QUIET, "idle")
-_RUNNING = Glyph("◉", "#", Role.RUNNING, "running", "█#")
-_PREPARING = Glyph("▸", "p", Role.PREPARING, "preparing", "▒p")
-_RETRYING = Glyph("»", "P", Role.PREPARING, "retrying", "▚P")
-_RELEASING = Glyph("◂", "v", Role.RELEASING, "releasing", "▓v")
+_RUNNING = Glyph("◉", "#", Role.RUNNING, "running")
+_PREPARING = Glyph("▸", "p", Role.PREPARING, "preparing")
+_RETRYING = Glyph("»", "P", Role.PREPARING, "retrying")
+_RELEASING = Glyph("◂", "v", Role.RELEASING, "releasing")
 _FAILED = Glyph("✗", "X", Role.FAILED, "failed")
 _SUCCEEDED = Glyph("✓", "+", Role.OK, "succeeded")
 _ACTIVE = Glyph("◉", "a", Role.RUNNING, "active")
@@ -232,8 +243,10 @@ TASK_GLYPHS = (*TASK.values(), _FAILED, TASK_BLOCKED, TASK_BETWEEN_RETRIES, TASK
 
 @cache
 def going_on(glyph: Glyph) -> Glyph:
-    """Return what continues a bar over time after the symbol in its first cell: its texture, if it has one."""
-    return glyph._replace(symbol=glyph.texture[0], letter=glyph.texture[1]) if glyph.texture else glyph
+    """Return what continues a stretch of time after the symbol in its first cell: dots in quiet times, else a line."""
+    if glyph.role in _QUIET:
+        return glyph._replace(symbol=".", letter=".") if glyph.symbol.strip() else glyph
+    return glyph._replace(symbol="━", letter="=")
 
 
 def hook_glyph(hook: Hook, status: HookStatus) -> Glyph:

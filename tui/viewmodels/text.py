@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from enum import Enum, auto
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -20,7 +20,7 @@ from engine.base.rulebook import Chapter
 from engine.base.values import lazy_regex, shortened, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from engine.base.errors import FailureInfo
     from engine.base.rulebook import Rule
@@ -75,6 +75,7 @@ class Span(NamedTuple):
 
 
 Line = tuple[Span, ...]
+WHOLE = 10_000  # cells, in which any line has room
 _TEXT, _LOOK = itemgetter(0), itemgetter(slice(1, None))  # of a span
 _LEAST_TEXT, _LEAST_NAME = 10, 8  # cells beside a label, and of an id that is cut
 _PART = lazy_regex(r"[a-z0-9](?=[A-Z])|[-_/.:=,&?]")  # the end of a part of a long word
@@ -188,6 +189,16 @@ def cut(spans: Line, cells: int) -> Line:
             return (*spans[:number], span._replace(text=clip(span.text, room)))
         room -= wide
     return spans
+
+
+def as_fits(parts: Sequence[Line], cells: int, left_out: Callable[[int], str]) -> Line:
+    """Return the first of the parts that fit, and what ``left_out`` says of the others, from so many on."""
+    for shown in range(len(parts), 0, -1):
+        more = Span(left_out(shown) if shown < len(parts) else "", Role.DIM)
+        found = (*chain.from_iterable(parts[:shown]), more)
+        if len(plain(found).rstrip()) <= cells:
+            return cut(found, cells)
+    return cut((Span(left_out(0), Role.DIM),), cells) if parts else ()
 
 
 def split_at(spans: Iterable[Span], cell: int) -> tuple[list[Span], list[Span]]:

@@ -37,7 +37,7 @@ from tui.viewmodels.lists.columns import (
 )
 from tui.viewmodels.lists.kept_rows import NodeRowsModel
 from tui.viewmodels.properties import no_limit, yes
-from tui.viewmodels.text import Block, Line, Role, Span, block_of, line, one_line, row
+from tui.viewmodels.text import WHOLE, Block, Line, Role, Span, block_of, line, one_line, row, width
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -190,14 +190,13 @@ class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
         cells = min(_BAR_CELLS, -(-took_ms * _BAR_CELLS // most_ms)) if most_ms else 0
         return Span(f"{fmt.span(took_ms)} {self.session.glyphs.full * cells}", Role.DERIVED)
 
-    def summary(self) -> Line:
+    def summary(self, cells: int = WHOLE) -> Line:
         counts = self._page.counts()
         numbers = ((hook_glyph(self.hook, status), counts[status]) for status in HOOK_STATUSES if counts.get(status))
-        spans = [*self.session.glyphs.counts(numbers), *self._awaited()]
-        without = self._page.nodes_unrecorded()
+        without, more = self._page.nodes_unrecorded(), self._awaited()
         if self._page.definition() is not None and without:
-            spans.append(Span(f"{fmt.counted(without, 'node')} without a record", Role.DIM))
-        return tuple(spans)
+            more = (*more, Span(f"{fmt.counted(without, 'node')} without a record", Role.DIM))
+        return (*self.session.glyphs.counts(numbers, "node", cells - width(more)), *more)
 
     def _awaited(self) -> tuple[Span, ...]:  # only release is awaited
         return ()

@@ -20,6 +20,7 @@ from tui.viewmodels.lists.kept_rows import NO_TEXT, NodeRowsModel
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import cost_words, hardware, is_job_over, next_words
 from tui.viewmodels.text import (
+    WHOLE,
     Block,
     ItemRef,
     Line,
@@ -120,7 +121,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
     def _cost(self, pool: PoolRow) -> Span:
         return Span(blocks.pool_cost(self.session, pool), Role.DERIVED)
 
-    def summary(self) -> Line:
+    def summary(self, cells: int = WHOLE) -> Line:  # noqa: ARG002  # it is short
         """Return what all pools cost, deleted ones included."""
         words = cost_words(self.session)
         return line(Span(f"{words[:1].upper()}{words[1:]}", Role.DERIVED)) if words else ()
@@ -336,9 +337,10 @@ class NodesModel(NodeRowsModel["NodeBrief", "NodeRow"]):
     def groups_by(self, key: Key, keys: Sequence[int]) -> Sequence[Hashable]:
         return list(map(node_groups(self.session.simulation, self._page, key, self.from_ms), keys))
 
-    def summary(self) -> Line:
+    def summary(self, cells: int = WHOLE) -> Line:
         counts = self._page.counts()
-        return self.session.glyphs.counts((glyph, counts.get(state, 0)) for state, glyph in NODE.items())
+        numbers = ((glyph, counts.get(state, 0)) for state, glyph in NODE.items())
+        return self.session.glyphs.counts(numbers, "node", cells)
 
     def sentence(self, key: int) -> Line:
         node = self._page.row(key)

@@ -21,7 +21,7 @@ from tui.viewmodels.lists.filters import (
     unknown_field,
 )
 from tui.viewmodels.lists.order import MOST_PLACES, MOST_PLACES_BY_VALUE, ShownRows, SlicedSort, amended, place_by
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, line
+from tui.viewmodels.text import WHOLE, Block, ItemRef, Line, Role, Span, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Hashable, Iterator, Mapping, Sequence
@@ -95,8 +95,8 @@ class RowsModel(ColumnsModel, ABC):
         """Return the blocks of a row's details."""
         return [Block(self.identity_of(key), tuple(zip(self.column_names, self.cells(key), strict=True)))]
 
-    def summary(self) -> Line:
-        """Return a line of counts above the list."""
+    def summary(self, cells: int = WHOLE) -> Line:  # noqa: ARG002  # most lists have no counts
+        """Return a line of counts above the list, what is wrong first; what has no room in ``cells`` is counted."""
         return ()
 
     def footer(self) -> Sequence[Line]:

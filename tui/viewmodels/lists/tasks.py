@@ -33,7 +33,7 @@ from tui.viewmodels.lists.columns import (
 from tui.viewmodels.lists.kept_rows import KeptRowsModel
 from tui.viewmodels.lists.order import ChangedRows
 from tui.viewmodels.lists.rows import AT_ONCE
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block, block_of, failure_rows, line, link, row
+from tui.viewmodels.text import WHOLE, Block, ItemRef, Line, Role, Span, block, block_of, failure_rows, line, link, row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Hashable, Iterator, Mapping, Sequence
@@ -249,9 +249,9 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
     def row(self, key: int) -> TaskRow:
         return self._page.row(key)
 
-    def summary(self) -> Line:
+    def summary(self, cells: int = WHOLE) -> Line:
         counts = self.session.tasks(self.session.job_id).counts()
-        return self.session.glyphs.counts(zip(TASK_GLYPHS, counts, strict=False))
+        return self.session.glyphs.counts(zip(TASK_GLYPHS, counts, strict=False), "task", cells)
 
     def sentence(self, key: int) -> Line:
         task = self._page.brief(key)

@@ -6,15 +6,15 @@ of the pool in focus. Rows have recorded cells, planned cells and the cursor; un
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, compress, groupby, pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.log.reader import KeptByKey
 from tui.viewmodels.glyphs import Glyph, going_on, to_ascii
-from tui.viewmodels.text import Line, Role, Span, fit, merged, split_at, squeeze, width
-from tui.viewmodels.timeline.rows import NEVER_MS, Canvas, ColumnCache, ticks
+from tui.viewmodels.text import Line, Role, Span, as_fits, fit, merged, split_at, squeeze
+from tui.viewmodels.timeline.rows import NEVER_MS, NOTHING, RUNNING, Canvas, ColumnCache, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -96,12 +96,11 @@ class PoolBand:
         for (name, role), line, top, number in zip(BAND, values, self.tops(), numbers, strict=True):
             shown = line[: max(0, columns.number - len(number))]
             for at in range(each):
-                bars = _bars(tuple(shown), max(1, top), each - 1 - at, each, self._session.glyphs.densities)
+                bars = _bars(tuple(shown), max(1, top), each - 1 - at, each, self._session.glyphs.densities, role)
                 label, text = (name, number) if not at else ("", "")
                 label = f"{top:,}".rjust(label_cells - 1) if at == 1 else label
-                rest = columns.number - len(bars) - len(text)
-                spans = Span(fit(label, label_cells), Role.DIM), Span(bars, role), Span(text, Role.STRONG)
-                lines.append((*spans, Span(" " * rest)))
+                rest = Span(" " * (columns.number - len(shown) - len(text)))
+                lines.append((Span(fit(label, label_cells), Role.DIM), *bars, Span(text, Role.STRONG), rest))
         return lines
 
 
@@ -110,14 +109,21 @@ def _highest(counts: CountsOverTime, step_ms: int, column: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def _bars(values: tuple[int, ...], top: int, level: int, levels: int, densities: str) -> str:
-    """Return one line of bars, counted from the lowest one; together they are as high as ``top``."""
+def _bars(values: tuple[int, ...], top: int, level: int, levels: int, densities: str, role: Role) -> Line:
+    """Return one line of bars, counted from the lowest one; together they are as high as ``top``.
+
+    Full cells have a background in their colour too: blocks alone leave seams between lines.
+    """
     steps = len(densities) - 1
-    heights = (-(-value * steps * levels // top) - level * steps for value in values)
-    return "".join(densities[max(0, min(steps, height))] for height in heights)
+    heights = (max(0, min(steps, -(-value * steps * levels // top) - level * steps)) for value in values)
+    spans = []
+    for is_full, run in groupby(heights, key=steps.__eq__):
+        spans.append(Span("".join(densities[height] for height in run), role, ground=role if is_full else None))
+    return tuple(spans)
 
 
 _MOST_KEPT = 500
+PLANNED, LATER = Glyph("─", "_", Role.RUNNING, "planned"), Glyph("┄", "-", Role.OFF, "later")
 
 
 class Ahead(NamedTuple):
@@ -150,10 +156,11 @@ def _label(text: str, cells: int, is_ascii: bool) -> str:
     return fit(to_ascii(text) if is_ascii else text, cells)
 
 
-def _with_cursor(spans: Iterable[Span], cell: int, letter: str) -> Line:
-    """Return the spans with the cursor on a cell, which shows a letter there."""
+def _with_cursor(spans: Iterable[Span], cell: int) -> Line:
+    """Return the spans with the cursor on a cell, whose colours are reversed."""
     left, right = split_at(spans, cell)
-    return (*left, Span(letter, Role.CURSOR, is_fill=True), *split_at(right, 1)[1])
+    (under, *_), after = split_at(right, 1)
+    return (*left, under._replace(is_fill=not under.is_fill), *after)
 
 
 class Frame(NamedTuple):
@@ -178,34 +185,55 @@ class _Content(NamedTuple):
     frame: Frame
 
 
+def _glyphs_in(content: _Content) -> frozenset[Glyph]:
+    bars = list(chain.from_iterable(content.tracks))
+    cells = (_shown(glyph) for glyph, _ in groupby(content.cells) if glyph is not NOTHING)
+    of_bars = chain((bar.glyph for bar in bars), (bar.ending for bar in bars if bar.ending is not None))
+    return frozenset(chain(cells, of_bars, compress((PLANNED, LATER), content.after)))
+
+
 class _CellLine:
-    """The cells of a row that has one line and no bars. Time appends cells and changes the last ones only."""
+    """The stretches of a row that has one line and no bars. Time appends cells and changes the last ones only."""
 
     def __init__(self, glyphs: GlyphSet) -> None:
         self._glyphs = glyphs
-        self._cells: list[Glyph] = []
+        self._cells: list[Glyph] = []  # of stretches that are over
         self._spans: list[Span] = []  # of these cells
 
     def of(self, label: Span, cells: list[Glyph], after: Iterable[Span]) -> Line:
-        """Return the label, the cells, and what comes after them."""
-        settled = cells[:-1]
-        if settled[: len(self._cells)] != self._cells:
+        """Return the label, the stretches, and what comes after them."""
+        kept = len(self._cells)
+        goes_on = [each.name for each in self._cells[-1:]] == [each.name for each in cells[kept : kept + 1]]
+        if cells[:kept] != self._cells or (kept and goes_on):
             self._cells, self._spans = [], []
-        for glyph in settled[len(self._cells) :]:
-            self._append(self._spans, glyph)
-            self._cells.append(glyph)
-        found = self._spans.copy()
-        if cells:
-            self._append(found, cells[-1])
-        return (label, *found[:-1], *merged((*found[-1:], *after)))
+        runs = [list(run) for _, run in groupby(cells[len(self._cells) :], key=_NAME)]
+        drawn = list(map(self._drawn, runs))
+        found = [*self._spans, *drawn]
+        over = len(runs) - 1 - (len(runs[-1]) == 1) if runs else 0  # the last cell may yet go on with what was before
+        for run, span in zip(runs[: max(0, over)], drawn, strict=False):
+            self._cells += run
+            self._spans.append(span)
+        return (label, *merged((*found, *after)))
 
-    def _append(self, spans: list[Span], glyph: Glyph) -> None:
-        goes_on = self._cells[-1:] == [glyph]
-        cell = self._glyphs.of(going_on(glyph) if goes_on else glyph)
-        if spans and spans[-1].role is glyph.role:
-            spans[-1] = Span(spans[-1].text + cell, glyph.role)
-        else:
-            spans.append(Span(cell, glyph.role))
+    def _drawn(self, run: list[Glyph]) -> Span:
+        """Return a stretch, with the begins of other tasks in it unless the name stands there."""
+        first, *others = run
+        span = self._glyphs.stretch(_shown(first), len(run))
+        if _WORKS_ON not in others:
+            return span
+        letters = list(span.text)
+        for at, (before, glyph) in enumerate(pairwise(run), start=1):
+            if glyph is RUNNING and before is _WORKS_ON and letters[at] == self._glyphs.meter:
+                letters[at] = self._glyphs.begin
+        return span._replace(text="".join(letters))
+
+
+_NAME = attrgetter("name")
+_WORKS_ON = going_on(RUNNING)  # where no task begins, or several do while others run
+
+
+def _shown(glyph: Glyph) -> Glyph:
+    return RUNNING if glyph is _WORKS_ON else glyph
 
 
 class RowLines:
@@ -213,7 +241,8 @@ class RowLines:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._kept: dict[tuple[str, int], tuple[object, list[Line]]] = {}  # with what the lines were drawn from
+        # By kind and row: what the lines were drawn from, the lines, and the glyphs in them.
+        self._kept: dict[tuple[str, int], tuple[_Content, list[Line], frozenset[Glyph]]] = {}
         self._cell_lines: dict[tuple[str, int, bool], _CellLine] = {}
 
     def of(self, rows: TimelineRows, key: int, frame: Frame, cursor: int | None) -> list[Line]:
@@ -243,13 +272,18 @@ class RowLines:
             text = Span(_label(content.label, label_cells, is_ascii), Role.DIM if cursor is None else Role.STRONG)
             found = cell_line.of(text, cells, self._after(after, is_middle=True))
             if cursor is not None and cursor >= 0:
-                found = _with_cursor(found, label_cells + cursor, cells[cursor].letter if cursor < len(cells) else " ")
+                found = _with_cursor(found, label_cells + cursor)
             lines = [found]
         else:
             lines = self._drawn(content)
         lines += [(Span(" " * (label_cells + columns.number)),)] * height.gap
-        self._kept[name] = content, lines
+        self._kept[name] = content, lines, _glyphs_in(content)
         return lines
+
+    def glyphs_of(self, rows: TimelineRows, keys: Iterable[int]) -> frozenset[Glyph]:
+        """Return the glyphs in the lines of these rows that were drawn last."""
+        kept = filter(None, (self._kept.get((rows.name, key)) for key in keys))
+        return frozenset().union(*{glyphs for *_, glyphs in kept})
 
     def _drawn(self, content: _Content) -> list[Line]:
         """Draw a row that has several lines, or bars."""
@@ -270,9 +304,7 @@ class RowLines:
                 *self._after(after, is_middle=at == (height.body - 1) // 2),
             ]
             if cursor is not None and cursor >= 0:
-                is_cell = not tracks and cursor < len(cells)
-                letter = cells[cursor].letter if is_cell else canvas.letter(at, cursor)
-                found = _with_cursor(found, label_cells + cursor, letter)
+                found = _with_cursor(found, label_cells + cursor)
             lines.append(tuple(merged(found)))
         return lines
 
@@ -284,32 +316,14 @@ class RowLines:
         return [Span(sign * number, role) for (sign, role), number in zip(signs, after, strict=True)]
 
 
-def legend_line(known: Iterable[Glyph], glyphs: GlyphSet, cells: int, drawn: Iterable[Line] | None = None) -> Line:
-    """Return as many entries as there is room for.
+def legend_line(named: Iterable[Glyph], glyphs: GlyphSet, cells: int) -> Line:
+    """Return the names of glyphs, trouble first: all for which there is room, and the number of the others."""
+    by_look: dict[Span, Glyph] = {}
+    for each in named:
+        by_look.setdefault(glyphs.span(each), each)  # of those that look alike the first one is named
+    shown = sorted(by_look.values(), key=lambda glyph: glyph.role is not Role.FAILED)
+    return as_fits([_entry(each, glyphs) for each in shown], cells, lambda left: f"+{len(shown) - left:,} more")
 
-    Args:
-        known: The states that may be drawn, the most important first. Of those that look alike the first is named.
-        glyphs: The characters.
-        cells: The width.
-        drawn: The lines of the rows, if only what stands there is to be named.
-    """
-    planned = Glyph(glyphs.known, glyphs.known, Role.RUNNING, "planned")
-    later = Glyph(glyphs.planned, glyphs.planned, Role.OFF, "later")
-    entries: dict[Span, Glyph] = {}
-    for each in (*known, planned, later):
-        entries.setdefault(glyphs.span(each), each)
-    shown = list(entries.values())
-    if drawn is not None:
-        letters: defaultdict[Role, set[str]] = defaultdict(set)
-        for span in set(chain.from_iterable(drawn)):
-            letters[span.role].update(span.text)
-        shown = [each for each in shown if letters[each.role] & {glyphs.of(each), glyphs.of(going_on(each))}]
-    shown.sort(key=lambda glyph: glyph.role is not Role.FAILED)  # trouble is named even where there is little room
-    spans: list[Span] = []
-    for glyph in shown:
-        more = going_on(glyph)
-        signs = [glyphs.span(glyph)] + [glyphs.span(more)] * (glyphs.of(more) != glyphs.of(glyph))
-        new = [Span("  " if spans else ""), *signs, Span(f" {glyph.name}", Role.DIM)]
-        if width(spans) + width(new) <= cells:
-            spans += new
-    return tuple(spans)
+
+def _entry(glyph: Glyph, glyphs: GlyphSet) -> Line:
+    return glyphs.span(glyph), Span(f" {glyph.name}  ", Role.DIM)

@@ -17,7 +17,7 @@ from engine.base.terms import JobState, TaskState
 from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.hook_status import HookStatus
 from engine.views.log.reader import KeptByKey
-from tui.viewmodels.glyphs import PREPARATION, RELEASE, TASK, Glyph, going_on
+from tui.viewmodels.glyphs import PREPARATION, RELEASE, TASK, Glyph
 from tui.viewmodels.text import ItemRef, Role, Span, squeeze
 
 if TYPE_CHECKING:
@@ -161,7 +161,6 @@ def band_lines(curves: int, left: int) -> int:
     return min(_MOST_BAND_LINES, 1 + max(0, left) // max(1, curves))
 
 
-_SOLID = "█"
 _LEAST_NAME = 3  # cells: a shorter name says nothing
 _LEAST_CUT = 5  # cells of what is cut in the middle; of a name less shows only the end, which tells it apart
 
@@ -190,12 +189,14 @@ class Canvas:
         self._stretches = [(glyph, len(list(run))) for glyph, run in groupby(ground)]
 
     def _ground(self, line: int) -> list[Span]:
-        """Return what a line shows where there is no bar."""
-        track = self._height.track or self._height.body
-        is_middle = line % track == (track - 1) // 2
-        blank = None if is_middle else Role.QUIET
+        """Return what a line shows where there is no bar: a state on the middle line, quiet times in each track."""
+        height = self._height
+        track = height.track or height.body
+        is_middle, is_middle_of_track = line == (height.body - 1) // 2, line % track == (track - 1) // 2
         return [
-            Span(" " * cells, Role.QUIET) if glyph.role is blank else self._glyphs.stretch(glyph, cells)
+            self._glyphs.stretch(glyph, cells)
+            if (is_middle_of_track if glyph.role is Role.QUIET else is_middle)
+            else Span(" " * cells, glyph.role)
             for glyph, cells in self._stretches
         ]
 
@@ -216,33 +217,40 @@ class Canvas:
         first, last = max(0, begin), min(width, end)
         if first >= last:
             return
-        symbol, fill = self._glyphs.span(bar.glyph), self._glyphs.span(going_on(bar.glyph))
+        role, glyphs, is_block = bar.glyph.role, self._glyphs, self._height.body > 1
+        fill = Span(" " if is_block else glyphs.meter, role, is_block)
+        symbol, edge = fill._replace(text=glyphs.of(bar.glyph)), fill._replace(text=glyphs.edge)
         has_end = bar.end_ms is not None and end <= width
         is_shared = has_end and columns.column_at(bar.end_ms or 0) < end  # another bar may begin in the last cell
         taken = is_shared or (has_end and bar.ending is not None)
-        texts = self._texts(bar, last - first - (begin >= 0) - taken, len(lines))
-        if bar.end_ms is not None and last - first > 1 and bar.glyph.texture.startswith(_SOLID):
-            symbol = Span(self._glyphs.edge, bar.glyph.role, is_fill=True)  # keeps it apart from the bar before it
-        elif bar.end_ms is not None and texts:
-            symbol = fill  # the symbol of what goes on would say that it still does
+        room = last - first - (begin >= 0) - taken
+        texts = self._texts(bar, room, len(lines))
+        if bar.end_ms is not None and bar.glyph is RUNNING:
+            symbol = edge  # the symbol of what goes on would say that it still does
         for at, number in enumerate(lines):
             cells = self._lines[number]
             cells[first:last] = [fill] * (last - first)
-            if begin >= 0:
+            if begin >= 0 and (symbol is edge or not at):
                 cells[first] = symbol
             left = first + (begin >= 0)
-            for offset, letter in enumerate(texts[at] if at < len(texts) else ""):
-                cells[left + offset] = Span(letter, bar.glyph.role, is_fill=True)
+            text = texts[at] if at < len(texts) else ""
+            if text and symbol is not edge and len(text) < room:
+                text = f" {text}"
+            if text and not is_block and len(text) < room:
+                text = f"{text} "
+            for offset, letter in enumerate(text):
+                cells[left + offset] = Span(letter, role, is_block)
 
     def end(self, bar: Bar, columns: TimeColumns, track: int) -> None:
         """Draw the sign of a bar's end, over what may begin in the same cell."""
         if bar.ending is None or bar.end_ms is None:
             return
         column = max(columns.column_at(bar.begin_ms), columns.column_at(bar.end_ms - 1))
+        sign, is_block = self._glyphs.of(bar.ending), self._height.body > 1
         for number in self._rows_of(track):
             if 0 <= column < len(self._lines[number]):
-                sign = self._glyphs.of(bar.ending)
-                self._lines[number][column] = Span(sign, bar.ending.role, is_fill=bar.ending.role is Role.FAILED)
+                self._lines[number][column] = Span(sign, bar.ending.role, is_block)
+            sign = " "
 
     def _rows_of(self, track: int) -> range:
         high = self._height.track
@@ -252,12 +260,6 @@ class Canvas:
     def spans(self, line: int) -> list[Span]:
         """Return the cells of a line, some of them together."""
         return self._drawn[line] if self._drawn else self._ground(line)
-
-    def letter(self, line: int, column: int) -> str:
-        """Return the character of a cell under the cursor; a blank in place of a block, which would hide the cursor."""
-        row = self._lines[line]
-        text = row[column].text if column < len(row) else " "
-        return text if text.isascii() else " "
 
     def _texts(self, bar: Bar, cells: int, lines: int) -> list[str]:
         """Return the text of each line of a bar, at most so many cells wide."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -21,8 +22,9 @@ from tui.viewmodels.timeline.node_rows import NodeRows, PreparationRows, Release
 from tui.viewmodels.timeline.rows import Height, Sort, TimeColumns, fitted, height_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import ItemRef
     from tui.viewmodels.timeline.rows import Openable, TimelineRows
@@ -98,6 +100,7 @@ class TimelineModel:
         self._all_read: object = None  # what was recorded of the visible rows when all of it had been read
         self._drawn: tuple[object, Sequence[Line]] = (None, ())  # from what the rows were drawn, and their lines
         self._longest: Kept[int] = Kept()  # label, in cells
+        self._below: Sequence[int] = ()  # the jobs below the nodes
         self._legend: Kept[Line] = Kept()
 
     # -- looking -------------------------------------------------------------------------------------------------
@@ -311,13 +314,13 @@ class TimelineModel:
 
     def context(self, lines: int) -> list[Line]:
         """Return the jobs below the nodes, as far as there are lines for them; their columns are the same."""
-        jobs = self._kinds[2]
+        jobs, self._below = self._kinds[2], ()
         if not self.has_jobs_below or lines < _LEAST_CONTEXT:
             return []
         keys = jobs.order(Sort.NUMBER, only_failed=False)
         height = height_of(min(len(keys), lines - 1), lines - 1, 1)
         height = height._replace(track=min(2, height.track), body=min(2, height.body))
-        shown = list(keys)[-((lines - 1) // height.lines) :]
+        self._below = shown = list(keys)[-((lines - 1) // height.lines) :]
         found: list[Line] = [(Span("jobs", Role.STRONG), Span(" " * (self.label_cells + self.columns.number - 4)))]
         frame = self._frame(height)
         for key in shown:
@@ -346,14 +349,17 @@ class TimelineModel:
         value = self.rows.value_text(key, self.order.sort)
         return between(told, line(Span(value, Role.DERIVED)), cells) if value else cut(told, cells)
 
-    def legend(self, cells: int, drawn: Iterable[Line] | None = None) -> Line:
-        """Return the meaning of the cells; of those in the lines ``drawn`` if there are any, else of all."""
-        rows, jobs = self.rows, self._kinds[2]
-        known = rows.legend
-        if drawn is not None:
-            known = (*known, *NODE.values(), *(jobs.legend if self.has_jobs_below else ()))
-        asked = known, self.session.glyphs, cells, drawn
-        return self._legend.get(asked, lambda: legend_line(*asked))
+    def legend(self, cells: int, shown: range) -> Line:
+        """Return the meaning of what stands in these rows, and in the jobs below them."""
+        jobs, glyphs = self._kinds[2], self.session.glyphs
+        seen = self._lines.glyphs_of(self.rows, self.keys[shown.start : shown.stop])
+        seen |= self._lines.glyphs_of(jobs, self._below)
+        return self._legend.get((self.rows, seen, glyphs.ascii_only, cells), lambda: self._legend_of(seen, cells))
+
+    def _legend_of(self, seen: frozenset[Glyph], cells: int) -> Line:
+        known = [each for each in (*self.rows.legend, *self._kinds[2].legend, *NODE.values()) if each in seen]
+        others = sorted(seen.difference(known), key=attrgetter("name"))
+        return legend_line([*known, *others], self.session.glyphs, cells)
 
     def empty(self) -> Sequence[str]:
         """Return the reason why there are no rows."""

@@ -22,7 +22,7 @@ from tui.viewmodels.glyphs import EXPECTATION, JOB, NODE, glyph_of_job
 from tui.viewmodels.items import Destination
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, between, line, row, width, wrapped
+from tui.viewmodels.text import WHOLE, Block, ItemRef, Line, Role, Span, between, line, row, width, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -278,9 +278,9 @@ class ExpectationsModel(RowsModel):
     def empty(self) -> Sequence[str]:
         return ("The scenario expects nothing. expect: in its file says what must be true at the end.",)
 
-    def summary(self) -> Line:
+    def summary(self, cells: int = WHOLE) -> Line:
         counts = ((EXPECTATION[state], sum(one.state is state for one in self._rows)) for state in ExpectationState)
-        return self.session.glyphs.counts(counts)
+        return self.session.glyphs.counts(counts, "expectation", cells)
 
     def subject_of(self, key: int) -> ItemRef | None:
         one = self._rows[key]
@@ -322,7 +322,7 @@ def expectation_lines(model: ExpectationsModel, cells: int) -> list[Line]:
     model.update()
     if not model.count:
         return [line(Span(each, Role.DIM)) for text in model.empty() for each in wrapped(text, cells)]
-    lines: list[Line] = [model.summary(), ()]
+    lines: list[Line] = [model.summary(cells), ()]
     session = model.session
     for at in range(model.count):
         one = model.row(model.key(at))

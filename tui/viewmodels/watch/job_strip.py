@@ -14,6 +14,7 @@ from engine.base.values import called
 from engine.views.diagnosis.model import Severity
 from engine.views.hook_status import HookStatus
 from engine.views.resources.jobs import is_unfinished, jobs_worst_first
+from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import HOOK_STATUSES, JOB, PREPARATION, RELEASE, TASK_GLYPHS, glyph_of_job
 from tui.viewmodels.properties import awaited, cost_words, node_words, pool_cost_words, slot_words
 from tui.viewmodels.text import Line, Role, Span, bar, between, cut, fit, line, squeeze, squeezed, width
@@ -273,7 +274,6 @@ _FAIR_BAR = 10  # cells of a bar of nodes where tasks have enough room
 _LEAST_TASK_BAR = 4
 _RUNNING_TASK = TASK_GLYPHS[2]
 _KEPT = 256  # lines and bars: more than a screen has
-_COMPLETED = 3  # lines for completed jobs below the live ones
 
 
 class JobStripModel:
@@ -282,6 +282,7 @@ class JobStripModel:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.job_ids: list[str] = []
+        self.rows: list[str] = []  # the jobs with a line
         self._live = 0
 
     def update(self) -> None:
@@ -291,6 +292,21 @@ class JobStripModel:
         live.sort(key=worst)
         completed.sort(key=lambda job_id: worst(job_id) > Severity.FAILURE)  # among themselves the newest first
         self.job_ids, self._live = [*live, *completed], len(live)
+        self.fold(len(self.job_ids))
+
+    def fold(self, lines: int) -> None:
+        """Leave out completed jobs while others are live and not all have room: a line at the end counts them.
+
+        The job in focus is never left out.
+        """
+        live, completed = self.job_ids[: self._live], self.job_ids[self._live :]
+        is_folded = bool(live) and len(completed) > 1 and len(self.job_ids) > lines
+        self.rows = [*live, *(each for each in completed if not is_folded or each == self.session.job_id)]
+
+    @property
+    def line_count(self) -> int:
+        """The number of lines of all jobs."""
+        return len(self.rows) + (len(self.rows) < len(self.job_ids))
 
     @property
     def is_single(self) -> bool:
@@ -301,14 +317,14 @@ class JobStripModel:
     def row(self) -> int:
         """The row of the job in focus."""
         job_id = self.session.job_id
-        return self.job_ids.index(job_id) if job_id in self.job_ids else 0
+        return self.rows.index(job_id) if job_id in self.rows else 0
 
-    def line_count(self) -> int:
-        """Return how many lines are worth their room: completed jobs have few of them while others are live."""
+    def lines_wanted(self) -> int:
+        """Return how many lines are worth their room: completed jobs have one together while others are live."""
         if self.is_single:
             return phases_of(self.session.job(self.session.job_id)) + 1
         completed = len(self.job_ids) - self._live
-        return self._live + (min(completed, _COMPLETED) if self._live else completed) + 1
+        return self._live + (min(completed, 1) if self._live else completed) + 1
 
     def title(self, lines: int, cells: int) -> str:
         """Return the number of jobs, those that are not visible among them; of a single job its state."""
@@ -320,7 +336,7 @@ class JobStripModel:
         worst = session.attention.worst
         failed = sum(worst(job_id) <= Severity.FAILURE for job_id in self.job_ids[self._live :])
         words += [f"{failed:,} of them with failures"] if failed else []
-        hidden = len(self.job_ids) - lines
+        hidden = len(self.rows) - lines
         more = [f"+{hidden:,} more"] if hidden > 0 else []
         return session.text(" · ".join([f"Jobs: {', '.join(words)}", *more]))
 
@@ -332,17 +348,20 @@ class JobStripModel:
         """Return the visible lines, beginning with a row; the ends of the job in focus on a line that is left."""
         if self.is_single:
             return rail(self.session, cells, lines)
-        rows = [self.session.progress(job_id) for job_id in self.job_ids[first : first + lines]]
+        self.fold(lines)
+        rows = [self.session.progress(job_id) for job_id in self.rows[first : first + lines]]
         shown = [row for row in rows if row is not None]
         ends = [self._end(row, is_told=cells >= _SMALL) for row in shown]
         end_cells = max([_END_CELLS[(cells < _WIDE) + (cells < _SMALL)], *(len(end.text) for end in ends)])
-        problems = [self._problems(row) for row in shown]
+        problems = [self._problems(row, is_told=cells >= _WIDE) for row in shown]
         problem_cells = max((len(each.text) for each in problems), default=0)
         pairs = zip(problems, ends, strict=True)
         tails = [line("  ", _right(each, problem_cells), "  ", _right(end, end_cells)) for each, end in pairs]
         found = [self._line(row, shown, cells, tail) for row, tail in zip(shown, tails, strict=True)]
+        if len(found) < lines and len(self.rows) < len(self.job_ids):
+            found.append(_filled(self._folded(), cells))
         job = self.session.job(self.session.job_id)
-        if job is not None and len(self.job_ids) < lines:
+        if job is not None and self.line_count < lines:
             found.append((Span("  "), *estimate_line(self.session, job, cells - 2)))
         return found
 
@@ -357,12 +376,22 @@ class JobStripModel:
         every = tuple(row.preparation for row in shown if row.preparation is not None)
         return _job_line(job, name, every, tail, cells, session.glyphs, is_focus=job.job_id == session.job_id)
 
-    def _problems(self, job: JobProgress) -> Span:
+    def _folded(self) -> Line:
+        """Return the line that counts the completed jobs without a line, and names those with failures."""
+        session, folded = self.session, set(self.job_ids).difference(self.rows)
+        names = [each for each in self.job_ids if each in folded and session.attention.worst(each) <= Severity.FAILURE]
+        completed = JOB[JobState.COMPLETED]
+        counts = line(session.glyphs.span(completed), Span(f" {len(folded):,} completed", Role.DIM))
+        with_failures = f"  {len(names):,} with failures: {', '.join(names)}" if names else ""
+        return (*counts, Span(session.text(with_failures), Role.FAILED))
+
+    def _problems(self, job: JobProgress, *, is_told: bool) -> Span:
         """Return the number of problems, in the colour of the worst: that of failed tasks stands at their bar."""
         attention = self.session.attention
         count = job.problems or attention.problems(job.job_id)
         has_failed = job.problems > 0 or attention.worst(job.job_id) <= Severity.FAILURE
-        return Span(f"!{count:,}" if count else "", Role.FAILED if has_failed else Role.WARNING)
+        said = fmt.counted(count, "problem") if is_told else f"!{count:,}"
+        return Span(said if count else "", Role.FAILED if has_failed else Role.WARNING)
 
     def _end(self, job: JobProgress, *, is_told: bool) -> Span:
         clock = self.session.clock

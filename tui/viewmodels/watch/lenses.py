@@ -30,8 +30,8 @@ _CARD_LINES, FRAMED_LINES = 3, 5  # lowest card, and lowest card with a frame
 MOST_CARDS = 32
 _LINE_CELLS, _LINE_BEST_CELLS = 20, 64
 _GAP = 2  # cells between cards, and between columns of lines
-_ROUND = 10, 12, 15, 20, 25, 30, 40, 50, 80
-_GROUPS = (2, 3, 4, 5, 6, 8, *(size * factor for factor in (1, 10, 100) for size in _ROUND))
+_ROUND = 10, 12, 15, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90
+_GROUPS = (*range(2, 10), *(size * factor for factor in (1, 10, 100) for size in _ROUND))
 
 
 class Form(Enum):
@@ -91,7 +91,7 @@ def layout_for(count: int, cells: int, lines: int, needs: Needs) -> Layout:
         _cards(count, cells, lines, needs),
         _in_words(count, cells, lines),
         _names(count, cells, lines, needs),
-        *(_symbols(count, cells, pitch) for pitch in (2, 1)),
+        *(_symbols(count, cells, pitch, step=step) for pitch, step in ((2, 10), (1, 10), (1, 5))),
     ):
         if found is not None and found.height(count) <= lines:
             return found
@@ -134,9 +134,8 @@ def _names(count: int, cells: int, lines: int, needs: Needs) -> Layout | None:
     return Layout(Form.NAME, columns, cells // columns if count >= columns * lines // 2 else needs.name + 3)
 
 
-def _symbols(count: int, cells: int, pitch: int, nodes: int = 1) -> Layout:
+def _symbols(count: int, cells: int, pitch: int, nodes: int = 1, step: int = 5) -> Layout:
     label = len(f"{max(0, count - 1):,}") + 2
-    step = 10 if nodes == 1 else 5
     columns = max(step, (cells - label) // pitch // step * step)
     return Layout(Form.CELL if nodes == 1 else Form.GROUP, columns, pitch, nodes=nodes, label=label)
 
@@ -280,13 +279,13 @@ def laid_out(
     found = _placed(counts, glyphs, cells, {})
     if not most_lines or not found or found[-1].line < most_lines:
         return found
-    most = len(_ENTRY_GAP + others(sum(count for _, count in counts)))
+    most = len(_ENTRY_GAP + others([count for _, count in counts]))
     return _placed(counts, glyphs, cells, {most_lines - 1: most})
 
 
-def others(count: int) -> str:
-    """Return the number of nodes whose entries are not visible."""
-    return f"other {count:,}"
+def others(counts: Sequence[int]) -> str:
+    """Return the number of entries that are not visible, and of their nodes."""
+    return f"+{len(counts):,} more, {fmt.counted(sum(counts), 'node')}"
 
 
 def _placed(
@@ -296,12 +295,12 @@ def _placed(
     found: list[LegendEntry] = []
     at, first = 0, 0
     for glyph, count in counts:
-        spans = cut((glyphs.span(glyph), Span(f" {glyph.name} {count:,}")), cells)
-        wide = width(spans)
-        if first and first + wide > cells - taken.get(at, 0):
+        spans: Line = (glyphs.span(glyph), Span(f" {glyph.name} {count:,}"))
+        if first and first + width(spans) > cells - taken.get(at, 0):
             at, first = at + 1, 0
+        spans = cut(spans, cells - taken.get(at, 0))
         found.append(LegendEntry(glyph, spans, count, at, first))
-        first += wide + len(_ENTRY_GAP)
+        first += width(spans) + len(_ENTRY_GAP)
     return found
 
 
@@ -322,5 +321,5 @@ def legend_line(
             sign = sign if entry.glyph == only else sign._replace(role=Role.DIM)
         spans += [sign._replace(is_fill=entry.glyph == cursor), name._replace(is_underlined=entry.glyph == cursor)]
         spans.append(Span(_ENTRY_GAP))
-    hidden = sum(entry.nodes for entry in entries if entry.line > line) if is_last else 0
+    hidden = [entry.nodes for entry in entries if entry.line > line] if is_last else []
     return (*spans, Span(others(hidden), Role.DIM)) if hidden else tuple(spans)

@@ -238,7 +238,9 @@ class Cards:
             parts.append(Span(f"{state.name} ", state.role))
         others = row.running_tasks + row.preparing_tasks - 1
         room = cells - width(parts)
-        told = self._task(found[0], room, others) if found else self._rest(row, room)
+        # In little room the symbol of the state tells that a task runs, too.
+        is_short = cells < _STATE_FROM
+        told = self._task(found[0], room + is_short, others)[is_short:] if found else self._rest(row, room)
         drawn = cut(line(*parts, *(told if found or width(told) <= room else ())), cells)
         is_dimmed = model.only is not None and glyph != model.only
         return tuple(span._replace(role=Role.DIM) for span in drawn) if is_dimmed else drawn

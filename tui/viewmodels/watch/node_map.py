@@ -307,7 +307,8 @@ class NodeMapModel:
             return ()
         if count > 1:
             numbers = self._counts(self.codes[index : index + count])
-            return line(Span(f"{self.span_name(index, count)}  ", Role.STRONG), *self.session.glyphs.counts(numbers))
+            here = Span(f"{self.span_name(index, count)}  ", Role.STRONG)
+            return line(here, *self.session.glyphs.counts(numbers, "node", cells - len(here.text)))
         node = self.page.row(self.nodes[index])
         state, phase = NODE[node.state], phase_glyph(node.prep, node.release)
         name = Span(self.session.text(f"{fmt.node_name(node.record.position, node.record.id)} "), Role.STRONG)
