@@ -279,7 +279,7 @@ class JobStrip(ResizeFilter, RowsView):
 _LIST_FRAME = 2  # lines
 _LIST_TITLE_CELLS = 6  # of the frame beside its title
 _TITLE_LEFT = 2
-_BEST = 14  # lines for a list that has more
+_BEST = 11  # lines for a list that has more
 _READ_AGAIN_S = 0.02
 
 
