@@ -26,9 +26,10 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from tui.saving.settings import ANSI, CONTRAST, DARK, LIGHT, NO_COLOUR, THEME_NAMES
-from tui.textual.overrides import KeptStrip, QuietView, set_line_count
+from tui.textual.keys import keys_shown
+from tui.textual.overrides import KeptStrip, QuietView, set_line_count, set_title
 from tui.viewmodels.glyphs import to_ascii
-from tui.viewmodels.text import Role, cut, dim_citations, plain, shown, shown_spans, width
+from tui.viewmodels.text import Role, Span, cut, dim_citations, plain, shown, shown_spans, width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from textual.layout import ArrangeResult
     from textual.strip import Strip
 
-    from tui.viewmodels.text import Line, Span
+    from tui.viewmodels.text import Line
 
 
 # The colour of each role in the themes dark, light, with more contrast, and with the terminal's own colours, whose
@@ -197,11 +198,35 @@ def _linear(part: int) -> float:
     return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
 
 
-_TITLE_STYLES = {Role.STRONG: "bold", Role.DIM: "$frame"}
+_TITLE_STYLES = {Role.KEY: "$frame-focus", Role.DIM: "$frame not bold"}
+_TITLE_SIDES = 6  # cells of the frame beside its title
+
+
+def entitle(widget: Widget, title: str | Line, keys: Sequence[tuple[str, str]], subtitle: str | None = None) -> None:
+    """Set the title of a pane, with keys behind it as far as there is room.
+
+    Args:
+        widget: The pane.
+        title: The title without keys.
+        keys: The ids of bindings, each with what it does in a word.
+        subtitle: What stands in the last line of the frame; None leaves it as it is.
+    """
+    spans = (Span(title),) if isinstance(title, str) else title
+    shown_keys = keys_shown(widget, keys)
+    set_title(widget, _with_keys(spans, shown_keys, widget.outer_size.width - _TITLE_SIDES), subtitle)
+
+
+@lru_cache(maxsize=64)
+def _with_keys(title: Line, keys: Sequence[tuple[str, str]], cells: int) -> Content:
+    for key, does in keys:
+        longer = (*title, Span(f"   {key}", Role.KEY), Span(f" {does}", Role.DIM))
+        if width(longer) <= cells:
+            title = longer
+    return title_of(title)
 
 
 def title_of(spans: Line) -> Content:
-    """Return the title of a frame with the looks of these spans; only bold, dim and underlined text differs."""
+    """Return the title of a frame with the looks of these spans; only keys, dim and underlined text differ."""
     return Content.assemble(
         *((shown(span.text), _TITLE_STYLES.get(span.role, "") + " underline" * span.is_underlined) for span in spans)
     )

@@ -141,9 +141,7 @@ class _Columns(dict[_Key, str]):
     of their looks: so the characters of a row, and their codes, are slices of the joined columns.
     """
 
-    def __init__(
-        self, rows: int, roles: tuple[Role, ...], line_role: Role | None, style: Style
-    ) -> None:
+    def __init__(self, rows: int, roles: tuple[Role, ...], line_role: Role | None, style: Style) -> None:
         super().__init__()
         self._lows = range((rows - 1) * _DOTS, -1, -_DOTS)
         self._roles, self._line_role, self._style = roles, line_role, style
@@ -182,7 +180,10 @@ def _heights(layers: Sequence[Sequence[float]], top: float, rows: int, cells: in
 
 
 def _curves(before: _Ends, here: _Ends, low: int, roles: Sequence[Role], style: Style) -> _Cell:
-    """Return a cell: bright dots up to the highest edge of a layer in it, or pale ones inside of a layer."""
+    """Return a cell: bright dots up to the highest edge of a layer in it, or pale ones inside of a layer.
+
+    An edge below another layer is that of a whole cell, so that there are no gaps between layers.
+    """
     inside = _EMPTY
     for at in reversed(range(len(roles))):
         left, right = (before[at] + here[at]) // 2 - low, here[at] - low
@@ -190,11 +191,16 @@ def _curves(before: _Ends, here: _Ends, low: int, roles: Sequence[Role], style: 
             break
         if not (_is_there(before, at) or _is_there(here, at)):
             continue
-        pattern = style.pattern(at)
-        if min(left, right) <= _DOTS:
+        whole = style.pattern(at)
+        if min(left, right) > _DOTS:
+            inside = _Cell(chr(_BRAILLE + whole), roles[at], is_pale=True)
+        elif inside is _EMPTY:
             dots = sum(_LEFT[: max(0, left)]) + sum(_RIGHT[: max(0, right)])
-            return _Cell(chr(_BRAILLE + (dots & pattern or dots)), roles[at])
-        inside = _Cell(chr(_BRAILLE + pattern), roles[at], is_pale=True)
+            return _Cell(chr(_BRAILLE + (dots & whole or dots)), roles[at])
+        elif left + right >= _DOTS:
+            return _Cell(chr(_BRAILLE + whole), roles[at])
+        else:
+            break
     return inside
 
 

@@ -70,8 +70,8 @@ class CurvesModel:
         return session.pool(session.pool_id) is None and session.job(session.job_id) is None and not session.cost()
 
     def best_rows(self, cells: int) -> int:
-        """Return the rows in which all charts are well drawn, in a room of this width."""
-        return -(-self._count // _columns(cells)) * _GOOD_ROWS + 1
+        """Return the rows in which the most important charts are well drawn, in a room of this width."""
+        return -(-min(self._count, _FEW) // _columns(cells)) * _GOOD_ROWS + 1
 
     @property
     def is_behind(self) -> bool:
