@@ -357,6 +357,7 @@ class Dashboard(App[None]):
             case "theme":
                 self.theme = settings.text(name)
                 self.set_class(self.theme == ANSI, "-ansi")
+                self.set_class(not views.has_grounds(self.theme), "-plain")
             case "glyphs":
                 glyphs = settings.text(name)
                 is_ascii = glyphs == "ascii" or (glyphs == "auto" and not self._draws_unicode)

@@ -343,6 +343,12 @@ class _HasYielder(Protocol):
     def has_keys_waiting(self) -> bool: ...
 
 
+def keys_shown(node: DOMNode, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return the present keys of bindings in place of their ids, each with what it does; none in a dialog."""
+    keymap: Keymap | None = getattr(node.screen, "keymap", None)
+    return () if keymap is None else tuple((keymap.shown(identities), does) for identities, does in pairs)
+
+
 def yielder_of(node: DOMNode) -> Yielder:
     """Return the yielder of the application that shows this widget or screen."""
     assert isinstance(node.app, _HasYielder)

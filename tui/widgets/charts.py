@@ -10,9 +10,9 @@ from textual.message import Message
 
 from tui.textual import views
 from tui.textual.keys import start_work, yielder_of
-from tui.textual.overrides import set_line_count, set_title
+from tui.textual.overrides import set_line_count
 from tui.textual.screens import OpenSubject, say
-from tui.textual.views import CursorView, LinesView, ResizeFilter, refresh_changes, row_bindings, strip_of
+from tui.textual.views import CursorView, LinesView, ResizeFilter, entitle, refresh_changes, row_bindings, strip_of
 from tui.viewmodels.text import ItemRef, Role, Span, line
 from tui.viewmodels.watch.arrangement import MUCH, Wish
 from tui.viewmodels.watch.curves import CurvesModel
@@ -371,6 +371,7 @@ _LEAST_ROWS = 4
 _SLICE_S = 0.02  # from slice to slice of the reading
 _SLICES_SHOWN = 10  # are read from drawing to drawing
 _FRAME_CELLS, _FRAME_ROWS = 4, 2
+_WINDOW_KEY = "curves.window", "hour or all"
 
 
 class Curves(LinesView):
@@ -406,7 +407,7 @@ class Curves(LinesView):
         self.show(self._model.lines(self.size.width, self.size.height))
 
     def _entitle(self, *, names_moment: bool) -> None:
-        set_title(self, self._model.title, self._model.subtitle(names_moment=names_moment))
+        entitle(self, self._model.title, (_WINDOW_KEY,), self._model.subtitle(names_moment=names_moment))
 
     async def _catch_up(self) -> None:
         """Go on reading in slices until the curves end at this moment; now and then show how far it has come."""

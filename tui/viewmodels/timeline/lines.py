@@ -112,13 +112,15 @@ def _highest(counts: CountsOverTime, step_ms: int, column: int) -> int:
 def _bars(values: tuple[int, ...], top: int, level: int, levels: int, densities: str, role: Role) -> Line:
     """Return one line of bars, counted from the lowest one; together they are as high as ``top``.
 
-    Full cells have a background in their colour too: blocks alone leave seams between lines.
+    Full blocks are spaces on a ground of their colour, which has no seams between lines.
     """
     steps = len(densities) - 1
     heights = (max(0, min(steps, -(-value * steps * levels // top) - level * steps)) for value in values)
     spans = []
     for is_full, run in groupby(heights, key=steps.__eq__):
-        spans.append(Span("".join(densities[height] for height in run), role, ground=role if is_full else None))
+        text = "".join(densities[height] for height in run)
+        is_block = is_full and densities[steps] == "█"
+        spans.append(Span(" " * len(text) if is_block else text, role, is_fill=is_block))
     return tuple(spans)
 
 

@@ -100,7 +100,7 @@ class AttentionModel:
 
         Args:
             cells: The width.
-            rows: The height. Where it is too low for everything, causes come first, then effects, then remedies.
+            rows: The height. Where it is too low for everything, causes come first, then remedies, then effects.
         """
         note = warning_note(self.session.simulation.scenario)
         warned = [(-1, line(Span(each, Role.DIM))) for each in (wrapped(note, cells) if note is not None else ())]
@@ -109,7 +109,7 @@ class AttentionModel:
             return [(-1, line(good, Span(CALM, Role.DIM))), *warned]
         parts = [list(lines) for lines in zip(*self._parts_in(cells), strict=True)]
         room = None if rows is None else rows - len(warned) - sum(map(len, parts[0]))
-        for lines in parts[1:]:
+        for lines in parts[:0:-1]:
             for number, drawn in enumerate(lines):
                 if room is not None:
                     lines[number] = drawn if len(drawn) <= room else []
@@ -339,7 +339,6 @@ def expectation_lines(model: ExpectationsModel, cells: int) -> list[Line]:
 
 
 END_WORDS = ("est. ", "ends ")  # before an end that is estimated, and before one that is simulated
-_HOW_TO_ASK = ("  (w: why)", "")
 
 ESTIMATES_HELP = (
     "Simulated ends are exact: the run has been played ahead, with the commands and faults of the timeline that are "
@@ -370,11 +369,11 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
 def estimate_line(session: Session, job: JobRow, cells: int) -> Line:
     """Return the ends of all phases, and how long the oldest task has been waiting."""
     wait_ms = job.phases.tasks.oldest_wait_ms
-    waits = [""] if wait_ms is None else [f"oldest wait {fmt.span(wait_ms)}{hint}" for hint in _HOW_TO_ASK]
+    wait = "" if wait_ms is None else f"oldest wait {fmt.span(wait_ms)}"
     whole, brief = ends(session, job, has_basis=False), ends(session, job, is_brief=True, has_basis=False)
     with_basis = [ends(session, job), ends(session, job, is_brief=True)] if session.forecast().basis else []
-    forms = [(each, wait) for each in with_basis for wait in (*waits, "")]
-    forms += [*((whole, wait) for wait in waits), (brief, waits[-1]), (brief, "")]
+    forms = [(each, said) for each in with_basis for said in (wait, "")]
+    forms += [(whole, wait), (brief, wait), (brief, "")]
     told, wait = next((form for form in forms if width(form[0]) + 1 + len(form[1]) <= cells), forms[-1])
     return between(told, line(Span(wait, Role.DERIVED)) if wait else (), cells)
 
