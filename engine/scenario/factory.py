@@ -28,6 +28,8 @@ AMBIGUOUS_LIMIT = 100_000
 """So many ids are compared one by one when their pattern alone does not say that they differ."""
 
 _TOKEN = lazy_regex(r"\{\{|\}\}|\{(?P<parameter>\d{1,4})(?::(?P<width>\d{1,2}))?\}", re.ASCII)
+# Properties that may differ between tasks that otherwise behave alike.
+_NAMES_ONLY = ("id", "displayName", "commandLine", "environmentSettings", "resourceFiles")
 _BLOB_PATH = ("destination", "container", "path")
 
 
@@ -116,6 +118,10 @@ def template_strings(value: Plain, path: tuple[str | int, ...] = ()) -> Iterator
             yield from template_strings(inner, (*path, index))
 
 
+def _is_name(path: tuple[str | int, ...]) -> bool:
+    return path[0] in _NAMES_ONLY or (path[0] == "outputFiles" and path[2:] == _BLOB_PATH)
+
+
 class TaskFactory:
     """The tasks of a parametric sweep, numbered 0 to ``count`` - 1; equal if parameters and body are equal."""
 
@@ -154,6 +160,14 @@ class TaskFactory:
             step: dict[str, Plain] = {} if each.step == 1 else {"step": each.step}
             sets.append({"start": each[0], "end": each[-1], **step})
         return {"type": "parametricSweep", "parameterSets": sets, "repeatTask": dict(self._body)}
+
+    @cached_property
+    def varies(self) -> bool:
+        """True if more than names differs between the tasks: ids, command line, environment, and blobs."""
+        return any(
+            not _is_name(path) and any(map(self._is_varying, self._patterns[text]))
+            for path, text in template_strings(self._body)
+        )
 
     @property
     def id_prefix(self) -> str:
@@ -291,6 +305,11 @@ class TaskFactory:
             ends = (0, len(parameter) - 1)
             longest = longest * len(parameter) + max(ends, key=lambda index: len(str(parameter[index])))
         return tuple(sorted({0, self.count - 1, longest}))
+
+    def _is_varying(self, part: str | Placeholder) -> bool:
+        if isinstance(part, str):
+            return False
+        return self.count > 1 if part.parameter is None else len(self.parameters[part.parameter]) > 1
 
     @cached_property
     def _is_readable(self) -> bool:

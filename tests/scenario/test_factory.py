@@ -84,6 +84,22 @@ def test_the_path_of_a_blob_is_known_without_the_body():
     assert factory.spec(3).output_files[0].destination.container.path == "2/008"
 
 
+@pytest.mark.parametrize(
+    ("body", "varies"),
+    [
+        ({"id": "t{0}", "commandLine": "x {0}", "environmentSettings": [{"name": "a", "value": "{0}"}]}, False),
+        ({"displayName": "{0}", "constraints": {"maxWallClockTime": "PT1H"}}, False),
+        ({"simulate": {"duration": "PT{0}S"}}, True),
+        ({"simulate": {"duration": "PT{1}S"}}, False),
+        ({"resourceFiles": [{"httpUrl": "https://s/{0}", "filePath": "a"}]}, False),
+        ({"outputFiles": [an_output("a", "{0}/a")]}, False),
+        ({"outputFiles": [an_output("a-{0}", "a")]}, True),
+    ],
+)
+def test_whether_tasks_differ_in_more_than_names(body, varies):
+    assert sweep(range(1, 5), range(7, 8), **body).varies is varies
+
+
 @pytest.mark.parametrize("text", ["{", "}", "a{0", "${HOME}", "{0:}", "{-1}", "{0:4:4}", '{"a": 1}'])
 def test_other_braces_are_text(text):
     assert parse_pattern(text, 1) == (text,)
