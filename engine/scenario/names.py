@@ -18,7 +18,7 @@ from math import inf
 from typing import Any, NamedTuple, TypeVar
 
 from engine.base.terms import OsFamily, Plain
-from engine.base.values import format_duration, lazy_regex, shortened, text_at, value_at, walk
+from engine.base.values import format_duration, lazy_regex, shortened, text_at, value_at
 from engine.scenario.document import PROBLEM_LIMIT, DocumentPlace, Path
 from engine.scenario.factory import TaskFactory
 from engine.scenario.text import did_you_mean, shown
@@ -36,10 +36,14 @@ _SCHEDULED = lazy_regex(r"(?P<schedule>.+):job-[1-9]\d*", re.IGNORECASE | re.ASC
 
 def changed_applications(value: Plain) -> Iterator[str]:
     """Yield the ids of the applications that commands change anywhere in a document, also those that processes give."""
-    for path, command in walk(value):
-        if path[-1:] in (("createApplicationPackage",), ("updateApplication",)):
-            application_id = text_at(command, "applicationId")
-            yield from () if application_id is None else (application_id,)
+    if isinstance(value, dict):
+        for name in ("createApplicationPackage", "updateApplication"):
+            application_id = text_at(value, name, "applicationId")
+            if application_id is not None:
+                yield application_id
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in parts:
+        yield from changed_applications(part)
 
 
 Told = TypeVar("Told", int, float, str, bool)
