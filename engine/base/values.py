@@ -20,7 +20,7 @@ import re
 import sys
 from abc import abstractmethod
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import compress
@@ -125,6 +125,13 @@ def text_at(body: Any, *path: str | int) -> str | None:  # noqa: ANN401 - a valu
     """Return the text at a path of keys and indices in a value of JSON, None if there is none."""
     found = value_at(body, *path)
     return found if isinstance(found, str) else None
+
+
+def walk(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:  # noqa: ANN401
+    """Yield a value of JSON and each value in it, however deep, with their paths."""
+    yield path, value
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from walk(inner, (*path, key))
 
 
 def with_short_words(message: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from engine.base import runtime
 from engine.base.errors import TRAPS, Problem, ScenarioError, Severity
-from engine.base.values import format_duration, format_utc
+from engine.base.values import format_duration, format_utc, value_at
 from engine.histories.files import Imported, PoolShape, batch_id, batch_ids, scenario_lines
 from engine.histories.history import History, Kind, Record, subject
 from engine.histories.jobs import Alike, JobStory, created_ms, job_story
@@ -130,11 +130,7 @@ def _take_out(
     """Remove the value at a path, or the nearest one around it that is not required; return what was done."""
     for length in range(len(steps), 2, -1):
         *way, last = steps[:length]
-        place: Any = document
-        for part in way:
-            known = isinstance(place, dict) and part in place
-            listed = isinstance(place, list) and isinstance(part, int) and part < len(place)
-            place = place[part] if known or listed else None
+        place = value_at(document, *way)
         if not isinstance(place, dict) or last not in place:
             continue
         others = stand_ins.get(str(last), ())

@@ -17,7 +17,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize, stats
 
-from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_duration, parse_utc, shortened
+from engine.base.values import (
+    DAY_MS,
+    HOUR_MS,
+    MINUTE_MS,
+    SECOND_MS,
+    format_duration,
+    parse_utc,
+    shortened,
+    text_at,
+    walk,
+)
 from engine.histories.files import LATEST_MS, Imported, batch_id, seconds_of
 from engine.scenario.conditions import parse_time as parse_moment
 from engine.scenario.model import DEFAULT_START
@@ -331,20 +341,16 @@ def _named_tasks(document: Body, timeline: Iterable[Body]) -> dict[tuple[str, st
         if ranges:
             found.setdefault((job_id.casefold(), ""), []).extend(ranges)
 
-    def search(value: object) -> None:
-        if isinstance(value, Mapping):
-            if isinstance(value.get("taskId"), str) and isinstance(value.get("jobId"), str):
-                found[value["jobId"].casefold(), value["taskId"].casefold()] = []
-            for inner in value.values():
-                search(inner)
-
     for job in document["jobs"]:
         for task in job.get("tasks", ()):
             depend(job["id"], task)
     for entry in timeline:
         added = entry.get("addTasks")
         if added is None:
-            search(entry)
+            for _, body in walk(entry):
+                job_id, task_id = text_at(body, "jobId"), text_at(body, "taskId")
+                if job_id is not None and task_id is not None:
+                    found[job_id.casefold(), task_id.casefold()] = []
             continue
         for task in added.get("tasks", ()):
             depend(added["jobId"], task)

@@ -18,7 +18,7 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.values import lazy_regex, quoted, shortened
+from engine.base.values import lazy_regex, quoted, shortened, walk
 from engine.specs.bodies import TaskSpec
 
 if TYPE_CHECKING:
@@ -106,16 +106,9 @@ def parse_pattern(text: str, parameters: int) -> Pattern:
     return (*parts, literal) if literal else tuple(parts)
 
 
-def template_strings(value: Plain, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def template_strings(value: Plain) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield every string in a template with its path."""
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from template_strings(inner, (*path, key))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from template_strings(inner, (*path, index))
+    return ((path, text) for path, text in walk(value) if isinstance(text, str))
 
 
 def _is_name(path: tuple[str | int, ...]) -> bool:

@@ -84,8 +84,9 @@ def parse_values(text: str) -> list[Tree]:
     Raises:
         FactorMistake: They are neither.
     """
-    if is_range(text.strip()):
-        return [Tree(NOWHERE, number) for number in parse_range(text.strip())]
+    numbers = parse_range(text.strip())
+    if numbers is not None:
+        return [Tree(NOWHERE, number) for number in numbers]
     tree, problems = parse_value(f"[{text}\n]")
     if problems or tree is None or not isinstance(tree.value, list):
         raise FactorMistake(
@@ -106,20 +107,15 @@ def repeats(values: Iterable[Tree]) -> Iterator[int]:
         known.add(text)
 
 
-def is_range(text: str) -> bool:
-    """Return whether a text has the form ``A..B`` or ``A..B:STEP``."""
-    return _RANGE.fullmatch(text) is not None
-
-
-def parse_range(text: str) -> list[int | float]:
-    """Return the numbers of ``A..B`` or ``A..B:STEP``, both ends included.
+def parse_range(text: str) -> list[int | float] | None:
+    """Return the numbers of ``A..B`` or ``A..B:STEP``, both ends included; None for a text of another form.
 
     Raises:
         FactorMistake: It runs backwards, does not move, or has too many numbers.
     """
     found = _RANGE.fullmatch(text)
     if found is None:
-        raise FactorMistake(f"{quoted(text)} must have the form A..B or A..B:STEP, such as 10..80:10")
+        return None
     first, last, step = Decimal(found[1]), Decimal(found[2]), Decimal(found[3] or 1)
     if step <= 0:
         raise FactorMistake(f"{quoted(text)} must have a step above 0")

@@ -21,7 +21,6 @@ from engine.scenario.locations import (
     Factor,
     FactorMistake,
     Varied,
-    is_range,
     locate,
     parse_path,
     parse_range,
@@ -153,12 +152,13 @@ def _read_factors(root: DocumentPlace, vary: DocumentPlace) -> tuple[Factor, ...
 def _read_values(place: DocumentPlace) -> list[Tree]:
     """Return the values of a factor; none if they have a mistake, which is reported."""
     value = place.tree.value
-    if isinstance(value, str) and is_range(value):
-        try:
-            return [Tree(place.tree.position, number) for number in parse_range(value)]
-        except FactorMistake as mistake:
-            place.report(str(mistake))
+    try:
+        numbers = parse_range(value) if isinstance(value, str) else None
+    except FactorMistake as mistake:
+        place.report(str(mistake))
         return []
+    if numbers is not None:
+        return [Tree(place.tree.position, number) for number in numbers]
     if not isinstance(value, list) or not value:
         place.report("must be a list of values such as [10, 20, 40], or a range such as 10..80:10")
         return []

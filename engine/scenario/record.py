@@ -57,7 +57,7 @@ def dump(scenario: Scenario, given: Iterable[GivenCommand] = ()) -> str:
 
 def _with_entries(text: str, seed: int, given: Iterable[GivenCommand]) -> str:
     """Return the text of a scenario with this seed, and with more entries in its timeline."""
-    entries = [_entry(command) for command in given]
+    entries = [_timeline_entry(one.at_ms, one.command.NAME, one.command.masked(), one.refused) for one in given]
     tree = parse_valid(text)
     plain = dict(tree.plain) if isinstance(tree.plain, dict) else {}
     wanted = plain | {"seed": seed}
@@ -135,10 +135,6 @@ def _lines_of(text: str) -> list[str]:
 def _reads_as(text: str, wanted: Plain) -> bool:
     tree, problems = parse_value(text)
     return tree is not None and not problems and tree.plain == wanted
-
-
-def _entry(given: GivenCommand) -> dict[str, Plain]:
-    return _timeline_entry(given.at_ms, given.command.NAME, given.command.masked(), given.refused)
 
 
 def _timeline_entry(at_ms: int, name: str, body: Plain, refused: Plain) -> dict[str, Plain]:

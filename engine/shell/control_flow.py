@@ -140,13 +140,11 @@ class ControlFlow(Redirector, ABC):
         for index, (operator, pipeline) in enumerate(chain.parts):
             if index and (process.status == 0) is (operator == "||"):
                 continue
-            if index < last or pipeline.negated:
-                self.tested += 1
-                process.status = self._run_pipeline(pipeline)
-                self.tested -= 1
-                continue
+            is_tested = index < last or pipeline.negated
+            self.tested += is_tested
             process.status = self._run_pipeline(pipeline)
-            if process.status and not self.tested and "errexit" in process.options:
+            self.tested -= is_tested
+            if process.status and not is_tested and not self.tested and "errexit" in process.options:
                 raise ScriptExit(process.status)
 
     def _run_pipeline(self, pipeline: Pipeline) -> int:

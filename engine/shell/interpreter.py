@@ -317,25 +317,21 @@ class Interpreter(ControlFlow):
 
     def run_command(self, command: Command) -> int:
         """Run a command; it fails if it writes where its user may not, or finds no room (FILE-12, VM-4)."""
-        try:
-            return self._run_command(command)
-        except WriteFailed as failed:
-            return self._cannot_write(failed)
-        except NotSimulated:  # a redirection from a file that only a real node has
-            return self._unknown()
-
-    def _run_command(self, command: Command) -> int:
         self.process.run.step()
-        if isinstance(command, ShellCommand):
-            return self._run_simple(command)
-        if isinstance(command, Function):
-            self.process.functions[command.name] = command.body
-            return 0
         try:
+            if isinstance(command, ShellCommand):
+                return self._run_simple(command)
+            if isinstance(command, Function):
+                self.process.functions[command.name] = command.body
+                return 0
             with self.process.run:
                 return self.redirected(command.redirects, lambda: self.run_compound(command))
         except RedirectFailed:
             return self.redirect_status()
+        except WriteFailed as failed:
+            return self._cannot_write(failed)
+        except NotSimulated:  # a redirection from a file that only a real node has
+            return self._unknown()
 
     def _cannot_write(self, failed: WriteFailed) -> int:
         root = self.process.root
@@ -368,7 +364,7 @@ class Interpreter(ControlFlow):
         except RedirectFailed:
             if words[0] in SPECIAL and self.shell is Shell.SH and not process.bash:
                 raise ScriptExit(2) from None
-            return self.redirect_status()
+            raise
 
     def _invoke(self, command: ShellCommand, words: list[str]) -> int:
         if words == ["exec"] and command.redirects and self.shell is Shell.SH:
@@ -385,10 +381,7 @@ class Interpreter(ControlFlow):
                 self.assign(name, self.text(word))
             return self.substituted or 0
 
-        try:
-            return self.redirected(command.redirects, assign_all)
-        except RedirectFailed:
-            return self.redirect_status()
+        return self.redirected(command.redirects, assign_all)
 
     def _with_assignments(self, command: ShellCommand, words: list[str]) -> int:
         """Run a command with variables that only it sees."""

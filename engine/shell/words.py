@@ -384,21 +384,19 @@ class _Evaluation:
 
     def _choice(self, *, skips: bool = False) -> int:
         """Read an assignment, or a condition with its alternatives; ``skips`` if it has no effect."""
-        self.skipping += skips
+        self.skipping, self.depth = self.skipping + skips, self.depth + 1
+        if self.depth > _DEPTH_LIMIT:
+            raise ArithmeticMistake(f"the expression is nested more than {_DEPTH_LIMIT} levels deep")
         value = self._assignment_or_condition()
-        self.skipping -= skips
+        self.skipping, self.depth = self.skipping - skips, self.depth - 1
         return value
 
     def _assignment_or_condition(self) -> int:
-        self.depth += 1
-        if self.depth > _DEPTH_LIMIT:
-            raise ArithmeticMistake(f"the expression is nested more than {_DEPTH_LIMIT} levels deep")
         if self.at + 1 < len(self.tokens) and self.tokens[self.at][0] == "name":
             name, sign = self._peek(), self.tokens[self.at + 1][1]
             if sign in _ASSIGNING:
                 self.at += 2
                 value = self._choice()
-                self.depth -= 1
                 if sign != "=":
                     value = self._applied(sign[:-1], self._variable(name), value)
                 return self._assign(name, value)
@@ -409,7 +407,6 @@ class _Evaluation:
             self._take(":")
             second = self._choice(skips=bool(value))
             value = first if value else second
-        self.depth -= 1
         return value
 
     def _operation(self, lowest: int) -> int:
