@@ -109,7 +109,8 @@ async function unpacked() {
       + "Safari 16.4, or any later one.");
   }
   const letters = atob($("data").textContent.replace(/\s+/g, ""));
-  const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+  const bytes = new Uint8Array(letters.length);
+  for (let place = 0; place < bytes.length; place++) bytes[place] = letters.charCodeAt(place);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
 }
