@@ -576,7 +576,7 @@ function showCurves() {
     const grid = [0, 42, 84].map((height) => draw("line", { class: "grid", x1: 0, x2: 100, y1: height, y2: height }));
     const picture = draw("svg", { viewBox: "0 0 100 84", preserveAspectRatio: "none", role: "img", "aria-label": `${title}, up to ${compact(Math.max(...totals))}` },
       ...grid, ...drawn, draw("line", { class: "now", x1: 0, x2: 0, y1: 0, y2: 84 }));
-    const names = shown.length > 1 ? shown.flatMap(([name, role]) => [make("i", { style: { background: shade(role) } }), name]) : [];
+    const names = shown.length > 1 ? shown.map(([name, role]) => make("em", {}, make("i", { style: { background: shade(role) } }), name)) : [];
     return make("figure", { className: "curve" }, make("figcaption", {}, make("b", {}, title), make("span", {}, ...names)),
       make("div", { className: "plot" }, picture, make("span", { className: "top", "aria-hidden": "true" }, compact(top))), axis());
   }));
@@ -748,11 +748,10 @@ function find() {
       for (let task = 0; task < run.tasks.length && found.length < MOST_FOUND; task++) if (matches(run.tasks[task])) add(`task:${task}`, run.tasks[task], "task");
     }
   }
-  const rows = found.map(([key, name, kind]) => make("li", { role: "option", "aria-selected": "false" }, make("button", { type: "button",
+  const rows = found.map(([key, name, kind]) => make("li", {}, make("button", { type: "button",
     onclick: () => { $("find").value = ""; find(); choose(key, true); } }, name, make("span", { className: "dim" }, kind))));
   $("found").replaceChildren(...(rows.length ? rows : [make("li", {}, make("p", {}, "Nothing has this name."))]));
   $("found").hidden = !wanted;
-  $("find").setAttribute("aria-expanded", String(Boolean(wanted)));
 }
 
 function findKey(event) {
@@ -818,6 +817,8 @@ function begin(data) {
   const days = new Date(run.start).toLocaleDateString("en-GB", { timeZone: "UTC", dateStyle: "full" });
   $("about").textContent = `${run.run.end} Seed ${run.run.seed}, ${days}, times are UTC. Made by batchdeck; this page loads nothing and works offline.`;
   $("last").textContent = clock(run.endMs);
+  $("so-far").textContent = `The run so far, up to ${clock(run.endMs)}: it goes on after that.`;
+  $("so-far").hidden = run.run.isOver;
   $("scrubber").max = run.moments.length - 1;
   $("expected").hidden = !run.expectations.length;
   $("expectations").replaceChildren(...run.expectations.map(([glyph, told]) => make("li", {},
