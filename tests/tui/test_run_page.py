@@ -62,7 +62,7 @@ def forty(tmp_path_factory):
 
 def test_each_moment_has_the_figures_and_concerns_of_the_run_then(forty):
     simulation, page, _ = forty
-    moments, (total, succeeded, failed) = values(page["moments"]), map(values, page["totals"])
+    moments, (total, succeeded, failed, *_) = values(page["moments"]), map(values, page["totals"])
     assert moments[-1] == simulation.now_ms
     again = Simulation(simulation.scenario, simulation.seed)
     session, attention = Session(again), Attention(again)
@@ -115,7 +115,7 @@ def test_what_was_done_by_hand_is_in_the_page(session_at):
     session.simulation.run_until(400_000)
     page = content_of(page_of(session.simulation))
     assert values(page["pools"][0][3])[-1] == 20
-    assert not page["run"]["isOver"]
+    assert page["run"]["notes"] == ["The run so far, up to 08:06:40: it goes on."]
     assert page["run"]["end"].startswith("The first 00:06:40 of the run")
     session.simulation.seek(LATER_S * 1000)
     assert values(content_of(page_of(session.simulation))["pools"][0][3])[-1] == 5
@@ -126,6 +126,17 @@ def test_a_large_run_is_a_small_page():
     assert len(text) < MOST_BYTES / 4  # with a fifth of the tasks
     page = content_of(text)
     assert (len(page["tasks"]), len(page["nodes"]), sum(map(len, page["spans"]))) == (20_000, 1000, 80_000)
+
+
+def test_what_is_left_out_of_a_page_is_said(forty, monkeypatch):
+    simulation, whole_page, _ = forty
+    monkeypatch.setattr("tui.viewmodels.run_page.MOST_SPANS", 500)
+    monkeypatch.setattr("tui.viewmodels.run_page._MOST_JOBS", 0)
+    page = content_of(page_of(simulation))
+    assert whole_page["run"]["notes"] == []
+    assert page["run"]["notes"][0] == "There are up to 1 jobs, of which the first 0 are listed."
+    assert re.fullmatch(r"The tasks on \d+ nodes are left out: they are too many\.", page["run"]["notes"][1])
+    assert page["totals"] == whole_page["totals"]
 
 
 def test_a_run_without_anything_has_a_page():
