@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from html.parser import HTMLParser
@@ -15,8 +14,7 @@ from engine.views.diagnosis.concerns import Attention
 from engine.views.results import task_totals
 from tests.escapes import HOSTILE, controls_in, hostile_run
 from tests.tui.driving import typed
-from tests.tui.pages import CHROMIUM, content_of, opened, page_of, requests_of, values
-from tests.tui.screen_text import messages_of
+from tests.tui.pages import CHROMIUM, content_of, messages_after, opened, page_of, requests_of, values
 from tui.cli.commands import main
 from tui.viewmodels.format import money
 from tui.viewmodels.session import Session
@@ -220,26 +218,12 @@ def test_run_writes_it(tmp_path, monkeypatch, capsysbinary):
     assert b"Jobs" in printed.err
 
 
-def write(app, *keys):
-    async def run():
-        async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.pause()
-            for key in keys:
-                await pilot.press(key)
-                await pilot.pause()
-            await app.workers.wait_for_complete()
-            await pilot.pause()
-            return [said for said in messages_of(app) if not said.startswith("playing")]  # on a slow machine
-
-    return asyncio.run(run())
-
-
 def test_the_go_line_writes_it_whole_and_never_over_a_file(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     keys = ("colon", *typed("report x.html"), "enter")
-    assert write(dashboard_at(LATER_S), *keys) == ["wrote the run to x.html, up to 08:05:30"]
+    assert messages_after(dashboard_at(LATER_S), *keys) == ["wrote the run to x.html, up to 08:05:30"]
     assert [each.name for each in tmp_path.iterdir()] == ["x.html"]
-    again = write(dashboard_at(LATER_S), *keys, "home", "right", "enter")
+    again = messages_after(dashboard_at(LATER_S), *keys, "home", "right", "enter")
     assert again[0] == "cannot write x.html: the file exists already."
     assert values(content_of((tmp_path / "x.html").read_text(encoding="utf-8"))["moments"])[-1] == LATER_S * 1000
 
@@ -247,12 +231,12 @@ def test_the_go_line_writes_it_whole_and_never_over_a_file(dashboard_at, tmp_pat
 @pytest.mark.parametrize("view", ["1", "8"])
 def test_export_on_watch_and_timeline_asks_for_it(dashboard_at, tmp_path, monkeypatch, view):
     monkeypatch.chdir(tmp_path)
-    assert write(dashboard_at(LATER_S), view, "e", "enter") == ["wrote the run to run.html, up to 08:05:30"]
+    assert messages_after(dashboard_at(LATER_S), view, "e", "enter") == ["wrote the run to run.html, up to 08:05:30"]
 
 
 def test_another_ending_is_refused(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = write(dashboard_at(LATER_S), "colon", *typed("report x.pdf"), "enter")
+    said = messages_after(dashboard_at(LATER_S), "colon", *typed("report x.pdf"), "enter")
     assert said == ["The file of a report must end in .html."]
     assert list(tmp_path.iterdir()) == []
 
@@ -260,7 +244,7 @@ def test_another_ending_is_refused(dashboard_at, tmp_path, monkeypatch):
 def test_the_go_line_asks_for_a_file_and_what_is_typed_goes_there(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     asked = ("colon", *typed("report"), "enter")
-    said = write(dashboard_at(LATER_S), *asked, "home", "x", "enter")
+    said = messages_after(dashboard_at(LATER_S), *asked, "home", "x", "enter")
     assert said == ["wrote the run to xrun.html, up to 08:05:30"]
 
 
