@@ -63,7 +63,8 @@ MOST_SPANS = 300_000  # tasks on nodes; more would be tens of megabytes
 _MOST_JOBS = 400
 _MOST_EXPLAINED = 200  # nodes and jobs
 _MOST_TASKS = 12  # of a job that are explained: the failed ones, then those that have not ended
-_LINE = 8192  # characters of the packed run
+_PIECE, _LINE = 65_536, 8192  # characters that are packed at once, and of a line of the packed run
+_MORE = "", None  # in place of a part
 _NO_JOB = (0,) * 14  # numbers of a job
 
 
@@ -94,18 +95,18 @@ def page_lines(run: Simulation, *, is_over: bool | None = None) -> Iterator[list
     """
     recorder = _Recorder(run, is_over=run.finished if is_over is None else is_over)
     yield from recorder.play()
-    document: dict[str, object] = {}
-    for name, part in recorder.parts():
-        document[name] = part
-        yield []
     packer = zlib.compressobj(9)
-    packed, before = b"", "{"
-    for name, part in document.items():
-        text = json.dumps(_shown(part), ensure_ascii=False, separators=(",", ":"))
-        packed += packer.compress(f"{before}{json.dumps(name)}:{text}".encode())
-        before = ","
+    packed, before = [], "{"
+    for name, part in recorder.parts():
         yield []
-    data = b64encode(packed + packer.compress(b"}") + packer.flush()).decode()
+        if not name:
+            continue
+        text = f"{before}{json.dumps(name)}:{json.dumps(_shown(part), ensure_ascii=False, separators=(',', ':'))}"
+        for at in range(0, len(text), _PIECE):
+            packed.append(packer.compress(text[at : at + _PIECE].encode()))
+            yield []
+        before = ","
+    data = b64encode(b"".join([*packed, packer.compress(b"}"), packer.flush()])).decode()
     yield from _filled(run.scenario, [data[at : at + _LINE] for at in range(0, len(data), _LINE)])
 
 
@@ -215,7 +216,7 @@ class _Recorder:
     # -- the parts of the document -------------------------------------------------------------------------------
 
     def parts(self) -> Iterator[tuple[str, object]]:
-        """Yield the parts of the document by their names."""
+        """Yield the parts of the document by their names; without a name between slices of work."""
         yield "moments", _steps(self._moments)
         yield "totals", list(map(_steps, zip(*self._totals, strict=True)))
         yield "costs", self._costs
@@ -224,7 +225,11 @@ class _Recorder:
         yield from self._over_time()
         yield "concerns", self._concerns.all()
         yield "listed", self._listed
-        yield "answers", dict(self._answers())
+        answers: dict[str, object] = {}
+        for subject, answer in self._answers():
+            answers[subject] = answer
+            yield _MORE
+        yield "answers", answers
         rows = expectation_rows(self._twin)
         yield "expectations", [[self._glyph(EXPECTATION[row.state]), _said(row)] for row in rows]
         yield "glyphs", self._glyphs.all()
@@ -309,6 +314,7 @@ class _Recorder:
                 begins = _steps([each.begin_ms for each in found])
                 lengths = list(map(len, tracks))
                 nodes.append([node, pool, page.position_of(node), page.id_of(node), lengths, begins, glyphs])
+                yield _MORE
         yield "nodes", nodes
         yield "spans", list(map(list, zip(*spans, strict=True)))
         yield "tasks", TaskPage(twin, "").ids_of(range(self._totals[-1][0]))
