@@ -1,7 +1,8 @@
 """Playing ahead: the rest of a run on a second simulation, so that its ends are known before they come.
 
 The second simulation has the same scenario, seed and inputs, so it has the same log; the first one is never touched.
-It costs the time and memory of another run, and so it is given up for a run that is too large.
+It costs the time and memory of another run, and so it is given up for a run that is too large. In the same way a run
+is played again from its start, to look at each moment of it.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shutil
@@ -10,6 +11,7 @@ import zlib
 from base64 import b64decode
 from itertools import accumulate
 
+from tests.tui.screen_text import messages_of
 from tui.viewmodels.run_page import page_lines
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -34,6 +36,22 @@ def content_of(text):
 def values(steps):
     """Return the values of a column that is packed as differences."""
     return list(accumulate(steps))
+
+
+def messages_after(app, *keys):
+    """Return what a dashboard has said after these keys, once the files are written that they ask for."""
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            for key in keys:
+                await pilot.press(key)
+                await pilot.pause()
+            await app.workers.wait_for_complete()
+            await pilot.pause()
+            return [said for said in messages_of(app) if not said.startswith("playing")]  # on a slow machine
+
+    return asyncio.run(run())
 
 
 def opened(path, folder, *, script="", moment=""):

@@ -14,6 +14,7 @@ import pytest
 from engine.base.log_formats import json_lines
 from tests.builders import a_pool, do, run_to, simulation
 from tests.tui.driving import drive, look, typed
+from tests.tui.pages import messages_after
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
 from tui.saving.settings import Settings
@@ -195,9 +196,8 @@ def test_the_go_line_takes_a_picture_of_what_is_seen(dashboard_at, tmp_path, mon
     if name.endswith("png"):
         pytest.importorskip("resvg_py")
     monkeypatch.chdir(tmp_path)
-    app = dashboard_at(330)
-    drive(app, "colon", *typed(f"picture {name}"), "enter")
-    assert messages_of(app) == [f"saved the picture in {name}"]
+    said = messages_after(dashboard_at(330), "colon", *typed(f"picture {name}"), "enter")
+    assert said == [f"saved the picture in {name}"]
     content = (tmp_path / name).read_bytes()
     if name.endswith("png"):
         assert content.startswith(b"\x89PNG\r\n")

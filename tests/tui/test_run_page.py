@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from html.parser import HTMLParser
@@ -15,8 +14,7 @@ from engine.views.diagnosis.concerns import Attention
 from engine.views.results import task_totals
 from tests.escapes import HOSTILE, controls_in, hostile_run
 from tests.tui.driving import typed
-from tests.tui.pages import CHROMIUM, content_of, opened, page_of, requests_of, values
-from tests.tui.screen_text import messages_of
+from tests.tui.pages import CHROMIUM, content_of, messages_after, opened, page_of, requests_of, values
 from tui.cli.commands import main
 from tui.viewmodels.format import money
 from tui.viewmodels.session import Session
@@ -62,7 +60,7 @@ def forty(tmp_path_factory):
 
 def test_each_moment_has_the_figures_and_concerns_of_the_run_then(forty):
     simulation, page, _ = forty
-    moments, (total, succeeded, failed) = values(page["moments"]), map(values, page["totals"])
+    moments, (total, succeeded, failed, *_) = values(page["moments"]), map(values, page["totals"])
     assert moments[-1] == simulation.now_ms
     again = Simulation(simulation.scenario, simulation.seed)
     session, attention = Session(again), Attention(again)
@@ -115,7 +113,7 @@ def test_what_was_done_by_hand_is_in_the_page(session_at):
     session.simulation.run_until(400_000)
     page = content_of(page_of(session.simulation))
     assert values(page["pools"][0][3])[-1] == 20
-    assert not page["run"]["isOver"]
+    assert page["run"]["notes"] == ["The run so far, up to 08:06:40: it goes on."]
     assert page["run"]["end"].startswith("The first 00:06:40 of the run")
     session.simulation.seek(LATER_S * 1000)
     assert values(content_of(page_of(session.simulation))["pools"][0][3])[-1] == 5
@@ -126,6 +124,17 @@ def test_a_large_run_is_a_small_page():
     assert len(text) < MOST_BYTES / 4  # with a fifth of the tasks
     page = content_of(text)
     assert (len(page["tasks"]), len(page["nodes"]), sum(map(len, page["spans"]))) == (20_000, 1000, 80_000)
+
+
+def test_what_is_left_out_of_a_page_is_said(forty, monkeypatch):
+    simulation, whole_page, _ = forty
+    monkeypatch.setattr("tui.viewmodels.run_page.MOST_SPANS", 500)
+    monkeypatch.setattr("tui.viewmodels.run_page._MOST_JOBS", 0)
+    page = content_of(page_of(simulation))
+    assert whole_page["run"]["notes"] == []
+    assert page["run"]["notes"][0] == "There are up to 1 jobs, of which the first 0 are listed."
+    assert re.fullmatch(r"The tasks on \d+ nodes are left out: they are too many\.", page["run"]["notes"][1])
+    assert page["totals"] == whole_page["totals"]
 
 
 def test_a_run_without_anything_has_a_page():
@@ -209,26 +218,12 @@ def test_run_writes_it(tmp_path, monkeypatch, capsysbinary):
     assert b"Jobs" in printed.err
 
 
-def write(app, *keys):
-    async def run():
-        async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.pause()
-            for key in keys:
-                await pilot.press(key)
-                await pilot.pause()
-            await app.workers.wait_for_complete()
-            await pilot.pause()
-            return [said for said in messages_of(app) if not said.startswith("playing")]  # on a slow machine
-
-    return asyncio.run(run())
-
-
 def test_the_go_line_writes_it_whole_and_never_over_a_file(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     keys = ("colon", *typed("report x.html"), "enter")
-    assert write(dashboard_at(LATER_S), *keys) == ["wrote the run to x.html, up to 08:05:30"]
+    assert messages_after(dashboard_at(LATER_S), *keys) == ["wrote the run to x.html, up to 08:05:30"]
     assert [each.name for each in tmp_path.iterdir()] == ["x.html"]
-    again = write(dashboard_at(LATER_S), *keys, "home", "right", "enter")
+    again = messages_after(dashboard_at(LATER_S), *keys, "home", "right", "enter")
     assert again[0] == "cannot write x.html: the file exists already."
     assert values(content_of((tmp_path / "x.html").read_text(encoding="utf-8"))["moments"])[-1] == LATER_S * 1000
 
@@ -236,12 +231,12 @@ def test_the_go_line_writes_it_whole_and_never_over_a_file(dashboard_at, tmp_pat
 @pytest.mark.parametrize("view", ["1", "8"])
 def test_export_on_watch_and_timeline_asks_for_it(dashboard_at, tmp_path, monkeypatch, view):
     monkeypatch.chdir(tmp_path)
-    assert write(dashboard_at(LATER_S), view, "e", "enter") == ["wrote the run to run.html, up to 08:05:30"]
+    assert messages_after(dashboard_at(LATER_S), view, "e", "enter") == ["wrote the run to run.html, up to 08:05:30"]
 
 
 def test_another_ending_is_refused(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = write(dashboard_at(LATER_S), "colon", *typed("report x.pdf"), "enter")
+    said = messages_after(dashboard_at(LATER_S), "colon", *typed("report x.pdf"), "enter")
     assert said == ["The file of a report must end in .html."]
     assert list(tmp_path.iterdir()) == []
 
@@ -249,7 +244,7 @@ def test_another_ending_is_refused(dashboard_at, tmp_path, monkeypatch):
 def test_the_go_line_asks_for_a_file_and_what_is_typed_goes_there(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     asked = ("colon", *typed("report"), "enter")
-    said = write(dashboard_at(LATER_S), *asked, "home", "x", "enter")
+    said = messages_after(dashboard_at(LATER_S), *asked, "home", "x", "enter")
     assert said == ["wrote the run to xrun.html, up to 08:05:30"]
 
 

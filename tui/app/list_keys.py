@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from asyncio.subprocess import DEVNULL, PIPE, create_subprocess_exec
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -102,6 +103,11 @@ async def _write_lines(main: ViewScreen, target: NewLines, portions: Iterable[Se
 _PICTURES = (".svg", ".png")
 _FONT_FILES = lazy_regex(r"@font-face \{[^}]*\}")
 _MONOSPACE = {"darwin": "Menlo", "win32": "Consolas"}
+_DRAW = """
+import sys, resvg_py
+svg = sys.stdin.buffer.read().decode()
+sys.stdout.buffer.write(bytes(resvg_py.svg_to_bytes(svg_string=svg, monospace_family=sys.argv[1])))
+"""
 
 
 def take_picture(main: ViewScreen, name: str = "") -> None:
@@ -162,24 +168,30 @@ def _picture_target(name: str) -> NewLines:
 
 
 def _write_picture(main: ViewScreen, target: NewLines, svg: str) -> None:
-    """Write a picture, and say what has become of it."""
-    try:
-        with target:
-            target.write_bytes([_png(svg) if target.path.suffix.lower() == ".png" else svg.encode()])
-            target.keep()
-    except TargetError as error:
-        say(main, f"{error}.", "error")
-    else:
-        say(main, f"saved the picture in {target.path}")
+    """Write a picture in a worker, and say what has become of it."""
+
+    async def write() -> None:
+        try:
+            with target:
+                is_png = target.path.suffix.lower() == ".png"
+                target.write_bytes([await _png(svg) if is_png else svg.encode()])
+                target.keep()
+        except (OSError, TargetError) as error:
+            say(main, f"{error}.", "error")
+        else:
+            say(main, f"saved the picture in {target.path}")
+
+    start_work(main, write, "picture")
 
 
-def _png(svg: str) -> bytes:
-    """Return an SVG as PNG."""
-    import resvg_py  # an extra
-
-    return bytes(
-        resvg_py.svg_to_bytes(svg_string=svg, monospace_family=_MONOSPACE.get(sys.platform, "DejaVu Sans Mono"))
-    )
+async def _png(svg: str) -> bytes:
+    """Return an SVG as PNG, drawn by another process: it takes a second, in which keys would wait. Raises OSError."""
+    call = sys.executable, "-c", _DRAW, _MONOSPACE.get(sys.platform, "DejaVu Sans Mono")
+    process = await create_subprocess_exec(*call, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
+    content, _ = await process.communicate(svg.encode())
+    if process.returncode:
+        raise OSError("resvg-py could not draw the picture")
+    return content
 
 
 def find_everywhere(main: ViewScreen, text: str = "") -> None:

@@ -109,7 +109,8 @@ async function unpacked() {
       + "Safari 16.4, or any later one.");
   }
   const letters = atob($("data").textContent.replace(/\s+/g, ""));
-  const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+  const bytes = new Uint8Array(letters.length);
+  for (let place = 0; place < bytes.length; place++) bytes[place] = letters.charCodeAt(place);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
 }
@@ -119,7 +120,7 @@ function read(data) {
   const table = (names, columns) => Object.fromEntries(names.map((name, number) => [name, sums(columns[number])]));
   const found = {
     ...data, moments, start: Date.parse(data.run.start), endMs: moments[moments.length - 1],
-    totals: table(["total", "succeeded", "failed"], data.totals),
+    totals: table(["total", "done", "bad", ...JOB.slice(1)], data.totals),
     pools: data.pools.map(([id, ...columns]) => ({ id, nodes: [], ...table(POOL, columns) })),
     jobs: data.jobs.map(([id, blocks, phases, ...columns]) => ({ id, blocks, phases, ...table(JOB, columns) })),
   };
@@ -173,7 +174,8 @@ function tasksAt(node, ms) {
 }
 
 const jobOfTask = (task) => run.jobs.find((job) => job.blocks.some(([first, stop]) => first <= task && task < stop));
-const sum = (name) => run.jobs.reduce((total, job) => total + job[name][at], 0);
+/** Return a number of all jobs at the moment that is shown. */
+const sum = (name) => run.totals[name][at];
 
 // -- what is shown at a moment -----------------------------------------------------------------------------------
 
@@ -217,7 +219,7 @@ function bar(total, ...parts) {
 }
 
 function showFigures() {
-  const [total, succeeded, failed] = ["total", "succeeded", "failed"].map((name) => run.totals[name][at]);
+  const [total, succeeded, failed] = ["total", "done", "bad"].map(sum);
   const running = sum("running"), waiting = sum("active") + sum("preparing");
   const figures = [figure("Tasks done", (succeeded + failed).toLocaleString("en"), `of ${total.toLocaleString("en")}`,
     [[running, "running"], [waiting, "waiting"], [failed, "failed", "bad"]],
@@ -225,7 +227,7 @@ function showFigures() {
   const hooks = [["Preparation", "prepared", "prepares", "prepFailed", "prepTotal"],
     ["Release", "released", "releases", "releaseFailed", "releaseTotal"]];
   for (const [title, done, runs, bad, all] of hooks) {
-    if (run.jobs.some((job) => job[all].some(Boolean))) {
+    if (run.totals[all].some(Boolean)) {
       figures.push(figure(title, sum(done).toLocaleString("en"), sum(all) ? `of ${counted(sum(all), "node")}` : "nodes",
         [[sum(runs), "running"], [sum(bad), "failed", "bad"]]));
     }
@@ -575,7 +577,7 @@ function showCurves() {
     const grid = [0, 42, 84].map((height) => draw("line", { class: "grid", x1: 0, x2: 100, y1: height, y2: height }));
     const picture = draw("svg", { viewBox: "0 0 100 84", preserveAspectRatio: "none", role: "img", "aria-label": `${title}, up to ${compact(Math.max(...totals))}` },
       ...grid, ...drawn, draw("line", { class: "now", x1: 0, x2: 0, y1: 0, y2: 84 }));
-    const names = shown.length > 1 ? shown.flatMap(([name, role]) => [make("i", { style: { background: shade(role) } }), name]) : [];
+    const names = shown.length > 1 ? shown.map(([name, role]) => make("em", {}, make("i", { style: { background: shade(role) } }), name)) : [];
     return make("figure", { className: "curve" }, make("figcaption", {}, make("b", {}, title), make("span", {}, ...names)),
       make("div", { className: "plot" }, picture, make("span", { className: "top", "aria-hidden": "true" }, compact(top))), axis());
   }));
@@ -583,7 +585,7 @@ function showCurves() {
 
 function showDensity() {
   const element = $("density"), width = element.clientWidth, height = 40, context = canvas(element, width, height);
-  const { succeeded, failed } = run.totals, last = Math.max(1, run.moments.length - 1);
+  const { done: succeeded, bad: failed } = run.totals, last = Math.max(1, run.moments.length - 1);
   const done = run.moments.map((_, number) => number ? Math.max(0, succeeded[number] + failed[number] - succeeded[number - 1] - failed[number - 1]) : 0);
   const top = Math.max(1, ...done), wide = (width - 4) / last;
   const x = (number) => 2 + (number - 1) * wide;
@@ -747,11 +749,10 @@ function find() {
       for (let task = 0; task < run.tasks.length && found.length < MOST_FOUND; task++) if (matches(run.tasks[task])) add(`task:${task}`, run.tasks[task], "task");
     }
   }
-  const rows = found.map(([key, name, kind]) => make("li", { role: "option", "aria-selected": "false" }, make("button", { type: "button",
+  const rows = found.map(([key, name, kind]) => make("li", {}, make("button", { type: "button",
     onclick: () => { $("find").value = ""; find(); choose(key, true); } }, name, make("span", { className: "dim" }, kind))));
   $("found").replaceChildren(...(rows.length ? rows : [make("li", {}, make("p", {}, "Nothing has this name."))]));
   $("found").hidden = !wanted;
-  $("find").setAttribute("aria-expanded", String(Boolean(wanted)));
 }
 
 function findKey(event) {
@@ -817,6 +818,7 @@ function begin(data) {
   const days = new Date(run.start).toLocaleDateString("en-GB", { timeZone: "UTC", dateStyle: "full" });
   $("about").textContent = `${run.run.end} Seed ${run.run.seed}, ${days}, times are UTC. Made by batchdeck; this page loads nothing and works offline.`;
   $("last").textContent = clock(run.endMs);
+  $("notes").textContent = run.run.notes.join(" ");
   $("scrubber").max = run.moments.length - 1;
   $("expected").hidden = !run.expectations.length;
   $("expectations").replaceChildren(...run.expectations.map(([glyph, told]) => make("li", {},

@@ -63,7 +63,9 @@ MOST_SPANS = 300_000  # tasks on nodes; more would be tens of megabytes
 _MOST_JOBS = 400
 _MOST_EXPLAINED = 200  # nodes and jobs
 _MOST_TASKS = 12  # of a job that are explained: the failed ones, then those that have not ended
-_LINE = 8192  # characters of the packed run
+_PIECE, _LINE = 65_536, 8192  # characters that are packed at once, and of a line of the packed run
+_MORE = "", None  # in place of a part
+_NO_JOB = (0,) * 14  # numbers of a job
 
 
 def variant_note(scenario: Scenario) -> str:
@@ -93,17 +95,18 @@ def page_lines(run: Simulation, *, is_over: bool | None = None) -> Iterator[list
     """
     recorder = _Recorder(run, is_over=run.finished if is_over is None else is_over)
     yield from recorder.play()
-    document: dict[str, object] = {}
-    for name, part in recorder.parts():
-        document[name] = part
-        yield []
     packer = zlib.compressobj(9)
-    packed = b""
-    for name, part in document.items():
-        text = json.dumps(_shown(part), ensure_ascii=False, separators=(",", ":"))
-        packed += packer.compress(f"{',' if packed else '{'}{json.dumps(name)}:{text}".encode())
+    packed, before = [], "{"
+    for name, part in recorder.parts():
         yield []
-    data = b64encode(packed + packer.compress(b"}") + packer.flush()).decode()
+        if not name:
+            continue
+        text = f"{before}{json.dumps(name)}:{json.dumps(_shown(part), ensure_ascii=False, separators=(',', ':'))}"
+        for at in range(0, len(text), _PIECE):
+            packed.append(packer.compress(text[at : at + _PIECE].encode()))
+            yield []
+        before = ","
+    data = b64encode(b"".join([*packed, packer.compress(b"}"), packer.flush()])).decode()
     yield from _filled(run.scenario, [data[at : at + _LINE] for at in range(0, len(data), _LINE)])
 
 
@@ -171,6 +174,7 @@ class _Recorder:
         self._totals: list[Sequence[int]] = []
         self._costs: list[str] = []
         self._jobs: dict[str, dict[int, Sequence[int]]] = {}  # by moment
+        self._most_jobs = self._nodes_left_out = 0
         self._pools: dict[str, dict[int, Sequence[int]]] = {}
 
     def play(self) -> Iterator[list[str]]:
@@ -182,15 +186,16 @@ class _Recorder:
 
     def _note(self) -> None:
         twin, at = self._twin, len(self._totals)
-        totals = task_totals(twin)
-        self._totals.append((totals.total, totals.succeeded, totals.failed))
         self._costs.append(fmt.money(cost_so_far(twin), twin.scenario.currency))
         listed = zip(self._attention.concerns(), self._attention.items(with_subjects=False), strict=True)
         self._listed.append([self._concern(*each) for each in listed])
-        for job_id in job_ids(twin)[:_MOST_JOBS]:
-            progress = self._progress.of(job_id)
-            if progress is not None:
-                self._jobs.setdefault(job_id, {})[at] = self._job(progress)
+        jobs = [found for job_id in job_ids(twin) if (found := self._progress.of(job_id)) is not None]
+        rows = list(map(self._job, jobs))
+        self._most_jobs = max(self._most_jobs, len(jobs))
+        for job, row in islice(zip(jobs, rows, strict=True), _MOST_JOBS):
+            self._jobs.setdefault(job.job_id, {})[at] = row
+        tasks, sums = task_totals(twin), map(sum, zip(_NO_JOB, *rows, strict=True))
+        self._totals.append((tasks.total, tasks.succeeded, tasks.failed, *islice(sums, 1, None)))
         for pool_id in (*pool_ids(twin), *deleted_pool_ids(twin)):
             pool = pool_row(twin, pool_id)
             if pool is not None:
@@ -211,8 +216,7 @@ class _Recorder:
     # -- the parts of the document -------------------------------------------------------------------------------
 
     def parts(self) -> Iterator[tuple[str, object]]:
-        """Yield the parts of the document by their names."""
-        yield "run", self._about()
+        """Yield the parts of the document by their names; without a name between slices of work."""
         yield "moments", _steps(self._moments)
         yield "totals", list(map(_steps, zip(*self._totals, strict=True)))
         yield "costs", self._costs
@@ -221,22 +225,34 @@ class _Recorder:
         yield from self._over_time()
         yield "concerns", self._concerns.all()
         yield "listed", self._listed
-        yield "answers", dict(self._answers())
+        answers: dict[str, object] = {}
+        for subject, answer in self._answers():
+            answers[subject] = answer
+            yield _MORE
+        yield "answers", answers
         rows = expectation_rows(self._twin)
         yield "expectations", [[self._glyph(EXPECTATION[row.state]), _said(row)] for row in rows]
         yield "glyphs", self._glyphs.all()
+        yield "run", self._about()
 
     def _about(self) -> dict[str, object]:
         scenario, lasted = self._twin.scenario, fmt.span(self._until_ms)
         over = f"The whole run, {lasted}: {why_over(self._twin)}."
         so_far = f"The first {lasted} of the run, which goes on after this."
+        notes = (
+            [] if self._is_over else [f"The run so far, up to {fmt.clock(scenario.start, self._until_ms)}: it goes on."]
+        )
+        if self._most_jobs > _MOST_JOBS:
+            notes.append(f"There are up to {self._most_jobs:,} jobs, of which the first {_MOST_JOBS:,} are listed.")
+        if self._nodes_left_out:
+            notes.append(f"The tasks on {fmt.counted(self._nodes_left_out, 'node')} are left out: they are too many.")
         return {
             "name": scenario.name,
             "description": scenario.description.strip(),
             "variant": variant_note(scenario),
             "seed": self._twin.seed,
             "start": scenario.start.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "isOver": self._is_over,
+            "notes": notes,
             "end": over if self._is_over else so_far,
         }
 
@@ -291,11 +307,14 @@ class _Recorder:
             for node in page.nodes():
                 found = lanes.lane(node).stretches
                 glyphs = [self._glyph(glyph_of_stretch(each)) for each in found]
-                tracks = lanes.tracks(node).spans(0, self._until_ms + 1) if len(spans) < MOST_SPANS else ()
+                has_room = len(spans) < MOST_SPANS
+                self._nodes_left_out += not has_room
+                tracks = lanes.tracks(node).spans(0, self._until_ms + 1) if has_room else ()
                 spans += chain.from_iterable(map(_gaps, tracks))
                 begins = _steps([each.begin_ms for each in found])
                 lengths = list(map(len, tracks))
                 nodes.append([node, pool, page.position_of(node), page.id_of(node), lengths, begins, glyphs])
+                yield _MORE
         yield "nodes", nodes
         yield "spans", list(map(list, zip(*spans, strict=True)))
         yield "tasks", TaskPage(twin, "").ids_of(range(self._totals[-1][0]))
