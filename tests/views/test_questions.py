@@ -19,6 +19,7 @@ from tests.builders import (
     node_row,
     run,
     run_to,
+    run_to_end,
     simulation,
     some_tasks,
     task_row,
