@@ -390,7 +390,7 @@ def _tasks(job: JobRow) -> str:
     )
     parts = _listed([f"{number:,} {word}" for number, word in numbers if number])
     wait_ms = counts.oldest_wait_ms
-    oldest = "" if wait_ms is None or wait_ms < SECOND_MS else f" The oldest wait is {fmt.span(wait_ms)}."
+    oldest = "" if wait_ms is None else f" The oldest wait is {fmt.span(wait_ms)}."
     return f"{fmt.counted(counts.total, 'task')}: {parts}.{oldest}"
 
 

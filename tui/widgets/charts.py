@@ -13,7 +13,7 @@ from tui.textual.keys import start_work, yielder_of
 from tui.textual.overrides import set_line_count, set_title
 from tui.textual.screens import OpenSubject, say
 from tui.textual.views import CursorView, LinesView, ResizeFilter, refresh_changes, row_bindings, strip_of
-from tui.viewmodels.text import ItemRef, Role, Span, line
+from tui.viewmodels.text import ItemRef, Role, Span
 from tui.viewmodels.watch.arrangement import MUCH, Wish
 from tui.viewmodels.watch.curves import CurvesModel
 from tui.viewmodels.watch.lenses import Form, Layout, LegendEntry, laid_out, legend_line
@@ -119,7 +119,7 @@ class NodeMap(ResizeFilter, CursorView):
     def _all_lines(self, layout: Layout) -> list[Line]:
         width, height = self.size
         if not self.model.nodes:
-            return [line(Span(f" {text}", Role.DIM)) for text in self.model.empty()][:height]
+            return [(Span(f" {text}", Role.DIM),) for text in self.model.empty()[:height]]
         cursor = self.first_in(layout) if self.has_focus else None
         first, rows = self.top_line // layout.lines, -(-height // layout.lines)
         return self._lines.rows(range(first, first + rows), layout, cursor, width)[:height]

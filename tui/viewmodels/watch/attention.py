@@ -12,7 +12,6 @@ import time
 from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
-from engine.base.values import SECOND_MS
 from engine.run.agenda import basis_words
 from engine.views.diagnosis.concerns import CALM
 from engine.views.diagnosis.expectations import ExpectationState, expectation_rows
@@ -371,11 +370,7 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
 def estimate_line(session: Session, job: JobRow, cells: int) -> Line:
     """Return the ends of all phases, and how long the oldest task has been waiting."""
     wait_ms = job.phases.tasks.oldest_wait_ms
-    waits = (
-        [""]
-        if wait_ms is None or wait_ms < SECOND_MS
-        else [f"oldest wait {fmt.span(wait_ms)}{hint}" for hint in _HOW_TO_ASK]
-    )
+    waits = [""] if wait_ms is None else [f"oldest wait {fmt.span(wait_ms)}{hint}" for hint in _HOW_TO_ASK]
     whole, brief = ends(session, job, has_basis=False), ends(session, job, is_brief=True, has_basis=False)
     with_basis = [ends(session, job), ends(session, job, is_brief=True)] if session.forecast().basis else []
     forms = [(each, wait) for each in with_basis for wait in (*waits, "")]
