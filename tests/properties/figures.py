@@ -58,6 +58,9 @@ def check_ahead(simulation: Simulation, commands: Sequence[Command]) -> None:
         simulation.branch()
         simulation.submit_all(commands)
         assert (ends[1], trial.given.cost) == _played(session)
+        jobs = simulation.world.jobs.rows
+        came = {job.id: job.end_ms for job in jobs if job.end_ms is not None and job.end_ms >= now_ms}
+        assert {job_id: came[job_id] for job_id in trial.given.tally.completed_ms} == trial.given.tally.completed_ms
 
 
 def _played(session: Session) -> tuple[int | None, float]:

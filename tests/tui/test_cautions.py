@@ -86,7 +86,7 @@ def test_a_job_manager_that_ends_its_job_lets_release_run(session):
 
 def test_a_pool_that_does_not_exist_is_said_beside_its_field(session):
     said = warned_of_job(session, **{"poolInfo.poolId": "nope"})
-    assert said == {"Pool": "no task runs until somebody creates the pool nope (POOL-18)"}
+    assert said == {"Pool": "no task runs until somebody creates pool nope (POOL-18)"}
 
 
 def test_a_pool_that_gets_no_nodes_is_said_beside_its_field(session):

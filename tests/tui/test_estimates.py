@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from engine import Simulation, load_scenario
 from engine.state.tasks import RUNNING
 from engine.views.diagnosis.estimates import attempts_seen, planned_task_end_ms
 from engine.views.log.reader import matching
@@ -207,6 +208,19 @@ def test_while_release_runs_the_end_is_what_is_planned(session_at):
     assert estimated_ms == pytest.approx(session.job("risk").record.end_ms, abs=2000)
     assert session.forecast().end_ms is None
     assert "Ended 08:07:5" in fourth_line(session)
+
+
+def test_a_simulated_end_comes_after_nothing_that_is_later():
+    session = Session(Simulation(load_scenario("terminate-then-delete")))
+    session.simulation.run_until(107_000)
+    while session.ahead.advance(10_000):
+        pass
+    session.update()
+    assert "job ends 08:05:41, after terminateJob at 08:05:00" in fourth_line(session)
+
+
+def test_a_task_that_has_only_been_added_has_not_waited(session_at):
+    assert "oldest wait" not in fourth_line(session_at(0.5))
 
 
 def test_a_run_that_ends_at_its_until_says_what_has_not_ended():

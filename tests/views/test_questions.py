@@ -8,7 +8,7 @@ import pytest
 
 from engine import Simulation
 from engine.views.diagnosis import candidates
-from engine.views.diagnosis.questions import expected, explain
+from engine.views.diagnosis.questions import expected, explain, open_jobs
 from tests.builders import (
     READY_S,
     a_job,
@@ -19,6 +19,7 @@ from tests.builders import (
     node_row,
     run,
     run_to,
+    run_to_end,
     simulation,
     some_tasks,
     task_row,
@@ -291,3 +292,10 @@ def test_the_nodes_for_a_job_and_its_waiting_task_are_looked_at_once(monkeypatch
     assert len(looked_at) == 1
     assert job.next_change == task.next_change
     assert task == explain(sim, "task", task_row(sim, "t2"))[0]
+
+
+def test_what_would_happen_after_the_end_of_the_run_is_told_so():
+    sim = simulation(a_job(tasks=[a_task("t", 3600)]), pool=a_pool(nodes=1), until="PT10M")
+    run_to_end(sim)
+    ((_, _, following),) = open_jobs(sim)
+    assert following.endswith(", after the end of the run")

@@ -220,6 +220,16 @@ def test_a_node_that_has_worked_and_fails_everything_from_some_task_on_is_named(
     assert found.text.startswith("every task fails on node n1 of pool p: the last ")
 
 
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_tasks_that_fail_by_their_own_command_lines_do_not_blame_a_node(nodes):
+    wrong = [
+        {**a_task(name, 5, exit_code=2), "commandLine": f"{name}.sh"} for name in ("copy", "sort", "merge", "check")
+    ]
+    sim = simulation(a_job(tasks=[*some_tasks(20, 30), *wrong]), pool=a_pool(nodes=nodes))
+    run_to_end(sim)
+    assert items(sim, "node-fails-tasks") == []
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_failures_by_chance_do_not_blame_a_node(seed):
     sim = simulation(a_job(tasks=some_tasks(40, 5, exit_code={0: 0.5, 1: 0.5})), pool=a_pool(nodes=4), seed=seed)

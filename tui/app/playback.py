@@ -116,7 +116,7 @@ class Playback:
             return f"SEARCHING {here}" if self._is_searching else None
         if to_ms == simulation.end_ms and simulation.scenario.until_ms is None:
             return f"SEEKING {here}"  # the end of the run is not known in advance
-        return f"SEEKING {(session.now_ms - self._seek_from_ms) / max(1, to_ms - self._seek_from_ms):4.0%}"
+        return f"SEEKING {(session.now_ms - self._seek_from_ms) / max(1, to_ms - self._seek_from_ms):<4.0%}"
 
     # -- playing -------------------------------------------------------------------------------------------------
 

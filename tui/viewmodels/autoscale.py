@@ -327,9 +327,7 @@ def formula_request(scenario: Scenario, simulation: Simulation, pool_id: str, fo
     """
     body = _body(scenario, pool_id)
     if body is None:
-        raise ValueError(
-            f"{called('Pool', pool_id)} is not among the pools of the scenario, so its formula cannot be varied."
-        )
+        raise ValueError(f"{called('Pool', pool_id)} is not among the pools of the scenario: its formula cannot vary.")
     own, page = body.get("autoScaleFormula"), scale_page(simulation, pool_id)
     present = [] if page is None else [page.formula]
     first = [own] if isinstance(own, str) else []

@@ -133,9 +133,7 @@ def _of_node(session: Session, node: int) -> list[Link]:
     page = session.nodes()
     jobs = [job.job_id for job in page.jobs_on(node) if job.prep is not HookStatus.NOT_NEEDED]
     there = page.tasks_on(node)[:_MOST_TASKS]
-    tasks = [
-        Link("t", f"{called('task', task_id)} of {job_id}", ItemRef("task", task)) for task, job_id, task_id in there
-    ]
+    tasks = (Link("t", f"{called('task', name)} of {job_id}", ItemRef("task", task)) for task, job_id, name in there)
     return [_pool(page.row(node).pool.id), *map(_job, jobs), *tasks]
 
 

@@ -119,7 +119,7 @@ class NodeMap(ResizeFilter, CursorView):
     def _all_lines(self, layout: Layout) -> list[Line]:
         width, height = self.size
         if not self.model.nodes:
-            return [line(Span(f" {text}", Role.DIM)) for text in self.model.empty()][:height]
+            return [(Span(f" {text}", Role.DIM),) for text in self.model.empty()[:height]]
         cursor = self.first_in(layout) if self.has_focus else None
         first, rows = self.top_line // layout.lines, -(-height // layout.lines)
         return self._lines.rows(range(first, first + rows), layout, cursor, width)[:height]

@@ -159,10 +159,8 @@ def _preparation_there(world: World, node: int) -> Next | None:
     if row < 0:
         return None
     job = world.jobs[instances.job[row]]
-    ends = Next(
-        f"preparation of {called('job', job.id)} ends on {name_of(world, node)}", instances.prep_end[row], "PREP-7"
-    )
-    return until_cut(world, job, node, ends)
+    text = f"preparation of {called('job', job.id)} ends on {name_of(world, node)}"
+    return until_cut(world, job, node, Next(text, instances.prep_end[row], "PREP-7"))
 
 
 def ineligible_nodes(job: Job, pool: Pool) -> set[int]:

@@ -391,10 +391,7 @@ def _certificates(world: World) -> Iterator[Finding]:
     for certificate in world.certificates.rows:
         if certificate.state is CertificateState.DELETE_FAILED:
             pools, nodes = certificate.use or ((), ())
-            users = [
-                *(called("pool", pool_id) for pool_id in pools),
-                *([some(len(nodes), "node")] if nodes else []),
-            ]
+            users = [called("pool", pool_id) for pool_id in pools] + ([some(len(nodes), "node")] if nodes else [])
             text = f"certificate {certificate.spec.thumbprint} could not be deleted"
             used, remedy = f"in use by {listed(users)}", "take it out of the pools, then delete it again"
             yield concern(Condition.CERTIFICATE_USED, text, certificate.since_ms, used, remedy=remedy)

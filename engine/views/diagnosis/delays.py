@@ -328,13 +328,8 @@ def _stall(world: World, job: Job, left: int, *, is_busy: bool, is_pool_busy: bo
     if job.state is JobState.DISABLED:
         by = disabled_by(world, job)
         effects = f"{tasks} {wait}", Clause("the exit condition of the task says so", "EXIT-5") if "exit" in by else ""
-        return concern(
-            Condition.JOB_DISABLED,
-            f"{called('job', job.id)} is disabled{by}",
-            job.since_ms,
-            *effects,
-            remedy="enable it",
-        )
+        text = f"{called('job', job.id)} is disabled{by}"
+        return concern(Condition.JOB_DISABLED, text, job.since_ms, *effects, remedy="enable it")
     if job.state is not JobState.ACTIVE:
         return None
     if pool is None or pool.state is not PoolState.ACTIVE:
@@ -421,9 +416,8 @@ def _gang(world: World, job: Job, pool: Pool, waiting: str) -> Finding | None:
         return concern(Condition.ROOM, f"{waiting}, none can run", job.since_ms, held, remedy=remedy)
     if profile is None or profile.instances <= nodes:
         return None
-    effect = (
-        f"the first one needs {profile.instances:,} nodes at once; {nodes:,} of {called('pool', pool.id)} take tasks"
-    )
+    there = f"{nodes:,} of {called('pool', pool.id)} take tasks"
+    effect = f"the first one needs {profile.instances:,} nodes at once; {there}"
     remedy = "resize it" if pool.scaling is None else "change its formula"
     return concern(Condition.ROOM, f"{waiting}, none runs", pool.allocation_since_ms, effect, remedy=remedy)
 

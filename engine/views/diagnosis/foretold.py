@@ -45,13 +45,15 @@ class JobEnds(NamedTuple):
         """Return the ends that lie ahead at a moment."""
         is_prepared = self.preparation_ms is not None and self.preparation_ms <= now_ms
         are_deleted = self.tasks_ms is not None and (self.deleted_ms or 0) > max(now_ms, self.tasks_ms)
+        tasks_ms = self.deleted_ms if are_deleted else self.tasks_ms
+        last_ms = max((ms for ms in (self.preparation_ms, tasks_ms, self.job_ms) if ms is not None), default=0)
         return Forecast(
             prepared_ms=self.preparation_ms if is_prepared else None,
             preparation_ms=None if is_prepared else self.preparation_ms,
-            tasks_ms=_later(self.deleted_ms if are_deleted else self.tasks_ms, now_ms),
+            tasks_ms=_later(tasks_ms, now_ms),
             tasks_are_deleted=are_deleted,
             job_ms=_later(self.job_ms, now_ms),
-            basis=[one for one in self.inputs if one.when_ms is not None and one.when_ms > now_ms],
+            basis=[one for one in self.inputs if one.when_ms is not None and now_ms < one.when_ms <= last_ms],
             stays_active=self.job_ms is None,
             is_simulated=True,
         )

@@ -114,9 +114,8 @@ def _active_job(world: World, job: Job, outlook: Outlook) -> Explanation:
     )
     is_stuck = following is None and (not ends_itself or left > 0) and not may_act(world)
     nothing = ("JOB-8" if left else "JOB-7") if is_stuck else ""
-    return answer(
-        world, f"Why has {called('job', job.id)} not {'ended' if begun else 'started'}?", findings, following, nothing
-    )
+    question = f"Why has {called('job', job.id)} not {'ended' if begun else 'started'}?"
+    return answer(world, question, findings, following, nothing)
 
 
 def _limit_words(job: Job, limit: Cut) -> str:
@@ -389,9 +388,8 @@ def _ending_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explan
     following = due(f"the job schedule can be {target}", None if waited else schedule.waits_until_ms, "TIME-19")
     if left:
         following = why_job(world, left[0]).next_change
-    return answer(
-        world, f"Why is {called('job schedule', schedule.id)} still {schedule.state.wire}?", findings, following
-    )
+    question = f"Why is {called('job schedule', schedule.id)} still {schedule.state.wire}?"
+    return answer(world, question, findings, following)
 
 
 def _completed_schedule(world: World, schedule: JobSchedule) -> Explanation:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from engine.base.values import called, format_clock, format_time, shortened
@@ -234,9 +233,10 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The answer to one question about a run that began at ``start``."""
+    """The answer to one question about a run that began at ``start``, and which ``until_ms`` ends."""
 
     start: datetime
+    until_ms: int | None
     question: str
     findings: tuple[Finding, ...] = ()  # checks, reasons, then others
     next_change: Next | None = None
@@ -248,15 +248,19 @@ class Explanation:
         """The conditions, in the order in which the rules check them."""
         return [one for one in self.findings if one.label]
 
+    def clock(self, when_ms: int) -> str:
+        """Return a moment, with words where the run does not come to it."""
+        is_cut_off = self.until_ms is not None and when_ms > self.until_ms
+        return f"{format_time(self.start, when_ms)}{', after the end of the run' if is_cut_off else ''}"
+
     def lines(self) -> list[str]:
         """Return the answer as plain text, each sentence with its rule."""
-        clock = partial(format_time, self.start)
         wide = max((len(check.label) for check in self.checks), default=0)
         lines = [self.question]
         for one in self.findings:
             head = f"{_SIGNS[one.ok]} {one.label:<{wide}}  " if one.label else f"{one.size:>6,} " if one.size else ""
-            lines.append(f"{head}{one.said(clock)} [{one.rule}]")
-        following = self.following(clock)
+            lines.append(f"{head}{one.said(self.clock)} [{one.rule}]")
+        following = self.following(self.clock)
         return [*lines, f"Next: {following.text} [{following.rule}]"] if following is not None else lines
 
     def following(self, clock: Callable[[int], str]) -> Clause | None:
@@ -310,7 +314,7 @@ def answer(
     found = tuple(one for one in findings if one is not None)
     if following is not None and not world.is_known(following.when_ms):
         found, following = (*found, note(f"When {following.text} is not known yet.", following.rule)), None
-    return Explanation(world.scenario.start, question, found, following, nothing)
+    return Explanation(world.scenario.start, world.scenario.until_ms, question, found, following, nothing)
 
 
 def due(text: str, when_ms: int | None, rule: str) -> Next | None:

@@ -251,11 +251,8 @@ def _next_of_jobs(world: World, node: int) -> Next | None:
         if job.state is JobState.ACTIVE and job.counts[0] and not is_ineligible:
             changes.append(first_end(world, pool.nodes, job))
             known = [when_ms for block in job.blocks if (when_ms := seen.get(world.tasks.blocks[block].first))]
-            changes += (
-                [Next(f"the scheduler sees new tasks of {called('job', job.id)}", min(known), "TIME-9")]
-                if known
-                else []
-            )
+            seen_now = f"the scheduler sees new tasks of {called('job', job.id)}"
+            changes += [Next(seen_now, min(known), "TIME-9")] if known else []
     return earliest(changes)
 
 

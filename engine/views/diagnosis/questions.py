@@ -8,13 +8,12 @@ taking that back.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import READY
 from engine.base.log import plain
 from engine.base.terms import AllocationState, JobState, OnAllTasksComplete, TaskResult, TaskState
-from engine.base.values import called, format_time
+from engine.base.values import called
 from engine.run.agenda import PlannedInputs, subjects_of
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED
@@ -123,7 +122,7 @@ class OpenJob(NamedTuple):
 def open_jobs(simulation: Simulation) -> Iterator[OpenJob]:
     """Yield the jobs that have not ended, with what keeps the task of each that has waited longest, or else the job."""
     world, now_ms = simulation.world, simulation.now_ms
-    clock, outlook = partial(format_time, world.scenario.start), Outlook(world)
+    outlook = Outlook(world)
     for job in world.jobs.present():
         if job.state is JobState.COMPLETED:
             continue
@@ -131,9 +130,9 @@ def open_jobs(simulation: Simulation) -> Iterator[OpenJob]:
         found = why_job(world, job, outlook) if waiting is None else why_task(world, waiting, now_ms, outlook)
         found = _with_plans(simulation, "job", job.id, found)
         unmet = [f"{one.label}: {one.text}" for one in found.checks if one.ok is False]
-        reasons = [f"{one.size:,} {one.said(clock)}" for one in found.findings if one.size]
+        reasons = [f"{one.size:,} {one.said(found.clock)}" for one in found.findings if one.size]
         task = "" if waiting is None else f"{called('task', world.tasks.task_id(waiting))}: "
-        following = found.following(clock)
+        following = found.following(found.clock)
         yield OpenJob(job.id, task + "; ".join(unmet + reasons), "" if following is None else following.text)
 
 

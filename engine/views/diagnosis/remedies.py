@@ -206,11 +206,8 @@ def _of_node(world: World, node: int, operations: Sequence[str]) -> Iterator[_Ca
 
 def _of_task(world: World, words: str, task: int) -> _Candidate:
     job_id, task_id = world.jobs[world.tasks.block_of(task).job].id, world.tasks.task_id(task)
-    return (
-        f"{words} {called('task', task_id)} of {called('job', job_id)}",
-        f"{words}Task",
-        {"jobId": job_id, "taskId": task_id},
-    )
+    says = f"{words} {called('task', task_id)} of {called('job', job_id)}"
+    return says, f"{words}Task", {"jobId": job_id, "taskId": task_id}
 
 
 def _out_of_order(world: World, concern: Finding) -> list[int]:

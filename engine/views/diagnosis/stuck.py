@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from engine.base.log import Shape
     from engine.state.jobs import Job
     from engine.state.pools import Pool
+    from engine.state.tasks import TaskTable
     from engine.views.diagnosis.failures import TaskFailures
     from engine.views.diagnosis.model import Finding
 
@@ -299,14 +300,20 @@ class HangingTasks:
 
     def _kind(self, task: int) -> str:
         if task not in self._kinds:
-            self._kinds[task] = _DIGITS.sub("", self._simulation.world.tasks.spec(task).command_line)
+            self._kinds[task] = kind_of(self._simulation.world.tasks, task)
         return self._kinds[task]
+
+
+def kind_of(tasks: TaskTable, task: int) -> str:
+    """Return what is equal for tasks of one kind: the command line without its digits."""
+    return _DIGITS.sub("", tasks.spec(task).command_line)
 
 
 # -- loops -------------------------------------------------------------------------------------------------------------
 
 _OFTEN = 3  # interruptions of one task, or failures on one node in a row
 _RARELY = 0.001  # as the chance that they are none of the node's
+_RECENT = 500  # successes, and failures, among which tasks of the same kind are looked for
 _MOST_COSTED = 20  # tasks of which the lost time is added up
 
 
@@ -415,8 +422,18 @@ class FailingNodes:
             elsewhere = failed - len(streak)
             by_chance = (elsewhere / max(1, elsewhere + succeeded)) ** len(streak)
             if len(streak) >= _OFTEN and by_chance < _RARELY and world.nodes.state_of(node) is not None:
-                found += [node] if any(job.counts[COMPLETED] > job.failed for job in self._jobs_of(streak)) else []
+                found += [node] if self._chance_elsewhere(node, streak) < _RARELY else []
         return sorted(found)
+
+    def _chance_elsewhere(self, node: int, streak: Sequence[int]) -> float:
+        """Return how likely as many failures are where other nodes ran tasks of these kinds; 1 if none succeeded."""
+        log, tasks = self._simulation.log, self._simulation.world.tasks
+        kinds = {kind_of(tasks, log.row_a[at]) for at in streak}
+        succeeded, failed = (
+            sum(log.row_b[at] != node and kind_of(tasks, log.row_a[at]) in kinds for at in reader.entries()[-_RECENT:])
+            for reader in (self._successes, self._failures)
+        )
+        return (failed / (failed + succeeded)) ** len(streak) if succeeded else 1.0
 
     def _update(self) -> None:
         (begins, failures), (begins_too, successes) = self._failures.news(), self._successes.news()

@@ -81,7 +81,7 @@ class TaskCounts(NamedTuple):
     running: int
     succeeded: int
     failed: int
-    oldest_wait_ms: int | None  # how long the first task in the queue has been active
+    oldest_wait_ms: int | None  # how long the first task in the queue has been active; None within a second
 
     @property
     def total(self) -> int:
@@ -126,7 +126,7 @@ def phases_of(simulation: Simulation, job: Job, preparation: InstancePage, relea
     task, tasks = oldest_waiting(simulation.world, job), task_counts(job)
     if task is not None:
         wait_ms = simulation.now_ms - simulation.world.tasks.block_of(task).created_ms
-        tasks = tasks._replace(oldest_wait_ms=wait_ms)
+        tasks = tasks._replace(oldest_wait_ms=wait_ms if wait_ms >= SECOND_MS else None)
     return Phases(_counts(preparation), tasks, _counts(release))
 
 
