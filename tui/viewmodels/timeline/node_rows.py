@@ -12,7 +12,7 @@ from engine.views.hook_status import Hook, HookStatus
 from engine.views.log.node_lane import Activity
 from engine.views.resources.jobs import pool_of_job
 from tui.viewmodels import format as fmt
-from tui.viewmodels.glyphs import INELIGIBLE, NODE, PREPARATION, RELEASE, STOPPED, Glyph, going_on, hook_glyph
+from tui.viewmodels.glyphs import INELIGIBLE, NODE, PREPARATION, RELEASE, STOPPED, Glyph, hook_glyph
 from tui.viewmodels.text import ItemRef, Line, Role, Span, line
 from tui.viewmodels.timeline.rows import (
     FAILED,
@@ -22,6 +22,7 @@ from tui.viewmodels.timeline.rows import (
     RELEASING,
     RETRYING,
     RUNNING,
+    WORKS_ON,
     Bar,
     ColumnCache,
     Extent,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 _IDLE = NODE[NodeState.IDLE]
 _LEGEND = (PREPARING, RETRYING, FAILED, INELIGIBLE, RUNNING, RELEASING, NODE[NodeState.STARTING], _IDLE)
-_WORKS_ON = going_on(RUNNING)  # where no task begins, or several do while others run
 _DOING = {
     Activity.ABSENT: NOTHING,
     Activity.IDLE: _IDLE,
@@ -177,7 +177,7 @@ class NodeRows(RowsByNode):
 
     def ground(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return what the node did beside its tasks."""
-        return [_IDLE if glyph in (RUNNING, _WORKS_ON) else glyph for glyph in self.cells(key, columns)]
+        return [_IDLE if glyph in (RUNNING, WORKS_ON) else glyph for glyph in self.cells(key, columns)]
 
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
         """Return the moment when what the cell shows began."""
@@ -263,7 +263,7 @@ def _glyph(lane: Lane, step_ms: int, column: int) -> Glyph:
     stretch = lane.shown(begin_ms, end_ms)
     if stretch.activity is Activity.WORKING:
         begins = stretch.begin_ms >= begin_ms or lane.tasks_begun(begin_ms, end_ms) == 1
-        return RUNNING if begins else _WORKS_ON
+        return RUNNING if begins else WORKS_ON
     return _stretch_glyph(stretch)
 
 

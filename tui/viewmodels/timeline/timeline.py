@@ -101,6 +101,7 @@ class TimelineModel:
         self._drawn: tuple[object, Sequence[Line]] = (None, ())  # from what the rows were drawn, and their lines
         self._longest: Kept[int] = Kept()  # label, in cells
         self._below: Sequence[int] = ()  # the jobs below the nodes
+        self._symbols: Kept[list[Glyph]] = Kept()
         self._legend: Kept[Line] = Kept()
 
     # -- looking -------------------------------------------------------------------------------------------------
@@ -349,17 +350,21 @@ class TimelineModel:
         value = self.rows.value_text(key, self.order.sort)
         return between(told, line(Span(value, Role.DERIVED)), cells) if value else cut(told, cells)
 
-    def legend(self, cells: int, shown: range) -> Line:
-        """Return the meaning of what stands in these rows, and in the jobs below them."""
-        jobs, glyphs = self._kinds[2], self.session.glyphs
+    def symbols(self, shown: range) -> list[Glyph]:
+        """Return the glyphs in these rows and in the jobs below them, in the order of the tables of states."""
+        jobs = self._kinds[2]
         seen = self._lines.glyphs_of(self.rows, self.keys[shown.start : shown.stop])
         seen |= self._lines.glyphs_of(jobs, self._below)
-        return self._legend.get((self.rows, seen, glyphs.ascii_only, cells), lambda: self._legend_of(seen, cells))
+        return self._symbols.get((self.rows, seen), lambda: self._in_order(seen))
 
-    def _legend_of(self, seen: frozenset[Glyph], cells: int) -> Line:
+    def _in_order(self, seen: frozenset[Glyph]) -> list[Glyph]:
         known = [each for each in (*self.rows.legend, *self._kinds[2].legend, *NODE.values()) if each in seen]
-        others = sorted(seen.difference(known), key=attrgetter("name"))
-        return legend_line([*known, *others], self.session.glyphs, cells)
+        return [*known, *sorted(seen.difference(known), key=attrgetter("name"))]
+
+    def legend(self, cells: int, shown: range) -> Line:
+        """Return the meaning of what stands in these rows, and in the jobs below them."""
+        named, glyphs = self.symbols(shown), self.session.glyphs
+        return self._legend.get((named, glyphs.ascii_only, cells), lambda: legend_line(named, glyphs, cells))
 
     def empty(self) -> Sequence[str]:
         """Return the reason why there are no rows."""
