@@ -57,7 +57,6 @@ class GlyphSet:
         self.good, self.bad, self.up = ("+", "x", "^") if ascii_only else ("✓", "✗", "▲")
         self.down = "v" if ascii_only else "▼"
         self.spot = "'" if ascii_only else "·"  # beside Spot nodes
-        self.frame = tuple("+-+|++" if ascii_only else "╭─╮│╰╯")
         self.closed, self.opened = ("+", "-") if ascii_only else ("▸", "▾")
 
     def of(self, glyph: Glyph) -> str:
