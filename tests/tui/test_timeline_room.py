@@ -183,3 +183,29 @@ def test_in_the_past_a_stretch_lasts_up_to_the_moment_that_is_shown(session_at):
     lanes.update()
     said = plain(NodeRows(session, lanes).description_at(0, 1_260_000))
     assert "00:17:59 so far" in said
+
+
+@pytest.mark.parametrize("lines", [1, 26])
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_the_cursor_reverses_its_cell_and_hides_nothing(session_at, lines, ascii_only):
+    session = session_at(LATER_S, ascii_only=ascii_only)
+    model = TimelineModel(session)
+    model.update(100, lines)
+    for column in range(0, 100, 3):
+        model.move(column - model.cursor_column)
+        model.update(100, lines)
+        with_cursor, without = model.row_lines(1, is_cursor=True), model.row_lines(1, is_cursor=False)
+        assert list(map(plain, with_cursor)) == list(map(plain, without))
+        fills = [[span.is_fill for span in each for _ in span.text] for each in (with_cursor[0], without[0])]
+        changed = [at for at, (one, other) in enumerate(zip(*fills, strict=True)) if one != other]
+        assert changed == [model.label_cells + model.cursor_column]
+
+
+def test_two_lines_of_a_bar_are_one_block():
+    canvas = Canvas(GlyphSet(ascii_only=False), [TASK[TaskState.ACTIVE]] * 20, Height(2, 2, 1))
+    bar = Bar(2_000, 12_000, TASK[TaskState.RUNNING], "frame-12", ("4:15",), TASK[TaskState.COMPLETED])
+    canvas.draw(bar, TimeColumns(0, 20, 1_000), 0)
+    canvas.end(bar, TimeColumns(0, 20, 1_000), 0)
+    blocks = [[span.is_fill for span in canvas.spans(at) for _ in span.text] for at in range(2)]
+    assert blocks[0] == blocks[1] == [False] * 2 + [True] * 10 + [False] * 8
+    assert "█" not in plain(canvas.spans(0)) + plain(canvas.spans(1))
