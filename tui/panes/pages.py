@@ -139,7 +139,7 @@ class ListPage(ResizeFilter, View):
         said = tuple(Span(f"{name.lower()} {text or 'none'}{_GAP}", Role.DIM) for name, text in same)
         gap = (Span(_GAP),) if counts and said and not counts[-1].text.endswith(_GAP) else ()
         self._summary.display = bool(counts or said)
-        self._summary.show([(*_BLANK, *cut((*counts, *gap, *said), cells))])
+        self._summary.show([(*_BLANK, *counts, *gap, *(cut(said, cells - width((*counts, *gap))) if said else ()))])
 
     def _return_to_row(self) -> None:
         if not self._recalled_id or not self.model.count:
