@@ -8,16 +8,27 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engine.base.errors import BatchError, Problem, ScenarioError
+    from engine.run.journal import Input
     from engine.run.simulation import Simulation
     from engine.scenario.load import load as load_scenario
     from engine.scenario.model import Scenario
     from engine.state.tables import BrokenInvariant
 
-__all__ = ["BatchError", "BrokenInvariant", "Problem", "Scenario", "ScenarioError", "Simulation", "load_scenario"]
+__all__ = [
+    "BatchError",
+    "BrokenInvariant",
+    "Input",
+    "Problem",
+    "Scenario",
+    "ScenarioError",
+    "Simulation",
+    "load_scenario",
+]
 
 _HOMES = {
     "BatchError": ("engine.base.errors", "BatchError"),
     "BrokenInvariant": ("engine.state.tables", "BrokenInvariant"),
+    "Input": ("engine.run.journal", "Input"),
     "Problem": ("engine.base.errors", "Problem"),
     "Scenario": ("engine.scenario.model", "Scenario"),
     "ScenarioError": ("engine.base.errors", "ScenarioError"),

@@ -9,13 +9,14 @@ first.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 
 
 # Simulated seconds per wall second; None is as fast as possible.
@@ -24,6 +25,30 @@ SPEEDS: tuple[float | None, ...] = (0.1, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600,
 # A stretch without events that would take longer is crossed at once, in wall seconds; and what is left of it then.
 LONGEST_QUIET_S = 5.0
 CROSSING_S = 2.0
+
+
+RUN_S = 60  # wall seconds of an unattended run
+# Crossing shortens a run. It is not made up for by a speed so low that hardly anything else is left.
+_MOST_SLOWED = 6
+_WHOLE_STEPS = [speed for speed in SPEEDS if speed is not None and speed >= 1]
+
+
+def speed_for(length_ms: int, quiet_ms: Iterable[int] = ()) -> float:
+    """Return the step of speed at which a run takes about a minute.
+
+    Args:
+        length_ms: The length of the run.
+        quiet_ms: The lengths of stretches without events that are crossed at once if they are long.
+    """
+    stretches, usual = list(quiet_ms), max(1.0, length_ms / 1000 / RUN_S)
+    steps = [step for step in _WHOLE_STEPS if usual / _MOST_SLOWED <= step]
+    return min(steps or _WHOLE_STEPS[-1:], key=lambda step: abs(math.log(_wall_s(step, length_ms, stretches) / RUN_S)))
+
+
+def _wall_s(speed: float, length_ms: int, stretches: Sequence[int]) -> float:
+    """Return how long a run takes at a speed, in wall seconds."""
+    crossed = [each for each in stretches if each > LONGEST_QUIET_S * speed * 1000]
+    return max(1.0, (length_ms - sum(crossed)) / 1000 / speed + CROSSING_S * len(crossed))
 
 
 _KEY_S = 0.05  # nearly all key presses are handled and drawn within this time

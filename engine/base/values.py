@@ -89,6 +89,12 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return f"{text[: kept - tail]}{_DOTS}{text[len(text) - tail :]}"
 
 
+def called(noun: str, identity: str) -> str:
+    """Return an item by its kind and its id, or by an id that begins with its kind: ``job risk``, but ``job-19``."""
+    kind = noun.rpartition(" ")[2].casefold()
+    return identity if identity.casefold().startswith(kind) and len(identity) > len(kind) else f"{noun} {identity}"
+
+
 def quoted(value: object, longest: int = LONGEST) -> str:
     """Return a value as Python writes it, but null, true and false, cut in the middle to ``longest`` characters."""
     if value is None or isinstance(value, bool):

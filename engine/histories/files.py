@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from functools import cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, cast
 
 from pydantic import ValidationError
@@ -28,7 +27,7 @@ from engine.base.values import DAY_MS, SECOND_MS, printable, shortened
 from engine.rules.decisions.capacity import MAX_COMMUNICATING
 from engine.scenario.bodies import fields_of, mistake_text, model_of
 from engine.scenario.document import Path
-from engine.scenario.record import block_text, flow_text
+from engine.scenario.record import block_lines
 from engine.specs.account import PoolAllocationMode, Quotas
 from engine.specs.base import Spec, accepted_names, has_effect, is_secret
 from engine.specs.bodies import (
@@ -343,48 +342,7 @@ def scenario_lines(imported: Imported) -> Iterator[str]:
         yield from (("# " + printable(line, "\ufffd")).rstrip() for line in assumption.splitlines() or [""])
     if imported.assumptions:
         yield ""
-    for key, value in imported.document.items():
-        yield from _entry(key, value, "")
-
-
-def _entry(key: str, value: object, indent: str) -> Iterator[str]:
-    """Yield a key with its value, in block style if a list that may be long is somewhere in it."""
-    head = f"{indent}{flow_text(key)}:"
-    if isinstance(value, Iterator) or (key in _LISTS_OF_ITEMS and isinstance(value, list | tuple)):
-        items = (f"{indent}  - {_line(item)}" for item in value)
-        first = next(items, None)
-        yield from [f"{head} []"] if first is None else chain((head, first), items)
-    elif isinstance(value, Mapping) and _has_long_list(value):
-        yield head
-        yield from _members(value, indent + "  ")
-    elif isinstance(value, list | tuple) and _has_long_list(value):
-        yield head
-        for item in value:
-            lines = _members(item, indent + "    ") if item and isinstance(item, Mapping) else iter([_line(item)])
-            yield f"{indent}  - {next(lines).lstrip(' ')}"
-            yield from lines
-    else:
-        plain: Plain = {key: value}  # type: ignore[dict-item]
-        yield from block_text(plain, indent).removesuffix("\n").split("\n")
-
-
-def _members(body: Mapping[str, object], indent: str) -> Iterator[str]:
-    return (line for key, value in body.items() for line in _entry(key, value, indent))
-
-
-def _has_long_list(value: object) -> bool:
-    if isinstance(value, Mapping):
-        return any(
-            isinstance(inner, Iterator) or key in _LISTS_OF_ITEMS or _has_long_list(inner)
-            for key, inner in value.items()
-        )
-    return isinstance(value, list | tuple) and any(map(_has_long_list, value))
-
-
-def _line(item: object) -> str:
-    """Return a value in one line of JSON, which is YAML too; text that JSON does not show is escaped as in YAML."""
-    text = json.dumps(item, ensure_ascii=False)
-    return text if text.isprintable() else flow_text(json.loads(text))
+    yield from block_lines(cast("Plain", dict(imported.document)), rows=_LISTS_OF_ITEMS)
 
 
 # Those whose defaults a scenario leaves out.

@@ -77,28 +77,18 @@ class Normalizer:
             known, form = _KNOWN[name]
             if inner is None or form is _Form.LEFT_OUT or known in body:
                 continue
-            if type(inner) is str:
-                body[known] = _text(inner, form)
-            elif form is _Form.FREE:
-                body[known] = _plain(inner)
-            elif type(inner) is dict:
-                body[known] = self._share(known, self.normalized(inner))
-            elif type(inner) is list:
-                body[known] = self._list(inner, form)
-            else:
-                body[known] = inner
+            body[known] = _text(inner, form) if type(inner) is str else self._value(inner, form, known)
         return body
 
-    def _list(self, values: list[Any], form: _Form) -> list[Any]:
-        found: list[Any] = []
-        for value in values:
-            if isinstance(value, str):
-                found.append(_text(value, form))
-            elif isinstance(value, dict):
-                found.append(self._share("", self.normalized(value)))
-            elif value is not None:
-                found.append(self._list(value, form) if isinstance(value, list) else value)
-        return found
+    def _value(self, value: Any, form: _Form, name: str = "") -> Any:  # noqa: ANN401 - any JSON
+        """Return the value of a property, or one in its list, which has no name."""
+        if isinstance(value, str):
+            return _text(value, form)
+        if form is _Form.FREE:
+            return _plain(value)
+        if isinstance(value, dict):
+            return self._share(name, self.normalized(value))
+        return [self._value(each, form) for each in value if each is not None] if isinstance(value, list) else value
 
     def _share(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """Return the object that equals ``body`` and has been returned before: many tasks have equal constraints."""

@@ -6,14 +6,14 @@ Of the log its header is read, and of each job what a simulation needs.
 from __future__ import annotations
 
 import re
-from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from heapq import heapreplace
 from math import ceil, isfinite
+from operator import attrgetter
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from engine.base.errors import Problem, ScenarioError
 from engine.base.values import HOUR_MS, SECOND_MS, quoted, shortened
@@ -39,7 +39,7 @@ from engine.specs.catalogue import PROCESS_START_MS, SCHEDULING_LATENCY_MS
 from engine.specs.job_refusals import COLLECTION_MAX_TASKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 
 JOB_LIMIT = 250_000
@@ -83,38 +83,38 @@ _HEADER = re.compile(r";+\s*([A-Za-z]+)\s*:\s*(\S.*)")
 _HEADER_LIMIT = 200
 
 
+class LogJob(NamedTuple):
+    """A job of a log, and the line that it has there."""
+
+    line: int
+    number: int
+    submitted_ms: int
+    run_ms: int
+    processors: int
+    has_failed: bool
+
+
 @dataclass(slots=True)
 class Log:
-    """The jobs of a log as columns, in the order of their submission, and its header."""
+    """The jobs of a log, in the order of their submission, and its header."""
 
     file: str
     mistakes: Mistakes
     header: dict[str, str] = field(default_factory=dict)
     comments: list[str] = field(default_factory=list)
-    lines: array[int] = field(default_factory=lambda: array("q"))
-    numbers: array[int] = field(default_factory=lambda: array("q"))
-    submitted_ms: array[int] = field(default_factory=lambda: array("q"))
-    run_ms: array[int] = field(default_factory=lambda: array("q"))
-    processors: array[int] = field(default_factory=lambda: array("q"))
-    failed: array[int] = field(default_factory=lambda: array("b"))
+    jobs: list[LogJob] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
-    cancelled: int = 0
     with_preceding: int = 0
 
-    def __len__(self) -> int:
-        return len(self.numbers)
+    @property
+    def most_processors(self) -> int:
+        """The processors of the widest job."""
+        return max(job.processors for job in self.jobs)
 
     def header_number(self, key: str) -> int | None:
         """Return a number above zero of the header, or None."""
         match = re.match(r"\d{1,12}(?!\d)", self.header.get(key, ""), re.ASCII)
         return int(match[0]) or None if match else None
-
-    def keep(self, rows: Iterable[int]) -> None:
-        """Keep these jobs, in this order."""
-        order = list(rows)
-        for name in ("lines", "numbers", "submitted_ms", "run_ms", "processors", "failed"):
-            column = getattr(self, name)
-            setattr(self, name, array(column.typecode, map(column.__getitem__, order)))
 
 
 def read_log(file: str) -> Log:
@@ -137,7 +137,7 @@ class _Reader:
         self._log = log
         self._mistakes = log.mistakes
         self._seen: set[int] = set()
-        self._backwards: Counter[str] = Counter()
+        self._backwards = 0  # jobs that stand behind later ones
         self._before = (0, 0)  # submit time and line of the job before
 
     def take(self, number: int, content: bytes) -> None:
@@ -175,12 +175,11 @@ class _Reader:
         log = self._log
         if self._mistakes.problems:
             self._mistakes.fail()
-        if not log.numbers:
+        if not log.jobs:
             raise no_job(log)
         if self._backwards:
-            count = self._backwards.total()
-            log.mistakes.warn(f"{count:,} jobs stand behind later ones: jobs are sorted by their submit time")
-            log.keep(sorted(range(len(log)), key=log.submitted_ms.__getitem__))
+            log.mistakes.warn(f"{self._backwards:,} jobs stand behind later ones: jobs are sorted by their submit time")
+            log.jobs.sort(key=attrgetter("submitted_ms"))
         return log
 
     def _take_comment(self, text: str) -> None:
@@ -211,28 +210,23 @@ class _Reader:
         elif max(submit, run) > _LATEST_S or processors > _MOST_PROCESSORS:
             self._report(line, f"job {number}: times and processors must be below a century and {_MOST_PROCESSORS:,}")
         else:
-            self._add(line, number, round(submit * SECOND_MS), round(run * SECOND_MS))
-            log.processors.append(processors)
-            log.failed.append(status in (_FAILED, _CANCELLED))
-            log.cancelled += status == _CANCELLED
+            has_failed = status in (_FAILED, _CANCELLED)
+            job = LogJob(line, number, round(submit * SECOND_MS), round(run * SECOND_MS), processors, has_failed)
+            self._add(job)
             log.with_preceding += values[_PRECEDING] > 0
 
-    def _add(self, line: int, number: int, submitted_ms: int, run_ms: int) -> None:
-        log = self._log
-        if len(log) >= JOB_LIMIT:
-            self._give_up(line, f"has more than {JOB_LIMIT:,} jobs before: import a part of the log")
-        self._seen.add(number)
+    def _add(self, job: LogJob) -> None:
+        if len(self._log.jobs) >= JOB_LIMIT:
+            self._give_up(job.line, f"has more than {JOB_LIMIT:,} jobs before: import a part of the log")
+        self._seen.add(job.number)
         before_ms, before_line = self._before
-        if submitted_ms < before_ms:
+        if job.submitted_ms < before_ms:
             if not self._backwards:
-                log.mistakes.warn(f"job {number} was submitted before the job of line {before_line:,}", line)
-            self._backwards["jobs"] += 1
+                self._mistakes.warn(f"job {job.number} was submitted before the job of line {before_line:,}", job.line)
+            self._backwards += 1
         else:
-            self._before = submitted_ms, line
-        log.lines.append(line)
-        log.numbers.append(number)
-        log.submitted_ms.append(submitted_ms)
-        log.run_ms.append(run_ms)
+            self._before = job.submitted_ms, job.line
+        self._log.jobs.append(job)
 
     def _leave_out(self, line: int, number: int, flaw: str) -> None:
         kind = f"with {flaw}"
@@ -300,8 +294,8 @@ def _machines(log: Log, shape: PoolShape) -> Machines:
         nodes = shape.nodes
     elif processors and (shape.slots is not None or processors > slots * (nodes or 0)):
         nodes = ceil(processors / slots)
-    nodes = nodes or ceil(max(log.processors) / slots)
-    gangs = slots == 1 and max(log.processors) > 1
+    nodes = nodes or ceil(log.most_processors / slots)
+    gangs = slots == 1 and log.most_processors > 1
     return Machines(nodes, slots, gangs)
 
 
@@ -312,36 +306,35 @@ def _leave_out_wide(log: Log, machines: Machines) -> None:
         ScenarioError: No job is left.
     """
     widest = machines.widest
-    wide = [row for row, processors in enumerate(log.processors) if processors > widest]
+    wide = [job for job in log.jobs if job.processors > widest]
     if not wide:
         return
     room = f"the pool has {widest:,} nodes" if machines.gangs else f"a node has {widest:,} task slots"
-    for row in wide[:NAMED_LIMIT]:
-        needed = f"job {log.numbers[row]} needs {log.processors[row]:,} processors"
-        log.mistakes.warn(f"{needed}, but {room}: it is left out", log.lines[row])
+    for job in wide[:NAMED_LIMIT]:
+        needed = f"job {job.number} needs {job.processors:,} processors"
+        log.mistakes.warn(f"{needed}, but {room}: it is left out", job.line)
     if len(wide) > NAMED_LIMIT:
         log.mistakes.warn(f"{len(wide) - NAMED_LIMIT:,} more jobs are too wide, and are left out")
-    left_out = set(wide)
     log.skipped["wider than the pool"] = len(wide)
-    log.keep(row for row in range(len(log)) if row not in left_out)
-    if not log.numbers:
+    log.jobs = [job for job in log.jobs if job.processors <= widest]
+    if not log.jobs:
         raise no_job(log)
 
 
-def _narrowed(log: Log, machines: Machines) -> list[int]:
+def _narrowed(log: Log, machines: Machines) -> list[LogJob]:
     """Return the jobs with more processors than a pool may have nodes that reach one another (ACC-5)."""
-    return [row for row, processors in enumerate(log.processors) if machines.gangs and processors > GANG_NODE_LIMIT]
+    return [job for job in log.jobs if machines.gangs and job.processors > GANG_NODE_LIMIT]
 
 
 def _warn_of_narrowed(log: Log, machines: Machines) -> None:
-    rows = _narrowed(log, machines)
-    if rows:
-        first = f"job {log.numbers[rows[0]]}"
-        jobs = f"{first} gets" if len(rows) == 1 else f"{len(rows):,} jobs such as {first} get"
+    narrowed = _narrowed(log, machines)
+    if narrowed:
+        first = f"job {narrowed[0].number}"
+        jobs = f"{first} gets" if len(narrowed) == 1 else f"{len(narrowed):,} jobs such as {first} get"
         log.mistakes.warn(
             f"{jobs} {GANG_NODE_LIMIT} nodes: more cannot run one task (ACC-5)."
             " Fewer --nodes with several --slots have room",
-            log.lines[rows[0]],
+            narrowed[0].line,
         )
 
 
@@ -372,24 +365,24 @@ def _latest_end_ms(log: Log, machines: Machines) -> int:
     ended even if they run one after the other from the last submission on.
     """
     overheads_ms = SCHEDULING_LATENCY_MS + HOUR_MS
-    if max(log.processors) > 1:
-        one_by_one_ms = log.submitted_ms[-1] + sum(log.run_ms) + _STARTS * PROCESS_START_MS * len(log)
+    if log.most_processors > 1:
+        one_by_one_ms = log.jobs[-1].submitted_ms + sum(job.run_ms + _STARTS * PROCESS_START_MS for job in log.jobs)
         return min(one_by_one_ms + overheads_ms, LATEST_MS)
-    free_ms = [0] * min(machines.nodes * machines.slots, len(log))
-    for submitted_ms, run_ms in zip(log.submitted_ms, log.run_ms, strict=True):
-        heapreplace(free_ms, max(submitted_ms, free_ms[0]) + max(run_ms, PROCESS_START_MS))
+    free_ms = [0] * min(machines.nodes * machines.slots, len(log.jobs))
+    for job in log.jobs:
+        heapreplace(free_ms, max(job.submitted_ms, free_ms[0]) + max(job.run_ms, PROCESS_START_MS))
     return min(max(free_ms) + overheads_ms, LATEST_MS)
 
 
 def _timeline(log: Log, machines: Machines, job_id: str) -> Iterator[dict[str, object]]:
     """Yield an entry for all jobs that were submitted together, then what ends the job and empties the pool."""
     tasks: list[dict[str, object]] = []
-    at_ms = log.submitted_ms[0]
-    for row, submitted_ms in enumerate(log.submitted_ms):
-        if submitted_ms != at_ms or len(tasks) == COLLECTION_MAX_TASKS:
+    at_ms = log.jobs[0].submitted_ms
+    for job in log.jobs:
+        if job.submitted_ms != at_ms or len(tasks) == COLLECTION_MAX_TASKS:
             yield _added(at_ms, job_id, tasks)
-            tasks, at_ms = [], submitted_ms
-        tasks.append(_task(log, row, machines))
+            tasks, at_ms = [], job.submitted_ms
+        tasks.append(_task(job, machines))
     yield _added(at_ms, job_id, tasks)
     yield {"at": seconds_of(at_ms), "updateJob": {"jobId": job_id, "onAllTasksComplete": "terminatejob"}}
     yield emptying(job_id)
@@ -399,15 +392,15 @@ def _added(at_ms: int, job_id: str, tasks: list[dict[str, object]]) -> dict[str,
     return {"at": seconds_of(at_ms), "addTasks": {"jobId": job_id, "tasks": tasks}}
 
 
-def _task(log: Log, row: int, machines: Machines) -> dict[str, object]:
+def _task(job: LogJob, machines: Machines) -> dict[str, object]:
     """Return the body of a task that is in the state running for as long as the job ran."""
-    processors = log.processors[row]
+    processors = job.processors
     is_gang = machines.gangs and processors > 1
     starting_ms = PROCESS_START_MS * (_STARTS if is_gang else 1)
-    simulate: dict[str, object] = {"duration": seconds_of(max(0, log.run_ms[row] - starting_ms))}
-    if log.failed[row]:
+    simulate: dict[str, object] = {"duration": seconds_of(max(0, job.run_ms - starting_ms))}
+    if job.has_failed:
         simulate["exitCode"] = 1
-    task: dict[str, object] = {"id": str(log.numbers[row]), "commandLine": _COMMAND, "simulate": simulate}
+    task: dict[str, object] = {"id": str(job.number), "commandLine": _COMMAND, "simulate": simulate}
     if is_gang:
         together = {"coordinationCommandLine": "start", "simulate": {"duration": 0}}
         task["multiInstanceSettings"] = {"numberOfInstances": min(processors, GANG_NODE_LIMIT), **together}
@@ -417,9 +410,9 @@ def _task(log: Log, row: int, machines: Machines) -> dict[str, object]:
 
 
 def _assumptions(log: Log, machines: Machines) -> tuple[str, ...]:
-    failed = sum(log.failed)
+    jobs, failed = len(log.jobs), sum(job.has_failed for job in log.jobs)
     sentences = [
-        f"A log of {len(log):,} jobs in the Standard Workload Format: each is a task, added when it was submitted.",
+        f"A log of {jobs:,} jobs in the Standard Workload Format: each is a task, added when it was submitted.",
         machines.assumption,
     ]
     if machines.gangs:

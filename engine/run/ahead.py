@@ -6,14 +6,15 @@ It costs the time and memory of another run, and so it is given up for a run tha
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from engine.base.values import SECOND_MS
+from engine.run.journal import common_inputs
 from engine.run.simulation import Simulation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from engine.run.conditions import Outcome
     from engine.run.journal import Input
@@ -91,7 +92,7 @@ class Ahead:
             return
         self._seen_changes = journal.changes
         wanted = journal.by_hand()
-        common = _common(self._inputs, wanted)
+        common = common_inputs(self._inputs, wanted)
         other = [*self._inputs[common:], *wanted[common:]]
         if not other:
             return
@@ -153,6 +154,33 @@ class Ahead:
         return () if future is None else future.expectations
 
 
+class Replay:
+    """A run that is played again on a second simulation, ``twin``, with what was done by hand, as far as it is shown.
+
+    The first simulation may go on meanwhile.
+    """
+
+    def __init__(self, run: Simulation, *, is_over: bool) -> None:
+        """Prepare to play up to the moment that is shown, after which nothing more can happen if it ``is_over``."""
+        self.twin = Simulation(run.scenario, run.seed, can_go_back=False)
+        self._until_ms, self._is_over = run.now_ms, is_over
+        given = [one for one in run.journal.by_hand() if one.when_ms <= run.now_ms]
+        self._given = {when_ms: list(inputs) for when_ms, inputs in groupby(given, lambda one: one.when_ms)}
+
+    def play(self, moments_ms: Sequence[int]) -> Iterator[bool]:
+        """Play the run; yield True at each of these rising moments, and False after each slice of work."""
+        twin, moments = self.twin, set(moments_ms)
+        for stop_ms in sorted({*moments, *(when_ms - 1 for when_ms in self._given)}):
+            while twin.advance(stop_ms):
+                yield False
+            twin.adopt(self._given.get(stop_ms + 1, ()))
+            if stop_ms == self._until_ms and self._is_over:
+                twin.run_until(twin.end_ms)  # what is due now changes nothing
+                twin.finish()
+            if stop_ms in moments:
+                yield True
+
+
 def next_event_ms(simulation: Simulation) -> int | None:
     """Return the next moment at which something happens or may happen, found by a trial; None if nothing ever will.
 
@@ -175,11 +203,5 @@ def _tasks_of(scenario: Scenario) -> int:
     return jobs + sum(len(one.tasks) + (one.factory.count if one.factory else 0) for one in scenario.timeline)
 
 
-def _common(some: Sequence[Input], others: Sequence[Input]) -> int:
-    """Return how many inputs both begin with."""
-    pairs = zip(some, others, strict=False)
-    return next((at for at, (one, other) in enumerate(pairs) if one is not other), min(len(some), len(others)))
-
-
 def _is_same(some: Sequence[Input], others: Sequence[Input]) -> bool:
-    return len(some) == len(others) == _common(some, others)
+    return len(some) == len(others) == common_inputs(some, others)

@@ -135,6 +135,12 @@ class Journal:
         return dropped
 
 
+def common_inputs(some: Sequence[Input], others: Sequence[Input]) -> int:
+    """Return how many inputs both begin with."""
+    pairs = zip(some, others, strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one is not other), min(len(some), len(others)))
+
+
 # Beyond this number every second checkpoint is dropped and the distance doubles.
 MOST_CHECKPOINTS = 192
 FIRST_DISTANCE = 8192  # log entries

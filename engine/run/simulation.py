@@ -16,7 +16,7 @@ from engine.base.values import LONGEST_RUN_MS
 from engine.rules import commands, reactions
 from engine.rules.commands import Extras
 from engine.run.conditions import Expectations, Judgement, Outcome, RefusedCommand, has_work, observe
-from engine.run.journal import Checkpoint, Checkpoints, Input, Journal, Origin, RowNames
+from engine.run.journal import Checkpoint, Checkpoints, Input, Journal, Origin, RowNames, common_inputs
 from engine.scenario.commands import processes_wait
 from engine.scenario.timeline import factory_of
 from engine.specs import commands as c
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 
 # Calendar entries between two checks for a checkpoint.
 SLICE = 2048
+
+
+def differing(some: Sequence[Input], others: Sequence[Input]) -> tuple[Sequence[Input], Sequence[Input]]:
+    """Return the inputs of each from the first one on that is not the same in both."""
+    common = common_inputs(some, others)
+    return some[common:], others[common:]
 
 
 class Undone(NamedTuple):
@@ -362,6 +368,27 @@ class Simulation:
         if dropped:
             self.undone.append(Undone(self.now_ms, dropped))
         return dropped
+
+    @property
+    def by_hand(self) -> list[Input]:
+        """The inputs given by hand, in order, with those that lie ahead of the shown moment."""
+        return self.journal.by_hand()
+
+    def give_instead(self, inputs: Sequence[Input], present_ms: int) -> None:
+        """Go back to where the inputs given by hand differ from these, branch there, and give these.
+
+        Args:
+            inputs: Inputs that were given by hand to this simulation before; they take effect when they did then.
+            present_ms: How far the run had come with them, which makes what is shown the past.
+        """
+        dropped, added = differing(self.by_hand, inputs)
+        if dropped or added:
+            self.seek(min(one.when_ms for one in (*dropped, *added)) - 1)
+            self.branch()
+        for one in added:
+            self._add_input(one)
+        if not self.awaits_commands:  # for clients what is shown is the present at once
+            self.present_ms = present_ms
 
     def _forget_future(self) -> tuple[Input, ...]:
         """Discard what was recorded after the shown moment; return the inputs given by hand among it."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -168,7 +170,7 @@ def _entry_lines(entries: Iterable[dict[str, Plain]], indent: str) -> Iterator[s
     """Yield the lines of entries of a timeline: one for a short entry, a block for one that creates much."""
     for entry in entries:
         text = f"{indent}- {flow_text(entry)}\n"
-        yield from [text] if len(text) <= _SHORT_ENTRY else _block_lines([entry], indent)
+        yield from [text] if len(text) <= _SHORT_ENTRY else (f"{line}\n" for line in block_lines([entry], indent))
 
 
 def _block(value: dict[str, Plain]) -> Iterator[str]:
@@ -181,41 +183,59 @@ def _block(value: dict[str, Plain]) -> Iterator[str]:
             yield f"{_scalar(key)}: {flow_text(inner)}\n"
 
 
-def block_text(value: Plain, indent: str = "") -> str:
+def block_text(value: Plain) -> str:
     """Return the YAML of a value in block style, as somebody would write it. It ends with a line break."""
-    return "".join(_block_lines(value, indent))
+    return "".join(f"{line}\n" for line in block_lines(value))
 
 
-def _block_lines(value: Plain, indent: str) -> Iterator[str]:
+def block_lines(value: Plain, indent: str = "", rows: Collection[str] = ()) -> Iterator[str]:
+    """Yield the lines of a value in block style, without line ends.
+
+    Lists that may be long have a line of JSON for each item: those under a key of ``rows``, and iterators, which are
+    read once.
+    """
     if isinstance(value, dict) and value:
         for key, inner in value.items():
-            yield from _item(f"{indent}{_scalar(key)}:", inner, indent + "  ")
+            yield from _item(key, inner, indent, rows)
     elif isinstance(value, list) and value:
         for inner in value:
-            first, *rest = _block_lines(inner, indent + "  ")
+            lines = block_lines(inner, indent + "  ", rows)
             is_nested = isinstance(inner, dict | list) and bool(inner)
-            yield f"{indent}- {first.lstrip(' ') if is_nested else first}"
-            yield from rest
+            yield f"{indent}- {next(lines).lstrip(' ') if is_nested else next(lines)}"
+            yield from lines
     else:
-        yield f"{flow_text(value)}\n"
+        yield flow_text(value)
 
 
-def _item(key: str, value: Plain, indent: str) -> Iterator[str]:
+def _item(key: str, value: Plain | Iterator[object], indent: str, rows: Collection[str]) -> Iterator[str]:
     """Yield a key with its value: short lists of scalars in one line, text of several lines as it is."""
-    if isinstance(value, str) and _LITERAL.fullmatch(value):
-        yield f"{key} |{'' if value.endswith(chr(10)) else '-'}\n"
-        yield from (f"{indent}{line}\n" if line else "\n" for line in value.removesuffix("\n").split("\n"))
-    elif isinstance(value, dict | list) and value and not _is_short(value):
-        yield f"{key}\n"
-        yield from _block_lines(value, indent)
+    head, below = f"{indent}{_scalar(key)}:", indent + "  "
+    if isinstance(value, Iterator) or (key in rows and isinstance(value, list)):
+        items = (f"{below}- {_json_line(item)}" for item in value)
+        first = next(items, None)
+        yield from [f"{head} []"] if first is None else chain((head, first), items)
+    elif isinstance(value, str) and _LITERAL.fullmatch(value):
+        yield f"{head} |{'' if value.endswith(chr(10)) else '-'}"
+        yield from (f"{below}{line}" if line else "" for line in value.removesuffix("\n").split("\n"))
+    elif isinstance(value, dict | list) and value and not _is_short(value, rows):
+        yield head
+        yield from block_lines(value, below, rows)
     else:
-        yield f"{key} {flow_text(value)}\n"
+        yield f"{head} {flow_text(value)}"
 
 
-def _is_short(value: Plain) -> bool:
+def _json_line(item: object) -> str:
+    """Return a value in one line of JSON, which is YAML too; text that JSON does not show is escaped as in YAML."""
+    text = json.dumps(item, ensure_ascii=False)
+    return text if text.isprintable() else flow_text(json.loads(text))
+
+
+def _is_short(value: dict[str, Plain] | list[Plain], rows: Collection[str]) -> bool:
     """Return whether a mapping or list is best written in one line."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    is_flat = all(not isinstance(each, dict | list) or _is_short(each) for each in inner)
+    if isinstance(value, dict) and any(key in rows or isinstance(each, Iterator) for key, each in value.items()):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    is_flat = all(not isinstance(each, dict | list) or _is_short(each, rows) for each in inner)
     return is_flat and len(flow_text(value)) <= (_SHORT_MAPPING if isinstance(value, dict) else _SHORT_LIST)
 
 

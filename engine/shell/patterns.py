@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial, reduce
+from itertools import chain
 
 from engine.base.values import lazy_regex
 
@@ -148,16 +149,18 @@ def _member(text: str, at: int, *, escapes: bool) -> tuple[str, int]:
     return text[at], at + 1
 
 
-_STATE_LIMIT = 2_000
+_STATE_LIMIT = 1_000
 _DEPTH_LIMIT = 40
 _CACHE_LIMIT = 10_000
 _ESCAPED_CLASSES = {"w": "[A-Za-z0-9_]", "W": "[^A-Za-z0-9_]", "s": r"\s", "S": r"\S"}
-_REPEATED = lazy_regex(r"(\d{0,3})(,?)(\d{0,3})")
+_EXTENDED_TIMES = lazy_regex(r"\{(\d{0,3})(,?)(\d{0,3})\}")
+_BASIC_TIMES = lazy_regex(r"\\\{(\d{0,3})(,?)(\d{0,3})\\\}")
 
 # What stands beside a position in a line: its begin or end, a character of a word, or another character.
 _EDGE, _WORD, _OTHER = 0, 1, 2
-_BEGIN, _END, _NO_WORD_BEFORE, _NO_WORD_AFTER = "^", "$", "(?<!w)", "(?!w)"
+_ANYWHERE, _BEGIN, _END, _NO_WORD_BEFORE, _NO_WORD_AFTER = "", "^", "$", "(?<!w)", "(?!w)"
 _PLACES: dict[str, Callable[[int, int], bool]] = {
+    _ANYWHERE: lambda _before, _after: True,
     _BEGIN: lambda before, _: before == _EDGE,
     _END: lambda _, after: after == _EDGE,
     "b": lambda before, after: (before == _WORD) is not (after == _WORD),
@@ -173,7 +176,7 @@ _PLACES: dict[str, Callable[[int, int], bool]] = {
 class Whole(Enum):
     """The part of a line that has to match: any part, a word that stands alone, or the line."""
 
-    PART = ("", "")
+    PART = (_ANYWHERE, _ANYWHERE)
     WORD = (_NO_WORD_BEFORE, _NO_WORD_AFTER)
     LINE = (_BEGIN, _END)
 
@@ -182,7 +185,13 @@ class NotExpression(Exception):
     """A text that is no regular expression, or one that is not simulated."""
 
 
-Fragment = tuple[int, int]
+States = frozenset[int]
+Fragment = Callable[[int], int]
+"""A part of an expression: adds its states so that they lead to a given one, and returns the first of them."""
+
+
+def _in_a_row(parts: Sequence[Fragment]) -> Fragment:
+    return lambda after: reduce(lambda following, part: part(following), reversed(parts), after)
 
 
 class Expression:
@@ -203,47 +212,31 @@ class Expression:
             NotExpression: One of them is none.
         """
         self._flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
-        self._free: list[list[int]] = []
-        self._signs: list[tuple[re.Pattern[str] | str, int] | None] = []
+        # What each state needs to lead on, a character or a place, and where it leads.
+        self._states: list[tuple[re.Pattern[str] | str, list[int]]] = []
         self._source = ""
         self._at = 0
         self._depth = 0
         self._extended = extended
         self._sees_words = whole is Whole.WORD
-        begin, self._accept = self._new(), self._new()
-        after, before = begin, self._accept
-        if whole is not Whole.PART:
-            after, before = self._new(), self._new()
-            self._signs[begin], self._signs[before] = (whole.value[0], after), (whole.value[1], self._accept)
-        for source in sources:
-            self._source, self._at = source, 0
-            one = self._literal() if fixed else self._alternatives()
-            if self._at < len(self._source):
-                raise NotExpression("Unmatched ) or \\)")
-            self._free[after].append(one[0])
-            self._free[one[1]].append(before)
-        self._start = frozenset({begin})
-        self._steps: dict[tuple[frozenset[int], str], frozenset[int]] = {}
-        self._closures: dict[tuple[frozenset[int], int, int], frozenset[int]] = {}
+        self._accept = self._state(_ANYWHERE)
+        end = self._state(whole.value[1], self._accept)
+        read = self._literal if fixed else self._expression
+        alternatives = [read(source)(end) for source in sources]
+        self._start = frozenset({self._state(whole.value[0], self._state(_ANYWHERE, *alternatives))})
+        self._stepped = lru_cache(_CACHE_LIMIT)(self._step)
+        self._closed = lru_cache(_CACHE_LIMIT)(self._closure)
 
     @property
     def size(self) -> int:
         """The number of states."""
-        return len(self._free)
+        return len(self._states)
 
     # -- matching ----------------------------------------------------------------------------------------------------
 
     def found_in(self, line: str) -> bool:
         """Return whether some part of the line matches."""
-        states, before = self._start, _EDGE
-        for sign in line:
-            after = self._side(sign)
-            closed = self._closed(states, before, after)
-            if self._accept in closed:
-                return True
-            states = self._step(closed, sign) | self._start
-            before = after
-        return self._accept in self._closed(states, before, _EDGE)
+        return next(self._ends(line, 0, begins_anywhere=True), None) is not None
 
     def spans(self, line: str) -> list[tuple[int, int]]:
         """Return the spans that match, leftmost and longest first, without empty ones."""
@@ -264,6 +257,10 @@ class Expression:
 
     def ends(self, line: str, at: int) -> Iterator[int]:
         """Yield the ends of all matches that begin at this index, in ascending order."""
+        return self._ends(line, at, begins_anywhere=False)
+
+    def _ends(self, line: str, at: int, *, begins_anywhere: bool) -> Iterator[int]:
+        """Yield the ends of all matches that begin at this index, or there and after it."""
         states = self._start
         before = self._side(line[at - 1]) if at else _EDGE
         for index in range(at, len(line)):
@@ -272,8 +269,10 @@ class Expression:
             closed = self._closed(states, before, after)
             if self._accept in closed:
                 yield index
-            states = self._step(closed, sign)
-            if not states:
+            states = self._stepped(closed, sign)
+            if begins_anywhere:
+                states |= self._start
+            elif not states:
                 return
             before = after
         if self._accept in self._closed(states, before, _EDGE):
@@ -282,68 +281,44 @@ class Expression:
     def _side(self, sign: str) -> int:
         return _WORD if self._sees_words and (sign == "_" or sign.isalnum()) else _OTHER
 
-    def _step(self, states: frozenset[int], sign: str) -> frozenset[int]:
+    def _step(self, states: States, sign: str) -> States:
         """Return the states after a character, without their closure."""
-        key = (states, sign)
-        known = self._steps.get(key)
-        if known is None:
-            after = set()
-            for state in states:
-                move = self._signs[state]
-                if move is not None and not isinstance(move[0], str) and move[0].match(sign):
-                    after.add(move[1])
-            known = frozenset(after)
-            if len(self._steps) < _CACHE_LIMIT:
-                self._steps[key] = known
-        return known
+        moves = map(self._states.__getitem__, states)
+        return frozenset(
+            chain.from_iterable(after for test, after in moves if not isinstance(test, str) and test.match(sign))
+        )
 
-    def _closed(self, states: frozenset[int], before: int, after: int) -> frozenset[int]:
+    def _closure(self, states: States, before: int, after: int) -> States:
         """Return the closure of the states: all that are reached without a character at a position with these sides."""
-        key = (states, before, after)
-        known = self._closures.get(key)
-        if known is None:
-            found = set(states)
-            pending = list(states)
-            while pending:
-                state = pending.pop()
-                following = list(self._free[state])
-                move = self._signs[state]
-                if move is not None and isinstance(move[0], str) and _PLACES[move[0]](before, after):
-                    following.append(move[1])
-                for other in following:
-                    if other not in found:
-                        found.add(other)
-                        pending.append(other)
-            known = frozenset(found)
-            if len(self._closures) < _CACHE_LIMIT:
-                self._closures[key] = known
-        return known
+        found, pending = set(states), list(states)
+        while pending:
+            test, following = self._states[pending.pop()]
+            if isinstance(test, str) and _PLACES[test](before, after):
+                new = set(following) - found
+                found |= new
+                pending += new
+        return frozenset(found)
 
     # -- compiling ---------------------------------------------------------------------------------------------------
 
-    def _new(self) -> int:
-        if len(self._free) >= _STATE_LIMIT:
+    def _state(self, test: re.Pattern[str] | str, *after: int) -> int:
+        if len(self._states) >= _STATE_LIMIT:
             raise NotExpression("Regular expression too big")
-        self._free.append([])
-        self._signs.append(None)
-        return len(self._free) - 1
-
-    def _single(self, expression: str | re.Pattern[str]) -> Fragment:
-        begin, end = self._new(), self._new()
-        self._signs[begin] = (expression, end)
-        return begin, end
+        self._states.append((test, list(after)))
+        return len(self._states) - 1
 
     def _character(self, expression: str) -> Fragment:
-        return self._single(_compiled(expression, self._flags))
+        return partial(self._state, _compiled(expression, self._flags))
 
-    def _literal(self) -> Fragment:
-        begin = end = self._new()
-        for sign in self._source:
-            first, last = self._character(re.escape(sign))
-            self._free[end].append(first)
-            end = last
-        self._at = len(self._source)
-        return begin, end
+    def _literal(self, source: str) -> Fragment:
+        return _in_a_row([self._character(re.escape(sign)) for sign in source])
+
+    def _expression(self, source: str) -> Fragment:
+        self._source, self._at = source, 0
+        one = self._alternatives()
+        if self._at < len(source):
+            raise NotExpression("Unmatched ) or \\)")
+        return one
 
     def _ahead(self, sign: str) -> bool:
         """Return whether an operator comes, which a basic expression writes with a backslash."""
@@ -353,26 +328,21 @@ class Expression:
         self._at += 1 if self._extended else 2
 
     def _alternatives(self) -> Fragment:
-        begin, end = self._new(), self._new()
-        while True:
-            one = self._sequence()
-            self._free[begin].append(one[0])
-            self._free[one[1]].append(end)
-            if not self._ahead("|"):
-                return begin, end
+        alternatives = [self._sequence()]
+        while self._ahead("|"):
             self._skip()
+            alternatives.append(self._sequence())
+        return lambda after: self._state(_ANYWHERE, *(one(after) for one in alternatives))
 
     def _sequence(self) -> Fragment:
-        begin = end = self._new()
+        parts: list[Fragment] = []
         first = True
         while self._at < len(self._source) and not self._ahead("|") and not (self._ahead(")") and self._depth):
             start = self._at
             one = self._atom(first=first)
             first = first and self._source[start] == "^"
-            one = self._repetitions(one, start)
-            self._free[end].append(one[0])
-            end = one[1]
-        return begin, end
+            parts.append(self._repetitions(one, start))
+        return _in_a_row(parts)
 
     def _atom(self, *, first: bool) -> Fragment:
         source, at = self._source, self._at
@@ -381,9 +351,9 @@ class Expression:
             return self._group()
         self._at += 1
         if sign == "^" and (self._extended or first):
-            return self._single(_BEGIN)
+            return partial(self._state, _BEGIN)
         if sign == "$" and (self._extended or self._at == len(source) or self._ahead(")") or self._ahead("|")):
-            return self._single(_END)
+            return partial(self._state, _END)
         if sign == ".":
             return self._character(".")
         if sign == "[":
@@ -413,60 +383,44 @@ class Expression:
         self._at += 1
         if sign in "bB<>":
             self._sees_words = True
-            return self._single(sign)
+            return partial(self._state, sign)
         if sign.isdigit() or sign in "`'":
             raise NotExpression(f"\\{sign} is not simulated")
         return self._character(_ESCAPED_CLASSES.get(sign) or re.escape(sign))
 
     def _repetitions(self, one: Fragment, start: int) -> Fragment:
-        """Apply the operators ``*``, ``+``, ``?`` and ``{n,m}`` after an atom."""
-        source = self._source
-        while self._at < len(source):
-            sign = source[self._at]
-            if sign == "*" and (self._extended or start > 0 or source[start] != "*"):
+        """Apply the operators ``*``, ``+``, ``?`` and ``{n,m}`` after an atom, which begins at ``start``."""
+        source, times = self._source, _EXTENDED_TIMES if self._extended else _BASIC_TIMES
+        while True:
+            if source.startswith("*", self._at) and (self._extended or start > 0 or source[start] != "*"):
                 self._at += 1
-                one = self._repeated(one, optional=True, again=True)
-            elif (self._ahead("+") or self._ahead("?")) and sign in "+?\\":
-                kind = source[self._at + (not self._extended)]
+                one = self._repeated(one, optional=True)
+            elif self._ahead("+") or self._ahead("?"):
                 self._skip()
-                one = self._repeated(one, optional=kind == "?", again=kind == "+")
-            elif self._ahead("{") and (found := _REPEATED.match(source, self._at + 1 + (not self._extended))):
-                closing = "}" if self._extended else "\\}"
-                if not source.startswith(closing, found.end()) or not found[1] + found[2]:
-                    return one
-                after = found.end() + len(closing)
+                one = self._repeated(one, optional=False) if source[self._at - 1] == "+" else self._optional(one)
+            elif (found := times.match(source, self._at)) and found[1] + found[2]:
+                self._at = found.end()
                 low = int(found[1] or 0)
-                high = int(found[3]) if found[3] else None if found[2] else low
-                one = self._times(start, low, high)
-                self._at = after
+                high = int(found[3] or 0) if found[2] else low
+                if max(low, high) > 255:
+                    raise NotExpression("Regular expression too big")
+                more = [self._optional(one)] * (high - low)
+                endless = [self._repeated(one, optional=True)] if found[2] and not found[3] else []
+                one = _in_a_row([one] * low + more + endless)
             else:
                 return one
-        return one
 
-    def _repeated(self, one: Fragment, *, optional: bool, again: bool) -> Fragment:
-        begin, end = self._new(), self._new()
-        self._free[begin].append(one[0])
-        self._free[one[1]].append(end)
-        if optional:
-            self._free[begin].append(end)
-        if again:
-            self._free[one[1]].append(one[0])
-        return begin, end
+    def _optional(self, one: Fragment) -> Fragment:
+        return lambda after: self._state(_ANYWHERE, one(after), after)
 
-    def _times(self, start: int, low: int, high: int | None) -> Fragment:
-        """Read the atom again for each of its repetitions."""
-        if max(low, high or 0) > 255:
-            raise NotExpression("Regular expression too big")
-        begin = end = self._new()
-        count = low + 1 if high is None else max(high, low)
-        for index in range(count):
-            self._at = start
-            one = self._atom(first=False)
-            if index >= low:
-                one = self._repeated(one, optional=True, again=high is None)
-            self._free[end].append(one[0])
-            end = one[1]
-        return begin, end
+    def _repeated(self, one: Fragment, *, optional: bool) -> Fragment:
+        def states(after: int) -> int:
+            fork = self._state(_ANYWHERE, after)
+            first = one(fork)
+            self._states[fork][1].append(first)
+            return fork if optional else first
+
+        return states
 
 
 @lru_cache(maxsize=512)

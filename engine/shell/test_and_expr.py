@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from engine.base.values import lazy_regex
 from engine.shell.call import PROGRAMS, Call, ShellProcess, command
@@ -71,14 +71,41 @@ def _test(call: Call) -> int:
         return call.complain(str(mistake), 2)
 
 
-class _Expression:
-    """An expression that is evaluated while it is read. With up to four words their number says what they mean."""
+_Value = TypeVar("_Value", bool, str)
 
-    def __init__(self, process: ShellProcess, words: list[str]) -> None:
-        self.process = process
+
+class _WordReader:
+    """The words of an expression, which is evaluated while it is read."""
+
+    def __init__(self, words: Sequence[str], unclosed: str) -> None:
+        """Read words; ``unclosed`` is the mistake where a parenthesis is missing after ``{}``."""
         self.words = words
+        self.unclosed = unclosed
         self.at = 0
         self.depth = 0
+
+    def peek(self) -> str:
+        return self.words[self.at] if self.at < len(self.words) else ""
+
+    def in_parentheses(self, value: Callable[[], _Value]) -> _Value:
+        """Return the value between parentheses, of which the first one has been read."""
+        self.depth += 1
+        if self.depth > _DEPTH_LIMIT:
+            raise ArithmeticMistake(f"more than {_DEPTH_LIMIT} parentheses")
+        found = value()
+        if self.peek() != ")":
+            raise ArithmeticMistake(self.unclosed.format(self.words[self.at - 1][:80]))
+        self.at += 1
+        self.depth -= 1
+        return found
+
+
+class _Expression(_WordReader):
+    """An expression of ``test``. With up to four words their number says what they mean."""
+
+    def __init__(self, process: ShellProcess, words: Sequence[str]) -> None:
+        super().__init__(words, "closing paren expected")
+        self.process = process
         self.binary = {**_TEXTUAL, "==": operator.eq} if process.bash or not process.plain_echo else _TEXTUAL
 
     def value(self) -> bool:
@@ -90,7 +117,7 @@ class _Expression:
             raise ArithmeticMistake(f"{self.words[self.at - 1]}: unexpected operator")
         return value
 
-    def _of_few(self, words: list[str]) -> bool | None:
+    def _of_few(self, words: Sequence[str]) -> bool | None:
         """Return the value of one of the short forms, or None."""
         match words:
             case []:
@@ -128,13 +155,10 @@ class _Expression:
             raise ArithmeticMistake(f"Illegal number: {text[:80]}")
         return value
 
-    def _peek(self) -> str:
-        return self.words[self.at] if self.at < len(self.words) else ""
-
     def _operation(self, lowest: int = 1) -> bool:
         """Return the value of an expression of ``-o`` and ``-a``, whose operands are all evaluated."""
         value = self._negated()
-        while (binds := {"-o": 1, "-a": 2}.get(self._peek(), 0)) >= lowest:
+        while (binds := {"-o": 1, "-a": 2}.get(self.peek(), 0)) >= lowest:
             self.at += 1
             right = self._operation(binds + 1)
             value = value or right if binds == 1 else value and right
@@ -142,7 +166,7 @@ class _Expression:
 
     def _negated(self) -> bool:
         negations = 0
-        while self._peek() == "!" and self.at + 1 < len(self.words):
+        while self.peek() == "!" and self.at + 1 < len(self.words):
             negations += 1
             self.at += 1
         return self._primary() is (negations % 2 == 0)
@@ -156,16 +180,8 @@ class _Expression:
             self.at += 3
             return self._compared(word, words[at + 1], words[at + 2])
         if word == "(":
-            self.depth += 1
-            if self.depth > _DEPTH_LIMIT:
-                raise ArithmeticMistake(f"more than {_DEPTH_LIMIT} parentheses")
             self.at += 1
-            value = self._operation()
-            if self._peek() != ")":
-                raise ArithmeticMistake("closing paren expected")
-            self.at += 1
-            self.depth -= 1
-            return value
+            return self.in_parentheses(self._operation)
         if at + 2 == len(words) and self._is_binary(words[at + 1]) and word not in _UNARY:
             raise ArithmeticMistake(f"{words[at + 1]}: argument expected")
         if word in _UNARY and at + 1 < len(words):
@@ -241,14 +257,12 @@ def _expr(call: Call) -> int:
     return int(_is_null(value))
 
 
-class _Reader:
-    """An expression that is evaluated while it is read."""
+class _Reader(_WordReader):
+    """An expression of ``expr``."""
 
     def __init__(self, call: Call, words: Sequence[str]) -> None:
+        super().__init__(words, "syntax error: expecting ')' after '{}'")
         self.call = call
-        self.words = words
-        self.at = 0
-        self.depth = 0
 
     def value(self, lowest: int) -> str:
         """Return the value of an expression of operators that bind at least this much."""
@@ -272,15 +286,7 @@ class _Reader:
     def _primary(self) -> str:
         word = self._next()
         if word == "(":
-            self.depth += 1
-            if self.depth > _DEPTH_LIMIT:
-                raise ArithmeticMistake(f"more than {_DEPTH_LIMIT} parentheses")
-            value = self.value(1)
-            if self.at >= len(self.words) or self.words[self.at] != ")":
-                raise ArithmeticMistake(f"syntax error: expecting ')' after '{self.words[self.at - 1][:80]}'")
-            self.at += 1
-            self.depth -= 1
-            return value
+            return self.in_parentheses(lambda: self.value(1))
         if word == ")":
             raise ArithmeticMistake("syntax error: unexpected ')'")
         if self.at == len(self.words):

@@ -121,7 +121,7 @@ class _GrepSearch:
         """Search one text and return whether a line was selected."""
         options = self.options
         run = self.call.process.run
-        run.step((len(text) * (1 + (self.expression.size >> 4))) >> 6)
+        run.step((len(text) * (1 + (self.expression.size >> 3))) >> 6)
         lines = lines_of(text, self.end)
         selected = self._selected(lines)
         if "q" in options:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
-from engine.base.values import quoted
+from engine.base.values import called, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,23 @@ class ConditionSubject(NamedTuple):
     def within(self, job_id: str) -> ConditionSubject:
         """Return the subject as a process of this job means it."""
         return self._replace(job_id=job_id) if self.job_id == OWN_JOB else self
+
+    @property
+    def called(self) -> str:
+        """Its kind and its ids, as a sentence names it: ``node n3 of pool``, ``its job``."""
+        match self.kind:
+            case SubjectKind.RUN:
+                return "the run"
+            case SubjectKind.NODE:
+                return f"node {f'n{self.node_index}' if self.node_id is None else self.node_id} of {self.pool_id}"
+            case SubjectKind.TASK:
+                return f"{called('task', str(self.task_id))} of {self.job_id or 'its job'}"
+            case SubjectKind.POOL:
+                return called("pool", str(self.pool_id))
+            case SubjectKind.JOB_SCHEDULE:
+                return called("job schedule", str(self.job_schedule_id))
+            case SubjectKind.JOB:
+                return called("job", self.job_id) if self.job_id else "its job"
 
 
 class Condition(NamedTuple):

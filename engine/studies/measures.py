@@ -24,11 +24,6 @@ _SHARES = {"Median": 0.5, "P95": 0.95}
 _FAILED = {"failedTasks": "tasks", "failedPreparations": "preparationTasks", "failedReleases": "releaseTasks"}
 
 
-def expectations(sim: Simulation) -> list[bool]:
-    """Return for each expectation of the scenario whether it was met."""
-    return [outcome.met for outcome in sim.expectations]
-
-
 def summary(sim: Simulation) -> Measured:
     """Return the ``summary`` of the state of a run as JSON, and every measure of a study by its name."""
     whole = results.run_totals(sim)

@@ -12,15 +12,18 @@ from functools import partial
 from math import fsum, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engine.base.terms import JobState
 from engine.base.values import SECOND_MS, USD, currency_sign, format_clock, format_money, percentile, shortened
 from engine.scenario.model import MEASURES, JobEnd
 from engine.scenario.record import values_text
+from engine.specs.conditions import Bounds, SubjectKind, matches
 from engine.studies.measures import AMOUNT, HEADINGS, LABELS, largest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from engine.base.terms import Plain
+    from engine.scenario.model import Expectation
     from engine.studies.measures import Row
     from engine.studies.runs import Result, Study
     from engine.studies.sides import Side
@@ -264,6 +267,22 @@ class Tally:
         return StudySummary(
             self._scenario, study.seeds, factors, marked, self._confidence, has_expectations, chosen, near
         )
+
+
+def deadline_s(expected: Iterable[Expectation]) -> float | None:
+    """Return when the scenario expects its work to be done, in seconds since the start; None without such a time.
+
+    That is the latest time by which a job is to be completed, or an earlier bound of the makespan.
+    """
+    jobs, bounds = list[float](), list[float]()
+    for each in expected:
+        (subject, wanted), due_ms = each.condition, each.within_ms if each.at_ms is None else each.at_ms
+        makespan, state = wanted.get("makespan"), wanted.get("state")
+        if subject.kind is SubjectKind.JOB and due_ms is not None and matches(state, JobState.COMPLETED.value):
+            jobs.append(due_ms / SECOND_MS)
+        elif isinstance(makespan, Bounds) and makespan.at_most is not None:
+            bounds.append(makespan.at_most)
+    return min([*bounds, *([max(jobs)] if jobs else [])], default=None)
 
 
 def percent(share: float) -> str:

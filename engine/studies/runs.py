@@ -379,7 +379,7 @@ def _measured(scenario: Scenario, seed: int) -> dict[str, object]:
     simulation.run_until(simulation.end_ms)
     simulation.finish()
     return {
-        "expectations": measures.expectations(simulation),
+        "expectations": [outcome.met for outcome in simulation.expectations],
         "summary": measures.summary(simulation),
         "jobs": measures.job_ends(simulation),
     }

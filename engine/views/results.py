@@ -143,7 +143,8 @@ def slot_utilization(world: World, now_ms: int) -> float:
 
 UNTIL_REACHED = "until is reached"
 _NOTHING_MORE = "nothing more can happen"
-_LONGEST_RUN = f"{LONGEST_RUN_MS // DAY_MS} days"
+_AT_MOST = f"a run lasts {LONGEST_RUN_MS // DAY_MS} days at most"
+CUTS_OFF = (UNTIL_REACHED, _AT_MOST)  # ends of runs in which more would happen
 # The state of a deleted resource.
 GONE = "deleted"
 
@@ -220,7 +221,7 @@ def why_over(sim: Simulation) -> str:
     if next_ms is None or next_ms <= sim.end_ms:
         is_endless = next_ms is not None and sim.finished
         return "only chance failures or missed occurrences can follow" if is_endless else _NOTHING_MORE
-    return f"a run lasts {_LONGEST_RUN} at most"
+    return _AT_MOST
 
 
 def summary(sim: Simulation) -> Summary:

@@ -1,4 +1,4 @@
-"""The cost and the end of a run in all places that tell them, which must be the same."""
+"""The figures of a run in all places that tell them, which must be the same."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine import Simulation
-from engine.studies.measures import Figures, compared, figures_of_run
+from engine.studies.measures import Figures, Times, compared, figures_of_run, measures_of_times
 from engine.studies.outcome import Tally
 from engine.studies.runs import Player, Run, planned, read
 from engine.studies.sides import read_state
 from engine.views.diagnosis.questions import expected
-from engine.views.results import json_text, run_totals, summary
+from engine.views.log.tally import Measure, all_job_ids, node_use, recorded_columns, tally, task_times
+from engine.views.resources.jobs import job_ids, pool_ids
+from engine.views.results import GONE, json_text, run_totals, summary
 from engine.views.trace import counters
+from tests.tui.pages import content_of, page_of
 from tui.viewmodels.actions.trial import Trials, trial_lines
 from tui.viewmodels.format import money
 from tui.viewmodels.moments import Bookmarks
 from tui.viewmodels.properties import cost_words
-from tui.viewmodels.report import sections
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import plain
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.specs.command import Command
+    from engine.views.results import JobResult
 
 DIGITS = 6
 
@@ -89,8 +92,61 @@ def check_end(simulation: Simulation) -> Figures:
     assert round(session.cost(), DIGITS) == cost
     said = money(told.cost)
     assert said in cost_words(session) or not cost
-    assert any(f"The nodes cost {said}." in sentence for sentence in sections(session)[0].sentences)
+    page = content_of(page_of(simulation))
+    assert (sum(page["moments"]), page["costs"][-1]) == (simulation.now_ms, said)
     return figures
+
+
+def check_moment(simulation: Simulation, session: Session) -> None:
+    """Compare all places that count tasks, preparations, releases and nodes, or tell cost and waits, at a moment."""
+    session.update()
+    now_ms, columns = simulation.now_ms, recorded_columns(simulation)
+    told, use, stop = summary(simulation), node_use(simulation), simulation.log.index_at(now_ms)
+    pools = [pool for pool in map(session.pool, pool_ids(simulation)) if pool is not None]
+    counts = tally(simulation, columns, 0, stop, all_job_ids(simulation)).counts
+    measured = measures_of_times(Times(*task_times(simulation, columns, stop)))
+    figures = figures_of_run(simulation).measures
+    assert {name: figures[name] for name in measured} == measured
+    assert round(use.cost(now_ms) - told.cost, DIGITS) == round(session.cost() - told.cost, DIGITS) == 0
+    assert round(use.hours(now_ms), DIGITS) == figures["nodeHours"]
+    assert counts[Measure.SUCCEEDED] == told.tasks.succeeded == figures["succeededTasks"]
+    assert counts[Measure.FAILED] + counts[Measure.TERMINATED] == told.tasks.failed == figures["failedTasks"]
+    assert counts[Measure.PREPARATIONS_FAILED] == figures["failedPreparations"]
+    assert counts[Measure.RELEASES_FAILED] == figures["failedReleases"]
+    assert counts[Measure.PREPARATIONS_FAILED] == sum(job.preparations.failed for job in told.jobs)
+    assert counts[Measure.RELEASES_FAILED] == sum(job.releases.failed for job in told.jobs)
+    nodes = {pool.pool_id: pool.nodes for pool in told.pools if pool.state != GONE}
+    assert nodes == {pool.pool_id: pool.nodes for pool in pools}
+    assert counts[Measure.NODES_ADDED] - counts[Measure.NODES_REMOVED] == sum(nodes.values())
+    assert all(sum(number for _, number in pool.node_counts) == nodes[pool.pool_id] for pool in pools)
+    results = {job.job_id: job for job in told.jobs if job.state != GONE}
+    for job_id in job_ids(simulation):
+        _check_job(session, results[job_id])
+
+
+def _check_job(session: Session, told: JobResult) -> None:
+    """Compare what the detail page, the strip and the report say of a job."""
+    job, progress = session.job(told.job_id), session.progress(told.job_id)
+    assert job is not None
+    assert progress is not None
+    tasks = job.phases.tasks
+    assert tasks._replace(oldest_wait_ms=None) == progress.tasks._replace(oldest_wait_ms=None)
+    assert tasks.open == told.tasks.active
+    assert tasks.failed <= told.tasks.failed  # the report counts deleted tasks, too
+    assert (job.state, job.record.end_ms) == (progress.state, progress.end_ms)
+    for shown, counts, total in (
+        (progress.preparation, job.phases.preparation, told.preparations),
+        (progress.release, job.phases.release, told.releases),
+    ):
+        assert (shown is None) == (not counts.is_specified)
+        if shown is not None:
+            assert shown.done + shown.failed <= total.count
+            assert progress.is_live or shown.total == shown.done + shown.failed, "nothing is to come"
+    end = session.job_end(told.job_id)
+    if end is not None and end.is_simulated and not end.is_of_tasks:
+        future = session.ahead.future
+        assert future is not None
+        assert end.when_ms == future.world.jobs[job.record.row].end_ms
 
 
 def check_changed(one: Figures, other: Figures) -> None:

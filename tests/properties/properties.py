@@ -27,9 +27,10 @@ from engine.views.results import run_totals
 from tests.builders import play_one_by_one
 from tests.event_table import check_table
 from tests.properties.answers import check_permanent, check_remedies
-from tests.properties.figures import check_ahead, check_changed, check_end, check_study
+from tests.properties.figures import check_ahead, check_changed, check_end, check_moment, check_study
 from tests.properties.runs import Case, cases, play, submit
 from tests.recount import check_series
+from tui.viewmodels.session import Session
 
 WHOLE = cases(commands=40, moments=8, tried=15)
 """Cases of which each promise takes a part, so that equal seeds give the same run to all of them."""
@@ -295,3 +296,15 @@ def _cost_and_end_are_the_same_wherever_they_stand(case: Case) -> None:
     changed.seek(_moments(changed, case)[0] % (changed.now_ms + 1))
     changed.branch()
     check_ahead(changed, [given.command for given in case.trials[0].commands])
+
+
+@promise(commands=15, moments=8)
+def _figures_are_the_same_wherever_they_stand_at_every_moment(case: Case) -> None:
+    simulation, _ = _played(case)
+    session = Session(simulation)
+    while session.ahead.advance(10_000):
+        pass
+    check_moment(simulation, session)
+    for moment in _moments(simulation, case):
+        simulation.seek(moment)
+        check_moment(simulation, session)

@@ -16,12 +16,12 @@ from engine.specs import commands
 from engine.specs.catalogue import vm_size
 from engine.specs.prices import PriceFile, price_list, read_prices
 from tests.tui.acting import trial_of
+from tests.tui.pages import content_of, page_of
 from tui.app.process import Recorder
 from tui.cli.commands import main
 from tui.saving.targets import NewLines
 from tui.viewmodels.actions.trial import trial_lines
 from tui.viewmodels.properties import cost_words
-from tui.viewmodels.report import sections
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import plain
 
@@ -239,7 +239,7 @@ def test_the_dashboard_shows_costs_in_their_currency():
     session = Session(simulation)
     session.update()
     assert cost_words(session) == f"all pools EUR {session.cost():.2f} so far"
-    assert f"The nodes cost EUR {session.cost():.2f}." in sections(session)[0].sentences[-1]
+    assert content_of(page_of(simulation))["costs"][-1] == f"EUR {session.cost():.2f}"
     resized = commands.ResizePool.model_validate({"poolId": session.pool_id, "targetDedicatedNodes": 3})
     lines = [" ".join(plain(each).split()) for each in trial_lines(session, trial_of(session, [resized]), 100)]
     assert "cost an hour EUR 0.65 (+EUR 0.40) otherwise EUR 0.25" in lines

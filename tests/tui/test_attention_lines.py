@@ -98,13 +98,14 @@ def test_the_problems_of_each_job_are_counted():
     assert [session.attention.problems(job_id) for job_id in ("j", "other", "none")] == [0, 1, 0]
 
 
-def test_a_low_pane_leaves_out_remedies_first_then_effects():
+def test_a_low_pane_leaves_out_effects_first_then_remedies():
     expected = {"at": "PT2M", "poolId": "p", "resizeErrors": ["AccountCoreQuotaReached"]}
     sim = simulation(a_job(tasks=some_tasks(3, 600)), pool=a_pool(nodes=60), expect=[expected])
     run_to(sim, minutes=3)
     model, lines = listed(sim)
     assert [len(model.lines(100, rows)) for rows in (9, 3, 2, 1)] == [3, 3, 2, 1]
     assert [each.split()[0] for each in lines] == ["!", "the", "a:"]
+    assert [plain(each).split()[0] for _, each in model.lines(100, 2)] == ["!", "a:"]
 
 
 def test_rows_that_are_free_show_the_effects_of_the_first_problems():

@@ -24,8 +24,9 @@ def contrast(one, other):
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT, CONTRAST])
-def test_each_role_can_be_read_on_the_background(theme):
-    found = {role.name: contrast(views.colours(theme)[role], views.ground(theme)) for role in Role}
+def test_each_role_can_be_read_on_each_background(theme):
+    colours, grounds = views.colours(theme), views.grounds(theme)
+    found = {(role.name, ground): contrast(colours[role], ground) for role in Role for ground in grounds}
     assert {name: value for name, value in found.items() if value < LEAST} == {}
 
 

@@ -21,7 +21,7 @@ def test_forty_nodes(session_at):
         "Preparation: failed on 3 nodes, would run again before a task on 1 node and prepared on 36 nodes.",
         "1,800 tasks: 94 succeeded, 140 running and 1,566 waiting. The oldest wait is 00:08:50.",
         "Release: owed on 37 nodes and not started on 3 nodes.",
-        "Estimated: tasks done 09:01:53, job completed 09:01:58.",
+        "Estimated: tasks end 09:01:53, job ends 09:01:58.",
         "3 things need attention.",
         "1: Preparation task failed on 2 nodes: exit code 1 n7, n31. No task of the job runs there (PREP-9). "
         "Reimage to prepare anew.",

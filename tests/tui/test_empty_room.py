@@ -72,7 +72,7 @@ def test_a_list_of_few_rows_has_the_curves_below_its_details():
             await pilot.pause()
             return text_of(pilot.app)
 
-    assert contains(asyncio.run(run((200, 60))), "─ Details ─", "Curves: j on p", "Running tasks")
+    assert contains(asyncio.run(run((200, 60))), "  Details", "Curves: j on p", "Running tasks")
     assert not contains(asyncio.run(run((80, 24))), "Curves")
 
 
@@ -234,7 +234,7 @@ def test_tabs_have_their_whole_titles_also_in_an_empty_scenario_that_is_opened_h
         lambda app: seen.extend(text_of(app)),
         size=(80, 24),
     )
-    assert contains(seen, "EMPTY", "─ Events  Curves ─")
+    assert contains(seen, "EMPTY", "  Events  Curves  ")
 
 
 def test_the_keys_of_a_map_without_nodes_open_none(dashboard_at):
@@ -329,7 +329,7 @@ def test_a_scenario_from_nothing_gets_the_name_of_its_file(tmp_path, monkeypatch
 def test_three_rows_that_no_pane_can_use_show_the_newest_event(dashboard_at):
     seen = []
     drive(dashboard_at(260, "preparation-fails-on-one-node"), lambda app: seen.extend(text_of(app)))
-    assert contains(seen, "─ Events, newest first ─", "08:04:04 job terminating")
+    assert contains(seen, "  Events, newest first", "08:04:04 job")
     of_nodes = seen[next(at for at, line in enumerate(seen) if "Nodes · 2 nodes" in line) :]
     legend = next(line for line in of_nodes if "✗ failed 1" in line)
     assert "╰" in of_nodes[of_nodes.index(legend) - 1]  # nothing is empty below the cards

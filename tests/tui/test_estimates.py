@@ -25,7 +25,7 @@ def fourth_line(session):
 
 def test_preparation_is_done_when_the_last_that_runs_ends_as_planned(session_at):
     assert session_at(PREPARING_S).forecast().preparation_ms == 91_000
-    assert "Estimated: preparation done 08:01:31" in fourth_line(session_at(PREPARING_S))
+    assert "Estimated: preparation ends 08:01:31" in fourth_line(session_at(PREPARING_S))
 
 
 def test_the_first_start_of_a_task_is_searched_once_however_time_is_moved(session_at, monkeypatch):
@@ -98,7 +98,7 @@ def test_nodes_that_have_not_prepared_may_do_so_later():
     sim = simulation(a_job(tasks=9, prep=a_line(40)), pool=a_pool(nodes=3))
     run_to(sim, seconds=READY_S + 5)
     session = Session(sim)
-    assert not session.forecast().more_preparations
+    assert session.forecast().preparation_ms is not None
     waiting = simulation(
         a_job(tasks=9, prep=a_line(40)),
         pool=a_pool(nodes=1),
@@ -106,8 +106,8 @@ def test_nodes_that_have_not_prepared_may_do_so_later():
     )
     run_to(waiting, seconds=READY_S + 20)
     session = Session(waiting)
-    assert session.forecast().more_preparations
-    assert "or later" in fourth_line(session)
+    assert session.forecast().preparation_ms is None
+    assert "preparation" not in fourth_line(session)
 
 
 @pytest.mark.parametrize("seconds", [200, 250, 300, 350, 400, 450])
@@ -217,7 +217,9 @@ def test_a_run_that_ends_at_its_until_says_what_has_not_ended():
     run_to(sim, minutes=9)
     assert "The run ends here" not in fourth_line(Session(sim))
     run_to(sim, minutes=10)
-    assert fourth_line(Session(sim)).startswith("The run ends here, as its until says; the job is still active")
+    said = "The run ends here, as its until says; the job is still active, with 1 running task"
+    assert fourth_line(Session(sim)).startswith(said)
+    assert Session(sim).why_over() == "until is reached, which cuts off 1 running task"
 
 
 def played_ahead(sim):
@@ -236,8 +238,8 @@ def test_an_end_that_rests_on_a_command_names_it_and_no_task_is_done_that_is_del
     run_to(session.simulation, seconds=READY_S)
     session.update()
     line = fourth_line(session)
-    assert "Simulated: no task left 08:10:00 · job completed 08:10:02, after deleteTask at 08:10:00" in line
-    assert "tasks done" not in line
+    assert "Simulated: no task left 08:10:00 · job ends 08:10:02, after deleteTask at 08:10:00" in line
+    assert "tasks end" not in line
     narrow = plain(job_strip.rail(session, 78, 4)[-1])
     assert "Simulated: no task left 08:10:00 · job 08:10:02, after deleteTask at 08:10:00" in narrow
 
@@ -271,8 +273,8 @@ def test_of_many_commands_the_last_is_named_and_those_that_are_over_or_of_others
 def test_with_too_little_done_nothing_is_estimated_and_that_is_said(session_at):
     session = session_at(150)
     assert session.forecast().tasks_ms is None
-    assert "Preparation done 08:02:12" in fourth_line(session)
-    assert "No estimate yet" in fourth_line(session)
+    assert "Preparation ended 08:02:12" in fourth_line(session)
+    assert "No estimate before 4 completed tasks" in fourth_line(session)
 
 
 def test_a_job_that_no_task_ends_stays_active_unless_it_has_a_limit():

@@ -55,7 +55,7 @@ def test_rows_are_written_once_and_never_over_a_file(dashboard_at, tmp_path, mon
     assert said[0] == "wrote 40 rows to tasks.csv"
     assert said[1].startswith("cannot write tasks.csv: the file exists already")
     assert len(said) == 2
-    assert contains(seen[0], "write a report of the run")
+    assert contains(seen[0], "write the run as a page")
 
 
 def test_a_list_that_is_too_long_is_written_by_a_command_that_is_named(dashboard_at, monkeypatch):
@@ -178,7 +178,7 @@ def test_a_picture_of_the_screen_is_saved_as_svg_but_not_over_another_file(dashb
     keys = ("3", "ctrl+p", *"picture", "enter")
     again = ("ctrl+u", *"nodes.svg", "enter", "home", "m", "enter")
     drive(app, *keys, "enter", *keys, lambda app: seen.append(text_of(app)), *again)
-    assert contains(seen[0], "save the picture of this screen as", "nodes1.svg")
+    assert contains(seen[0], "save the picture of this screen, .svg or .png, as", "nodes1.svg")
     svg = (tmp_path / "nodes.svg").read_text(encoding="utf-8")
     assert svg.startswith("<svg")
     assert "Preparation&#160;tasks" in svg
@@ -188,6 +188,36 @@ def test_a_picture_of_the_screen_is_saved_as_svg_but_not_over_another_file(dashb
         "cannot write nodes.svg: the file exists already.",
         "saved the picture in mnodes.svg",
     ]
+
+
+@pytest.mark.parametrize("name", ["now.svg", "now.png"])
+def test_the_go_line_takes_a_picture_of_what_is_seen(dashboard_at, tmp_path, monkeypatch, name):
+    if name.endswith("png"):
+        pytest.importorskip("resvg_py")
+    monkeypatch.chdir(tmp_path)
+    app = dashboard_at(330)
+    drive(app, "colon", *typed(f"picture {name}"), "enter")
+    assert messages_of(app) == [f"saved the picture in {name}"]
+    content = (tmp_path / name).read_bytes()
+    if name.endswith("png"):
+        assert content.startswith(b"\x89PNG\r\n")
+    else:
+        assert b"Needs&#160;attention" in content
+        assert b"picture&#160;now" not in content
+        assert not re.search(rb"url\((?!#)", content)  # it loads no font from elsewhere
+
+
+def test_a_picture_has_a_known_ending_and_png_needs_an_extra(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tui.app.list_keys.find_spec", lambda _: None)
+    for name, said in (
+        ("now.jpg", "The file of a picture must end in .svg or .png."),
+        ("now.png", "A PNG needs resvg-py: pip install 'batchdeck[png]'. SVG needs nothing."),
+    ):
+        app = dashboard_at(330)
+        drive(app, "colon", *typed(f"picture {name}"), "enter")
+        assert messages_of(app) == [said]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_picture_of_a_dialog_shows_the_dialog(dashboard_at, tmp_path, monkeypatch):

@@ -99,3 +99,4 @@ def test_the_first_frame_is_complete(at_ms, monkeypatch):
 
     asyncio.run(app.run_async(size=(120, 40), auto_pilot=run))
     assert [line.rstrip() for line in frame] == settled
+    assert contains(settled, "JobPrepReleaseSampleJob · ")  # what happens at the first moment has happened

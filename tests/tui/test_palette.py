@@ -58,8 +58,8 @@ def entries():
         ("stuck", "Explain the state of the row"),
         ("dark", "Theme: dark"),
         ("high-contrast", "Theme: high-contrast"),
-        ("csv", "Export the rows: CSV; of the timeline SVG, of a node RDP; on Watch a report"),
-        ("html", "Write a report of the run"),
+        ("csv", "Export the rows: CSV; of a node RDP; on Watch and Timeline the run as a page"),
+        ("html", "Write the run as a page"),
         ("quota", "Account"),
         ("blobs", "Storage"),
         ("undo", "One event back"),
@@ -96,7 +96,7 @@ def test_titles_keep_their_capitals_and_keys_are_named_as_on_the_keyboard(entrie
     assert by_title["One event forward"] == "."
     assert by_title["Forward through the views visited"] == ">"
     assert by_title["Help"] == "? f1"
-    assert "Export the rows: CSV; of the timeline SVG, of a node RDP; on Watch a report" in by_title
+    assert "Export the rows: CSV; of a node RDP; on Watch and Timeline the run as a page" in by_title
     assert "Copy the row as JSON" in by_title
     assert not any("_" in entry.key for entry in entries)
 

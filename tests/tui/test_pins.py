@@ -111,8 +111,8 @@ def test_enter_on_a_pin_goes_there_from_whatever_is_in_focus(dashboard_at):
 
 @pytest.mark.parametrize(("keys", "told"), [((), "State transition time"), (("tab", "tab"), "Preparation task")])
 def test_from_160_cells_on_details_fill_the_room_that_the_lists_leave(dashboard_at, keys, told):
-    assert contains(after(dashboard_at(LATER_S), *keys, size=(160, 60)), "─ Details ─", told)
-    assert not contains(after(dashboard_at(LATER_S), *keys, size=(159, 60)), "─ Details ─")
+    assert contains(after(dashboard_at(LATER_S), *keys, size=(160, 60)), "  Details", told)
+    assert not contains(after(dashboard_at(LATER_S), *keys, size=(159, 60)), "  Details")
 
 
 def test_details_follow_the_cursor_of_the_map(dashboard_at):

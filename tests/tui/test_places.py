@@ -193,7 +193,7 @@ def test_after_an_action_the_run_without_it_can_be_compared_with(dashboard_at):
 def test_on_a_small_screen_a_comparison_fits_and_names_what_is_the_same(session_at):
     session = session_at(300, "priorities-and-fairness")
     bookmarks = Bookmarks(session)
-    bookmarks.keep_untouched()
+    bookmarks.note([])
     session.simulation.submit(ResizePool(pool_id=session.pool_id, target_dedicated_nodes=1))
     while session.ahead.advance(10_000):
         pass
@@ -213,7 +213,7 @@ def test_a_comparison_has_small_differences_of_cost_and_the_expectations_that_on
     dialog = [" ".join(plain(each).split()) for each in trial_result_lines(session, trial, 200)]
     while session.ahead.advance(10_000):
         pass
-    bookmarks.keep_run()
+    bookmarks.keep_run(session.now_ms)
     session.simulation.submit(resize)
     while session.simulation.advance(session.simulation.end_ms, 256):
         pass
@@ -236,7 +236,7 @@ def test_the_earlier_run_is_compared_at_the_moment_that_is_shown_not_at_its_end(
     session.simulation.seek(200_000)
     session.update()
     bookmarks = Bookmarks(session)
-    bookmarks.keep_run()
+    bookmarks.keep_run(session.now_ms)
     session.simulation.branch()
     session.simulation.submit(RebootNode(pool_id="shared", node=0))
     session.simulation.run_until(240_000)
@@ -251,12 +251,12 @@ def test_the_earlier_run_is_compared_at_the_moment_that_is_shown_not_at_its_end(
 def test_a_run_that_was_not_played_as_far_is_compared_at_its_last_moment_only(session_at):
     session = session_at(200)
     bookmarks = Bookmarks(session)
-    bookmarks.keep_untouched()
+    bookmarks.note([])
     session.simulation.submit(RebootNode(pool_id="shared", node=0))
     session.simulation.run_until(260_000)
     session.simulation.seek(230_000)
     session.update()
-    (untouched,) = (each for each in bookmarks.others() if each.by_hand == ())
+    (untouched,) = (each for each in bookmarks.others() if not each.left.inputs)
     lines = told(session, bookmarks.here(), untouched)
     assert "A has not been played as far as 08:03:50: both are compared at its last moment." in lines
     assert [each for each in lines if "the same moment" in each] == [
@@ -272,7 +272,7 @@ def test_jobs_of_the_earlier_run_keep_their_names(session_at):
     session.simulation.seek(60_000)
     session.update()
     bookmarks = Bookmarks(session)
-    bookmarks.keep_run()
+    bookmarks.keep_run(session.now_ms)
     session.simulation.branch()
     session.simulation.submit(DisableJobSchedule(job_schedule_id="nightly-risk"))
     session.simulation.run_until(120_000)
@@ -286,7 +286,7 @@ def test_jobs_of_the_earlier_run_keep_their_names(session_at):
 def test_a_refused_command_is_called_refused(session_at):
     session = session_at(200)
     bookmarks = Bookmarks(session)
-    bookmarks.keep_untouched()
+    bookmarks.note([])
     with pytest.raises(BatchError):
         session.simulation.submit(DisableJobSchedule(job_schedule_id="nobody"))
     session.simulation.run_until(300_000)
@@ -321,7 +321,7 @@ def test_only_the_last_runs_are_kept(session_at):
         session.update()
         session.simulation.seek(second * 1000)
         session.update()
-        bookmarks.keep_run()
+        bookmarks.keep_run(session.now_ms)
         session.simulation.branch()
     assert [run.name for run in bookmarks.others()] == [
         f"the run before the branch at 08:04:{second}, untouched" for second in range(54, 50, -1)

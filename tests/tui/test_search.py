@@ -102,7 +102,7 @@ def test_what_an_event_is_about(session_at, kind, key, events):
     assert {page.row(index).event for index in range(page.count) if page.is_about(index, kind, key)} == events
 
 
-ENDS = "The run ends here, at 08:07:58: nothing happens later."
+ENDS = "The run ends here, at 08:07:58: nothing more can happen."
 BEGINS = "The run begins here, at 08:00:00: nothing happens earlier."
 
 

@@ -6,9 +6,10 @@ import asyncio
 
 import pytest
 
-from engine import Simulation
+from engine import Simulation, pacing
 from tests.tui.driving import arrived
 from tests.tui.screen_text import text_of
+from tui.app import playback
 from tui.textual.screens import View
 
 
@@ -23,7 +24,7 @@ async def resized(app, height):
 @pytest.mark.parametrize("view", "1356789")
 def test_on_a_long_way_back_another_size_is_drawn_of_what_is_there(dashboard_at, monkeypatch, view):
     app = dashboard_at(330)
-    advance, is_long = Simulation.advance, True
+    advance, is_long = Simulation.advance, False
     monkeypatch.setattr(Simulation, "advance", lambda run, *given: is_long or advance(run, *given))
 
     async def run():
@@ -31,6 +32,7 @@ def test_on_a_long_way_back_another_size_is_drawn_of_what_is_there(dashboard_at,
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.press(view)
             await pilot.pause()
+            is_long = True
             app.main_screen.playback.seek(20_000)
             await pilot.resize_terminal(100, 50)
             lines = await resized(app, 50)
@@ -60,3 +62,26 @@ def test_a_view_that_comes_back_after_time_went_back_is_drawn_of_what_is_there(d
 
     assert len(asyncio.run(run())) == size[1] - 2
     assert app.session.now_ms == 0
+
+
+@pytest.mark.parametrize("keys", ["tend", "tfailure"])
+def test_while_time_jumps_a_frame_shows_one_moment(dashboard_at, monkeypatch, keys):
+    for module, name in ((pacing, "_BEGIN_SEEK_S"), (pacing, "_SEEK_SLICE_S"), (playback, "_SEARCH_SLICE_S")):
+        monkeypatch.setattr(module, name, 0)
+        monkeypatch.setattr(module, "_EVENTS_BETWEEN_CLOCK_READS", 1)
+    monkeypatch.setattr(pacing, "FRAME_S", 0)
+    app, moments, frames = dashboard_at(20), [], []
+    screen = app.main_screen
+    update, show_way = screen.update, screen.show_way
+    monkeypatch.setattr(screen, "update", lambda: update() or moments.append(app.session.clock(app.session.now_ms)))
+    monkeypatch.setattr(screen, "show_way", lambda: show_way() or frames.append((moments[-1], text_of(app)[0])))
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            await pilot.press(*keys, "enter")
+            await arrived(app)
+
+    asyncio.run(run())
+    assert len({header.partition(" SE")[2] for _, header in frames}) > 1
+    assert all(moment in header.partition(" SE")[0] for moment, header in frames if header)

@@ -7,8 +7,9 @@ import re
 import pytest
 
 from engine.studies.measures import summary
-from engine.studies.outcome import Spread
+from engine.studies.outcome import Spread, deadline_s
 from engine.studies.runs import Run, StudyState
+from tests.builders import a_job, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tests.tui.studying import NODES, SCALED, PlayedHere, bundled_dashboard
@@ -278,6 +279,30 @@ def test_costs_grow_to_the_right_and_ends_upwards():
     assert places["●13"][0] < places["◆1"][0] < places["◆2"][0]
     assert places["◆1"][1] < places["◆2"][1] < places["●13"][1]
     assert "$4.00" in lines[-1]
+
+
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_the_deadline_is_a_line_below_which_variants_end_in_time(ascii_only):
+    expected = [
+        {"jobId": "j", "state": "completed", "within": "PT30M"},
+        {"jobId": "other", "state": "completed", "at": "PT1H15M"},
+        {"jobId": "j", "tasks": {"failed": 0}},
+    ]
+    due_s = deadline_s(simulation(a_job("j"), a_job("other"), expect=expected).scenario.expect)
+    assert due_s == 4500
+    glyphs = GlyphSet(ascii_only=ascii_only)
+    lines = [plain(each) for each in scatter_lines(DOTS, None, 60, 22, glyphs, due_s)]
+    keeps, pareto = glyphs.of(VARIANT_KEEPS), glyphs.of(VARIANT_PARETO)
+    marks = f"{keeps}13", "deadline", f"{pareto}1"
+    rows = [next(at for at, each in enumerate(lines) if text in each) for text in marks]
+    assert rows == sorted(rows)
+    assert ("-" if ascii_only else "╌") * 9 in lines[rows[1]]
+    late = [plain(each) for each in scatter_lines(DOTS, None, 60, 22, glyphs, 36_000.0)]
+    assert "deadline" in late[0]
+    expected.append({"makespan": {"atMost": "PT1H"}})
+    bound = simulation(a_job("j"), a_job("other"), expect=expected).scenario.expect
+    assert deadline_s(bound) == 3600
+    assert deadline_s(bound[2:3]) is None
 
 
 def test_the_variant_under_the_cursor_is_highlighted_and_has_bars():

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.pacing import CROSSING_S, LONGEST_QUIET_S, SPEEDS, Pacer
+from engine.pacing import CROSSING_S, LONGEST_QUIET_S, SPEEDS, Pacer, speed_for
 from engine.scenario.text import bundled
 from engine.views.hook_status import HookStatus
 from tests.builders import a_job, a_pool, simulation
@@ -17,7 +17,6 @@ from tests.tui.driving import arrived, drive
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_pacer import Wall
 from tui.app.dashboard import Dashboard
-from tui.app.playback import speed_for
 from tui.viewmodels.frame import Transport, scrubber
 from tui.viewmodels.properties import cost_words
 from tui.viewmodels.session import Session
@@ -255,7 +254,7 @@ def test_simulated_ends_stand_in_header_rail_and_description():
     session.update()
     assert "simulated end 08:08:10" in plain(scrubber(session, 140))
     said = describe(session, Transport(is_playing=False, speed=60, is_finished=False))
-    assert any("Simulated: tasks done" in sentence and "08:08:10" in sentence for sentence in said)
+    assert any("Simulated: tasks end" in sentence and "08:08:10" in sentence for sentence in said)
 
 
 def test_at_the_end_the_header_has_the_end_and_no_simulated_one():

@@ -34,9 +34,10 @@ def test_every_line_fits(session_at, cells):
 
 
 @pytest.mark.parametrize(("name", "is_named"), [("spot-night-run", True), ("one-node-fails", False)])
-def test_the_legend_has_preempted_where_nodes_can_be_preempted(session_at, name, is_named):
+def test_the_legend_has_preempted_where_nodes_were_preempted(session_at, name, is_named):
     model = model_of(session_at(4800, name))
-    assert ("preempted" in {glyph.name for glyph in model.rows.legend}) is is_named
+    model.lines(range(len(model.keys)), 0)
+    assert ("preempted" in plain(model.legend(300, range(len(model.keys))))) is is_named
 
 
 def test_the_legend_names_trouble_first_where_there_is_little_room(session_at):

@@ -10,11 +10,9 @@ from engine import Simulation, load_scenario
 from engine.studies.runs import Variants, planned
 from tests.studies.conftest import NIGHT
 from tests.tui.driving import drive
+from tests.tui.pages import content_of, page_of
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.report import report_lines
-from tui.viewmodels.session import Session
-from tui.viewmodels.timeline.svg import Paint
 
 NODES = "pools.render.targetDedicatedNodes"
 STUDY = f"study:\n  vary:\n    {NODES}: [1, 3]\n"
@@ -76,8 +74,6 @@ def test_a_session_of_a_variant_is_saved_as_a_scenario_of_its_own(variant):
     assert Path("night-variant-4-session.yaml").read_text().startswith("# Variant 4 of night.yaml: ")
 
 
-def test_the_report_says_which_variant_it_is_about(variant):
+def test_the_page_says_which_variant_it_is_about(variant):
     variant.run_until(60_000)
-    lines = [each for part in report_lines(Session(variant), Paint("#000000", {}, {}), is_html=False) for each in part]
-    assert lines[0] == "# night, variant 4: report of the run"
-    assert any("This is variant 4: pools.render.targetDedicatedNodes=3" in each.replace("\\", "") for each in lines)
+    assert content_of(page_of(variant))["run"]["variant"].startswith("variant 4: pools.render.targetDedicatedNodes=3")

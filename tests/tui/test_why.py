@@ -52,7 +52,7 @@ def test_on_watch_a_node_and_the_oldest_wait_are_explained_together(dashboard_at
     assert contains(shown, "0 of this job; job urgent (500) went first")
     again = dashboard_at(360, "priorities-and-fairness")
     again.session.focus_job("overnight-a")
-    assert contains(after(again), "(w: why)")
+    assert contains(after(again), "overnight-a", "w why", "oldest wait")
 
 
 @pytest.mark.parametrize("view", ["1", "4"])

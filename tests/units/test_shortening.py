@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.base.values import LONGEST, quoted, shortened, with_short_words
+from engine.base.values import LONGEST, called, quoted, shortened, with_short_words
 
 
 def test_a_text_of_eighty_characters_stays_and_a_longer_one_keeps_both_ends():
@@ -33,3 +33,17 @@ def test_only_long_words_of_a_message_are_cut():
     path = "/home/" + "d" * 70 + "/" + "e" * 70 + "/scenario.yaml: no such file"
     assert with_short_words(path) == path
     assert with_short_words(f"No such option: --{'z' * 500}.") == f"No such option: --{'z' * 37}...{'z' * 37}."
+
+
+@pytest.mark.parametrize(
+    ("noun", "identity", "said"),
+    [
+        ("job", "risk", "job risk"),
+        ("job", "job-19", "job-19"),
+        ("Pool", "pool1", "pool1"),
+        ("job schedule", "schedule-a", "schedule-a"),
+        ("job", "job", "job job"),
+    ],
+)
+def test_an_id_that_begins_with_its_kind_stands_alone(noun, identity, said):
+    assert called(noun, identity) == said

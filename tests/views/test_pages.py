@@ -38,7 +38,7 @@ def look_at(simulation, kept):
             for with_all in (False, True):
                 assert list(old.order(with_all=with_all)) == list(new.order(with_all=with_all))
             failed = [node for node in old.nodes_of_rows() if old.status_of(node) is HookStatus.FAILED]
-            assert [failure.node for failure in old.failures()] == failed
+            assert old.failed_nodes() == failed
         for pool_id in pool_ids(simulation):
             page = NodePage(simulation, pool_id, *kept_hooks)
             assert [hooks_in(code) for code in page.all_hooks()] == [page.hooks(node) for node in page.nodes()]

@@ -21,7 +21,8 @@ from engine.pacing import Yielder
 from tui import interrupts
 from tui.app import process
 from tui.app.item_keys import subjects_of_act
-from tui.app.main_screen import MainScreen, palette_entries, picture_entry, save_picture
+from tui.app.list_keys import picture_entry, save_picture
+from tui.app.main_screen import MainScreen, palette_entries
 from tui.app.process import Recorder
 from tui.app.run_keys import take_study_news
 from tui.dialogs.pickers import Palette, SettingsScreen
@@ -282,18 +283,19 @@ class Dashboard(App[None]):
         self.main_screen.leave_run()
         if message.simulation.scenario.name != self.session.simulation.scenario.name:
             self.settings.forget_rows()
-        reports = self.recorder.reports
+        reports, before = self.recorder.reports, self.main_screen.playback
         self.session = Session(message.simulation)
         self.recorder = Recorder(message.simulation)
         self.recorder.reports = reports
         self.main_screen = MainScreen(self.session, self.recorder, self.settings, self.studies, message)
         for name in OPTIONS:
             self._apply(name)
-        before = self.current_mode
+        if before.speed_is_chosen:
+            self.main_screen.playback.choose_speed(before.pacer.speed)
         self._runs += 1
         self.add_mode(_mode(self._runs), lambda: self.main_screen)
         self.switch_mode(_mode(self._runs))
-        self.remove_mode(before)
+        self.remove_mode(_mode(self._runs - 1))
         if message.said:
             say(self.main_screen, message.said)
         if about_scenario := warning_note(message.simulation.scenario):
@@ -355,6 +357,7 @@ class Dashboard(App[None]):
             case "theme":
                 self.theme = settings.text(name)
                 self.set_class(self.theme == ANSI, "-ansi")
+                self.set_class(not views.has_grounds(self.theme), "-plain")
             case "glyphs":
                 glyphs = settings.text(name)
                 is_ascii = glyphs == "ascii" or (glyphs == "auto" and not self._draws_unicode)
@@ -366,7 +369,7 @@ class Dashboard(App[None]):
                 playback = self.main_screen.playback
                 playback.speed_is_chosen = settings.source(name) is not Source.DEFAULT
                 playback.pacer.speed = settings.number(name) or None
-                playback.take_usual_speed()
+                playback.take_usual_speed(anew=True)
             case "cross_quiet":
                 self.main_screen.playback.pacer.crosses_quiet = bool(settings.value(name))
 
@@ -396,7 +399,7 @@ class Dashboard(App[None]):
         if self.screen is main:
             entries = list(palette_entries(self, main, self.choose, subjects_of_act(main)))
         else:
-            entries = [picture_entry(partial(save_picture, self, main))]
+            entries = [picture_entry(partial(save_picture, main))]
         self.push_screen(Palette(entries, pointer=self.session.glyphs.cursor), chosen)
 
     # -- the end -------------------------------------------------------------------------------------------------

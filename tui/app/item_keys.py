@@ -15,7 +15,7 @@ from engine.scenario.text import did_you_mean
 from engine.specs.commands import CreateJob, CreateJobSchedule, CreatePool, EvaluatePoolAutoScale
 from engine.views.log.series import Window
 from engine.views.results import given_by_hand
-from tui.app.navigation_keys import branch, unmark
+from tui.app.navigation_keys import branch, redo, undo
 from tui.app.process import broken_note
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet, Autoscale, FormulaEditor, Why, WhyActions
@@ -30,7 +30,7 @@ from tui.viewmodels.actions.trial import Trials, refusal_lines
 from tui.viewmodels.format import counted, what
 from tui.viewmodels.items import VIEW_OF, files_of
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
-from tui.viewmodels.report import variant_note
+from tui.viewmodels.run_page import variant_note
 from tui.viewmodels.sentences import answers_to, describe, expected_of
 from tui.viewmodels.sheets import HelpPage
 from tui.viewmodels.text import ItemRef, Role, Span, line, paragraph
@@ -210,7 +210,7 @@ def _submit(main: ViewScreen, commands: Sequence[Input] | None) -> None:
     """Give confirmed commands to the service, and report its answers."""
     if not commands:
         return
-    main.bookmarks.keep_untouched()
+    main.bookmarks.note(commands)
     with main.playback.guard():
         errors = main.session.simulation.submit_all(commands)
         pairs = list(zip(commands, errors, strict=True))
@@ -370,7 +370,8 @@ ACTIONS: tuple[Command[ViewScreen], ...] = (
     Command("ctrl+n", "row.new", "create what this list holds; elsewhere anything", create),
     Command("m", "row.mark", "mark or unmark the row", _mark),
     Command("M", "row.mark-all", "mark all rows shown", _mark_all),
-    Command("u", "row.unmark", "remove all marks", unmark),
+    Command("u", "session.undo", "take back the last command given by hand", undo),
+    Command("U", "session.redo", "do again what was taken back", redo),
     Command("S", "pool.scale", "autoscale: the pool's formula", _scale),
     Command("R", "session.save", "save the session as a scenario", _ask_where_to_save),
 )

@@ -1,145 +1,185 @@
 """Commands of the list pages, the search for a name everywhere, and the files that they write.
 
-List pages have a filter, columns, details and export; the list of events has keys of its own. Exports, the report of
-a run and the timeline as SVG are written by a worker in slices, which leave time for key presses between them.
+List pages have a filter, columns, details and export; the list of events has keys of its own. The page of a run is
+written by a worker in slices, which leave time for key presses between them. A picture of the screen is SVG or PNG.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.base.values import lazy_regex, visible
 from engine.views.rest.lookup import event_lines
 from tui.app.navigation_keys import open_row
 from tui.dialogs.pickers import ColumnChooser, SearchDialog
 from tui.dialogs.sheets import details_sheet
-from tui.panes.timeline import Timeline
 from tui.saving.targets import NewLines, TargetError, write_new
-from tui.textual import views
 from tui.textual.keys import Command, start_work
 from tui.textual.screens import say
 from tui.viewmodels.format import counted
+from tui.viewmodels.go_line import PaletteEntry
 from tui.viewmodels.items import KIND_IN, Destination, FileLocation, as_json, focus_on, rdp_file, rest_body
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import as_value, filter_hint
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.lists.rows import as_csv
-from tui.viewmodels.report import report_lines
+from tui.viewmodels.run_page import page_lines
 from tui.viewmodels.search import Target, WholeList
 from tui.viewmodels.text import ItemRef
-from tui.viewmodels.timeline.svg import Paint, drawn
 from tui.widgets.texts import AnswerError, Prompt, Question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from textual.widget import Widget
-
-    from tui.app.playback import Playback
     from tui.app.view_screen import ViewScreen
-    from tui.panes.timeline import TimelineGrid
     from tui.viewmodels.lists.rows import RowsModel
 
 
 SLICE_S = 0.005
+_PATIENCE_S = 1.0
+_HTML = (".html", ".htm")
 
 
-def write_in_slices(
-    widget: Widget, playback: Playback, name: str, portions: Callable[[Paint], Iterable[Sequence[str]]], *, done: str
-) -> None:
-    """Write a file in a worker: whole or not at all, and never over another one.
+def ask_report(main: ViewScreen) -> None:
+    """Ask for the file of the page of the run."""
+    main.ask(Question("write the run as a page to the .html file", partial(write_report, main), "run.html"))
 
-    Raises TargetError if the file exists already or cannot be created.
 
-    Args:
-        widget: Says what has become of the file.
-        playback: Is paused. If simulated time moves all the same, the file is given up.
-        name: The path as it was typed.
-        portions: Returns the lines in portions, for the colours of the present theme.
-        done: Words before the path of the finished file, such as "wrote the report to".
+def write_report(main: ViewScreen, name: str) -> None:
+    """Write the page of the run up to the moment that is shown, in a worker; ask for a file if none is named.
+
+    Raises:
+        AnswerError: The name does not end in .html.
+        TargetError: The file exists already, or cannot be created.
     """
-    playback.pause()
-    path, theme, moment = Path(name.strip()), widget.app.theme, playback.moment
-    paint = Paint(views.ground(theme), views.colours(theme), views.on_colours(theme))
+    if not name.strip():
+        ask_report(main)
+        return
+    if not is_page(name):
+        raise AnswerError("The file of a report must end in .html.")
+    main.playback.pause()
+    session, path = main.session, Path(name.strip())
+    until = "" if session.is_over else f", up to {session.clock(session.now_ms)}"
     target = NewLines(path)
 
     async def write() -> None:
         try:
             with target:
-                if not await _write_lines(target, portions(paint), playback, moment):
-                    say(widget, f"{path} was not written: simulated time has moved.", "warning")
-                    return
+                await _write_lines(main, target, page_lines(session.simulation, is_over=session.is_over))
                 target.keep()
         except TargetError as error:
-            say(widget, f"{error}.", "error")
+            say(main, f"{error}.", "error")
         else:
-            say(widget, f"{done} {path}")
+            say(main, f"wrote the run to {path}{until}")
 
-    start_work(widget.screen, write, "drawing")
+    start_work(main.screen, write, "writing")
 
 
-async def _write_lines(target: NewLines, portions: Iterable[Sequence[str]], playback: Playback, moment: object) -> bool:
-    """Write all lines; return False if simulated time has left the moment before the end."""
-    stop_s = time.perf_counter() + SLICE_S
+def is_page(name: str) -> bool:
+    """Return True if the name of a file is that of a page."""
+    return name.strip().lower().endswith(_HTML)
+
+
+async def _write_lines(main: ViewScreen, target: NewLines, portions: Iterable[Sequence[str]]) -> None:
+    """Write all lines in slices, which leave time for keys; say that it goes on if it takes long."""
+    stop_s, said_s = time.perf_counter() + SLICE_S, time.perf_counter() + _PATIENCE_S
     for lines in portions:
         target.write(lines)
         if time.perf_counter() < stop_s:
             continue
-        await playback.pacer.yielder.pause()
-        if playback.moment != moment:
-            return False
+        if time.perf_counter() >= said_s:
+            said_s = float("inf")
+            say(main, f"playing the run again for {target.path} ...")
+        await main.playback.pacer.yielder.pause()
         stop_s = time.perf_counter() + SLICE_S
-    return True
 
 
-MOST_ROWS = 20_000
-_PROGRESS_S = 0.1
+_PICTURES = (".svg", ".png")
+_FONT_FILES = lazy_regex(r"@font-face \{[^}]*\}")
+_MONOSPACE = {"darwin": "Menlo", "win32": "Consolas"}
 
 
-def draw_timeline(grid: TimelineGrid, playback: Playback, name: str) -> None:
-    """Draw all rows of the timeline into a file, in a worker. Raises TargetError if it cannot be created."""
-    done = f"drew {len(grid.model.keys):,} rows in"
-    write_in_slices(grid, playback, name, partial(_drawn_with_progress, grid), done=done)
+def take_picture(main: ViewScreen, name: str = "") -> None:
+    """Write a picture of the main screen as it is now, as SVG or PNG; ask for a file if none is named.
 
-
-def _drawn_with_progress(grid: TimelineGrid, paint: Paint) -> Iterator[list[str]]:
-    """Yield the lines of the picture, while its progress is shown below the rows."""
-    rows, next_progress_s, written = len(grid.model.keys), time.perf_counter() + _PROGRESS_S, 0
-    try:
-        for lines in drawn(grid.model, paint):
-            yield lines
-            written += bool(lines)
-            if time.perf_counter() >= next_progress_s:
-                grid.show_progress(f"drawing {min(1, written / max(1, rows)):.0%}")
-                next_progress_s = time.perf_counter() + _PROGRESS_S
-    finally:
-        grid.show_progress("")
-
-
-_HTML, _MARKDOWN = (".html", ".htm"), (".md", ".markdown")
-
-
-def is_report(name: str) -> bool:
-    """Return True if the name of a file is that of a report: HTML or Markdown."""
-    return name.strip().lower().endswith(_HTML + _MARKDOWN)
-
-
-def ask_report(main: ViewScreen) -> None:
-    """Ask for the file of a report of the run."""
-    main.ask(Question("write a report of the run, .html or .md, to", partial(write_report, main), "report.html"))
-
-
-def write_report(main: ViewScreen, name: str) -> None:
-    """Write a report of the run up to the moment that is shown; ask for a file if none is named. Raises AnswerError."""
-    if not name.strip():
-        ask_report(main)
+    Raises:
+        AnswerError: The name has another ending, or what makes a PNG is not installed.
+        TargetError: The file exists already, or cannot be created.
+    """
+    main.playback.pause()
+    if name.strip():
+        target = _picture_target(name)
+        main.call_after_refresh(lambda: _write_picture(main, target, _picture(main)))  # without the prompt
         return
-    if not is_report(name):
-        raise AnswerError("The file of a report must end in .html or .md.")
-    lines = partial(report_lines, main.session, is_html=name.strip().lower().endswith(_HTML))
-    write_in_slices(main, main.playback, name, lines, done="wrote the report to")
+    svg = _picture(main)
+    asked = Question(
+        "save the picture of this screen, .svg or .png, as",
+        lambda answer: _write_picture(main, _picture_target(answer), svg),
+        str(_free(main.view.id or "")),
+    )
+    main.ask(asked)
+
+
+def save_picture(main: ViewScreen) -> None:
+    """Save a picture of a dialog and what is behind it. A dialog has no prompt, so the name is the next free one."""
+    try:
+        _write_picture(main, NewLines(_free(type(main.app.screen).__name__.lower())), _picture(main))
+    except TargetError as error:
+        say(main, f"{error}.", "error")
+
+
+def picture_entry(take: Callable[[], None]) -> PaletteEntry:
+    """Return the entry that takes a picture of the screen."""
+    about = "As an SVG or PNG file, with the colours of the theme."
+    return PaletteEntry("Save a picture of this screen", about, take, words="svg png screenshot snapshot export image")
+
+
+def _picture(main: ViewScreen) -> str:
+    """Return the screen as SVG. It names fonts, and loads none: who looks at it tells no server."""
+    svg = main.app.export_screenshot(title=visible(main.session.simulation.scenario.name))
+    return _FONT_FILES.sub("", svg)
+
+
+def _free(stem: str) -> Path:
+    """Return a file name that is not taken yet."""
+    candidates = (Path(f"{stem}{number or ''}.svg") for number in range(10_000))
+    return next(path for path in candidates if not path.exists())
+
+
+def _picture_target(name: str) -> NewLines:
+    """Return the target of a picture. Raises AnswerError, TargetError."""
+    path = Path(name.strip())
+    if path.suffix.lower() not in _PICTURES:
+        raise AnswerError("The file of a picture must end in .svg or .png.")
+    if path.suffix.lower() == ".png" and not find_spec("resvg_py"):
+        raise AnswerError("A PNG needs resvg-py: pip install 'batchdeck[png]'. SVG needs nothing.")
+    return NewLines(path)
+
+
+def _write_picture(main: ViewScreen, target: NewLines, svg: str) -> None:
+    """Write a picture, and say what has become of it."""
+    try:
+        with target:
+            target.write_bytes([_png(svg) if target.path.suffix.lower() == ".png" else svg.encode()])
+            target.keep()
+    except TargetError as error:
+        say(main, f"{error}.", "error")
+    else:
+        say(main, f"saved the picture in {target.path}")
+
+
+def _png(svg: str) -> bytes:
+    """Return an SVG as PNG."""
+    import resvg_py  # an extra
+
+    return bytes(
+        resvg_py.svg_to_bytes(svg_string=svg, monospace_family=_MONOSPACE.get(sys.platform, "DejaVu Sans Mono"))
+    )
 
 
 def find_everywhere(main: ViewScreen, text: str = "") -> None:
@@ -305,18 +345,10 @@ def _toggle_by_hand(main: ViewScreen) -> None:
 
 
 def _export(main: ViewScreen) -> None:
-    """Ask for a file to write to: CSV of a list, SVG of the timeline, the RDP file of a Windows node."""
-    page, view = main.list_page, main.view
+    """Ask for a file to write to: CSV of a list, the RDP file of a Windows node, elsewhere the page of the run."""
+    page = main.list_page
     subject = None if main.detail_page is None else main.detail_page.subject
-    if isinstance(view, Timeline):
-        rows = len(view.grid.model.keys)
-        if rows > MOST_ROWS:
-            said = f"{rows:,} rows are too many for a picture; ! leaves those that have failed."
-            say(main, said, "warning")
-        else:
-            draw = partial(draw_timeline, view.grid, main.playback)
-            main.ask(Question(f"draw {rows:,} rows as SVG in", draw, "timeline.svg"))
-    elif subject is not None and subject.kind == "node":
+    if subject is not None and subject.kind == "node":
         _export_rdp_file(main, int(subject.key))
     elif page is None:
         ask_report(main)
@@ -325,14 +357,14 @@ def _export(main: ViewScreen) -> None:
         whole = f", and `batchdeck run {option} FILE` writes all" if option else ""
         say(main, f"{page.model.count:,} rows are too many to write at once; / filters them{whole}.", "warning")
     else:
-        others = ".html: a report" if _events(main) is None else ".jsonl: the event log"
+        others = ".html: the run" if _events(main) is None else ".jsonl: the event log"
         label = f"write {counted(page.model.count, 'row')} to a .csv file ({others})"
         main.ask(Question(label, partial(_write_list, main, page.model), f"{page.id}.csv"))
 
 
 def _write_list(main: ViewScreen, model: RowsModel, name: str) -> None:
-    """Write the rows of a list, all events, or a report, as the name of the file says."""
-    if is_report(name):
+    """Write the rows of a list, all events, or the page of the run, as the name of the file says."""
+    if is_page(name):
         write_report(main, name)
     elif name.strip().lower().endswith(".jsonl") and isinstance(model, EventsModel):
         lines = [f"{each}\n" for each in event_lines(main.session.simulation)]
@@ -357,7 +389,7 @@ def _write(main: ViewScreen, text: str, written: str, name: str) -> None:
     say(main, f"wrote {written} to {path}")
 
 
-_EXPORTS = "export the rows: CSV; of the timeline SVG, of a node RDP; on Watch a report"
+_EXPORTS = "export the rows: CSV; of a node RDP; on Watch and Timeline the run as a page"
 FIND: tuple[Command[ViewScreen], ...] = (
     Command("ctrl+f", "find.all", "find a name or command line everywhere", find_everywhere),
 )
@@ -373,4 +405,8 @@ LISTS: tuple[Command[ViewScreen], ...] = (
     Command("x", "events.fold", "fold similar events", _fold),
     Command("X", "events.by-hand", "only what was done by hand, as scenario entries", _toggle_by_hand),
 )
-VERBS: dict[str, Callable[[ViewScreen, str], object]] = {"find": find_everywhere, "report": write_report}
+VERBS: dict[str, Callable[[ViewScreen, str], object]] = {
+    "find": find_everywhere,
+    "picture": take_picture,
+    "report": write_report,
+}

@@ -1,24 +1,20 @@
 """The main screen with all commands and the views of one simulation, and the command palette.
 
-The palette offers the commands of keys, sheets, options and help. Pictures of the screen are saved as SVG files.
+The palette offers the commands of keys, sheets, options and help.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.base.values import visible
 from tui.app import go_line_keys, item_keys, list_keys, navigation_keys, run_keys
 from tui.app.go_line_keys import GO_LINE, PAGES, SHEETS
 from tui.app.view_screen import ViewScreen
 from tui.dialogs.sheets import Sheet
 from tui.panes.timeline import TimelineGrid
 from tui.saving.settings import OPTIONS
-from tui.saving.targets import TargetError, write_new
 from tui.textual.keys import when_of, words_of
-from tui.textual.screens import say
 from tui.viewmodels.actions.menu import NEW
 from tui.viewmodels.go_line import TABS, VIEW_NAMES, PaletteEntry, offered_actions
 from tui.viewmodels.items import focus_on
@@ -26,7 +22,7 @@ from tui.viewmodels.sheets import NEW_EMPTY, blob_lines
 from tui.viewmodels.text import ItemRef
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
-from tui.widgets.texts import PageView, Question
+from tui.widgets.texts import PageView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -96,13 +92,14 @@ class MainScreen(ViewScreen):
         self.app.call_later(self.call_after_refresh, self._begin)
 
     def _begin(self) -> None:
-        """Go to the first moment, now that panes have sizes, and show the first frame when they are filled."""
-        if self._first.at_ms:
-            self.playback.seek(self._first.at_ms, self.playback.play if self._first.plays else None)
-        else:
-            self.update()
-            if self._first.plays and not self.session.is_over:
-                self.playback.play()
+        """Go to the first moment and past what happens then; show the first frame when the panes are filled."""
+        first, playback = self._first, self.playback
+
+        def play() -> None:
+            if first.plays and not self.session.is_over:
+                playback.play()
+
+        playback.seek(max(first.at_ms, self.session.now_ms), play)
         self.call_after_refresh(lambda: self.draw_frames(self.view))
 
     def on_unmount(self) -> None:
@@ -209,43 +206,10 @@ class MainScreen(ViewScreen):
         run_keys.study_formula(self, message)
 
 
-# -- pictures and the palette ------------------------------------------------------------------------------------
-
-
-def ask_picture(app: App[None], main: ViewScreen) -> None:
-    """Take a picture of the main screen as it is now, and ask for the file to write it to."""
-    main.playback.pause()
-    picture = app.export_screenshot(title=visible(main.session.simulation.scenario.name))
-
-    def write(name: str) -> None:
-        _write(main, picture, Path(name.strip()))
-
-    main.ask(Question("save the picture of this screen as", write, str(_free(main.view.id or ""))))
-
-
-def save_picture(app: App[None], main: ViewScreen) -> None:
-    """Save a picture of a dialog and what is behind it. A dialog has no prompt, so the name is the next free one."""
-    picture = app.export_screenshot(title=visible(main.session.simulation.scenario.name))
-    try:
-        _write(main, picture, _free(type(app.screen).__name__.lower()))
-    except TargetError as error:
-        say(main, f"{error}.", "error")
-
-
-def _free(stem: str) -> Path:
-    """Return a file name that is not taken yet."""
-    candidates = (Path(f"{stem}{number or ''}.svg") for number in range(10_000))
-    return next(path for path in candidates if not path.exists())
-
-
-def _write(main: ViewScreen, picture: str, path: Path) -> None:
-    """Write a picture, and say so. Raises TargetError."""
-    write_new(path, picture)
-    say(main, f"saved the picture in {path}")
+# -- the palette -------------------------------------------------------------------------------------------------
 
 
 _LEFT_OUT = frozenset({"quit.ask", "interrupt", "palette", "pane.next", "pane.before"})
-_PICTURE = "Save a picture of this screen"
 _OPTION_WORDS = {
     "theme": "colours colors dark light black white contrast",
     "glyphs": "characters unicode ascii symbols",
@@ -274,11 +238,11 @@ def palette_entries(
             keys = main.keymap.all_shown(binding)
             yield PaletteEntry(title, when_of(identity), run, keys, words_of(identity))
     yield from (_of_page(main, page) for page in PAGES)
-    about = "HTML or Markdown, with tables, curves and the timeline."
+    about = "One HTML file to show to somebody: the run at every moment, and why."
     ask_report = partial(list_keys.ask_report, main)
-    words = "html markdown export save summary document"
-    yield PaletteEntry("Write a report of the run", about, ask_report, words=words)
-    yield picture_entry(partial(ask_picture, app, main))
+    words = "html report share export save summary document browser"
+    yield PaletteEntry("Write the run as a page", about, ask_report, words=words)
+    yield list_keys.picture_entry(partial(list_keys.take_picture, main))
     for title, by in (("Next failure", 1), ("Previous failure", -1)):
         about = "Goes to the moment at which something fails."
         seek = partial(main.playback.seek_failure, by)
@@ -300,12 +264,6 @@ def palette_entries(
             title = f"{option.name.capitalize()}: {value}"
             choose = partial(choose_value, option.name, value)
             yield PaletteEntry(title, option.about, choose, words=_OPTION_WORDS.get(option.name, ""))
-
-
-def picture_entry(take: Callable[[], None]) -> PaletteEntry:
-    """Return the entry that takes a picture of the screen."""
-    about = "As an SVG file, with the colours of the theme."
-    return PaletteEntry(_PICTURE, about, take, words="svg screenshot snapshot export image")
 
 
 def _of_page(main: ViewScreen, page: Page) -> PaletteEntry:

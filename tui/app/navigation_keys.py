@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tui.app.view_screen import ViewScreen
     from tui.viewmodels.items import Link
     from tui.viewmodels.lists.rows import RowsModel
+    from tui.viewmodels.moments import LeftRun
     from tui.viewmodels.text import Kind
     from tui.viewmodels.timeline.rows import Openable
 
@@ -125,17 +126,21 @@ def _zoom(main: ViewScreen) -> None:
 
 
 def _jump(main: ViewScreen) -> None:
-    """Go to a pane by its letter, or to a bookmark by its digit."""
-    moments_ms = main.bookmarks.moments_ms
+    """Go to a pane by its letter, or to a bookmark or a run that was left by its digit."""
+    moments_ms, runs = main.bookmarks.moments_ms, main.bookmarks.runs
 
     def go(target: JumpTarget | None) -> None:
         if target is not None and target.pane is not None:
             main.set_focus(target.pane)
-        elif target is not None:
+        elif target is not None and target.bookmark < len(moments_ms):
             main.playback.seek(moments_ms[target.bookmark])
+        elif target is not None:
+            run = runs[target.bookmark - len(moments_ms)]
+            _open_run(main, run.left, f"This is {run.name}.")
 
     panes = [pane for pane in main.focus_chain if pane.region.area]
-    main.app.push_screen(Jump(panes, [main.session.clock(when_ms) for when_ms in moments_ms]), go)
+    bookmarks = [*map(main.session.clock, moments_ms), *(run.name for run in runs)]
+    main.app.push_screen(Jump(panes, [main.session.text(each) for each in bookmarks]), go)
 
 
 def _go_out(main: ViewScreen) -> None:
@@ -147,15 +152,10 @@ def _go_out(main: ViewScreen) -> None:
     elif main.view.clear_filter():
         main.update()
     elif main.session.marks:
-        unmark(main)
+        main.session.marks.clear()
+        main.update()
     else:
         main.visit(-1)
-
-
-def unmark(main: ViewScreen) -> None:
-    """Remove all marks."""
-    main.session.marks.clear()
-    main.update()
 
 
 def _leave(main: ViewScreen) -> None:
@@ -207,7 +207,7 @@ def _say_if_outside(main: ViewScreen, when_ms: int) -> None:
     if when_ms < 0:
         say(main, f"The run begins here, at {session.clock(0)}: nothing happens earlier.")
     elif session.is_over and session.now_ms < when_ms:
-        say(main, f"The run ends here, at {session.clock(session.now_ms)}: nothing happens later.")
+        say(main, f"The run ends here, at {session.clock(session.now_ms)}: {session.why_over()}.")
 
 
 def _next_event(main: ViewScreen) -> None:
@@ -238,7 +238,7 @@ def _cross_quiet(main: ViewScreen) -> None:
     crosses = not main.settings.value("cross_quiet")
     main.settings.choose("cross_quiet", crosses)
     main.playback.pacer.crosses_quiet = crosses
-    main.playback.take_usual_speed()
+    main.playback.take_usual_speed(anew=True)
     say(main, "Stretches without events are crossed at once." if crosses else "Every stretch of time is played.")
     main.update_header()
 
@@ -257,16 +257,67 @@ def take_speed(main: ViewScreen, text: str) -> None:
 def branch(main: ViewScreen) -> None:
     """Make the moment that is shown the present."""
     main.playback.stop_seeking()
-    session = main.session
-    if not session.is_past:
+    if main.session.is_past:
+        _branch(main, main.session.now_ms, "Branched: time goes on from here.")
+    else:
         say(main, "This is the present; , goes back.")
-        return
-    main.bookmarks.keep_run()
-    undone = len(session.simulation.branch())
-    session.crossed[:] = [stretch for stretch in session.crossed if stretch[1] <= session.now_ms]
-    loss = f" {fmt.counted(undone, 'later command')} {'is' if undone == 1 else 'are'} undone." if undone else ""
-    say(main, f"Branched: time goes on from here.{loss} c compares with the run that was left.")
+
+
+def _branch(main: ViewScreen, shown_ms: int, said: str) -> None:
+    """Make the moment that is shown the present, and say so; ``shown_ms`` was shown last in the run that is left."""
+    undone = main.bookmarks.branch(shown_ms)
+    are = "is" if undone == 1 else "are"
+    loss = f" {fmt.counted(undone, 'later command')} {are} undone." if undone else ""
+    again = "U and ' go back to it" if undone else "' goes back to it"
+    say(main, f"{said}{loss} c compares with the run that was left, {again}.")
     main.update()
+
+
+def undo(main: ViewScreen) -> None:
+    """Take back what was given last by hand. If that undoes more, or time goes back, show it and ask first."""
+    main.playback.pause()
+    main.session.update()
+    session, last = main.session, main.bookmarks.last()
+    if last is None:
+        say(main, "Nothing was done by hand up to this moment, so there is nothing to take back.")
+        return
+    done = last.summary(session)
+
+    def go() -> None:
+        shown_ms = session.now_ms
+        main.playback.seek(last.to_ms, lambda: taken_back(shown_ms))
+
+    def taken_back(shown_ms: int) -> None:
+        main.bookmarks.branch(shown_ms)
+        say(main, f"Taken back: {done}. U does it again, c compares with the run that was left.")
+
+    _ask_if_lost(main, f"Take back: {done}?", "u", last.losses(session), go)
+
+
+def redo(main: ViewScreen) -> None:
+    """Do again what was taken back last; if that undoes something, show it and ask first."""
+    main.playback.pause()
+    run = main.bookmarks.taken_back
+    if run is None:
+        say(main, "There is nothing to do again: u takes back what was done by hand.")
+    else:
+        lost = main.bookmarks.lost_by_opening(run)
+        _ask_if_lost(main, "Do it again?", "U", lost, partial(_open_run, main, run, "Done again. u takes it back."))
+
+
+def _ask_if_lost(main: ViewScreen, title: str, key: str, lost: Sequence[str], go: Callable[[], None]) -> None:
+    """Do something at once, or after a question if something is lost; the same key says yes."""
+    if lost:
+        main.choose(title, (Pick(key, "yes", also="y"), go), (Pick("n", "no, leave it as it is"), None), about=lost)
+    else:
+        go()
+
+
+def _open_run(main: ViewScreen, run: LeftRun, said: str) -> None:
+    """Go on in a run that was left, at the moment that was shown last in it."""
+    with main.playback.guard():
+        main.bookmarks.open(run)
+        main.playback.seek(run.shown_ms, lambda: say(main, said))
 
 
 def _bookmark(main: ViewScreen) -> None:

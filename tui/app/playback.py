@@ -5,16 +5,15 @@ Without a chosen speed, an unattended run takes about a minute.
 
 from __future__ import annotations
 
-import math
 import time
 from abc import abstractmethod
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.screen import Screen
 
-from engine.pacing import CROSSING_S, DRAWING_S, LONGEST_QUIET_S, SPEEDS, Pacer
+from engine.pacing import DRAWING_S, Pacer, speed_for
 from tui.dialogs.sheets import Sheet
 from tui.panes.timeline import Timeline
 from tui.textual.keys import start_work
@@ -24,7 +23,7 @@ from tui.viewmodels.sentences import Notices
 from tui.viewmodels.text import Role, Span, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from textual.timer import Timer
 
@@ -32,30 +31,6 @@ if TYPE_CHECKING:
     from tui.textual.screens import View
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Line
-
-
-RUN_S = 60  # wall seconds of an unattended run
-# Crossing shortens a run. It is not made up for by a speed so low that hardly anything else is left.
-_MOST_SLOWED = 6
-_STEPS = [speed for speed in SPEEDS if speed is not None and speed >= 1]
-
-
-def speed_for(length_ms: int, quiet_ms: Iterable[int] = ()) -> float:
-    """Return the step of speed at which a run takes about a minute.
-
-    Args:
-        length_ms: The length of the run.
-        quiet_ms: The lengths of stretches without events that are crossed at once if they are long.
-    """
-    stretches, usual = list(quiet_ms), max(1.0, length_ms / 1000 / RUN_S)
-    steps = [step for step in _STEPS if usual / _MOST_SLOWED <= step]
-    return min(steps or _STEPS[-1:], key=lambda step: abs(math.log(_wall_s(step, length_ms, stretches) / RUN_S)))
-
-
-def _wall_s(speed: float, length_ms: int, stretches: Sequence[int]) -> float:
-    """Return how long a run takes at a speed, in wall seconds."""
-    crossed = [each for each in stretches if each > LONGEST_QUIET_S * speed * 1000]
-    return max(1.0, (length_ms - sum(crossed)) / 1000 / speed + CROSSING_S * len(crossed))
 
 
 # A view is updated again after nineteen times as long as that took. Textual draws about as long: a tenth of the time.
@@ -68,6 +43,15 @@ _EVENTS_BETWEEN_CLOCK_READS = 32
 AHEAD_SLICE_S = 0.004
 _AHEAD_WAIT_S = 0.1
 _AHEAD_PATIENCE_S = 3.0  # before estimates stand in for simulated ends
+
+
+class _Step(NamedTuple):
+    """A moment from which one step was taken: its time, the entries of the log, and what else tells it apart."""
+
+    now_ms: int
+    entries: int
+    is_whole: bool  # nothing more is due in this millisecond
+    is_past: bool
 
 
 class PlayedScreen(Screen[None]):
@@ -86,8 +70,8 @@ class PlayedScreen(Screen[None]):
         """Bring everything on the screen up to date."""
 
     @abstractmethod
-    def update_header(self) -> None:
-        """Bring clock, tabs and hints up to date."""
+    def show_way(self) -> None:
+        """Show how far playback is on its way to another moment, and nothing else of that moment."""
 
 
 class Playback:
@@ -103,12 +87,16 @@ class Playback:
         self.rejoin: Callable[[], None] = lambda: None  # brings the run to where it has come for clients
         self.goes_on = False  # in the present, for clients, while the screen shows the past
         self.speed_is_chosen = False  # by the user, and so kept
+        self._speed_is_settled = False  # a usual speed was taken when the run was known, and is kept
+        self._has_played = False
         self._notices = Notices(session)
         self._next_notice_s = 0.0
         self._next_update_s = 0.0
         self._seek_from_ms = 0
         self._is_searching = False
         self._is_looking_ahead = False
+        self._steps: list[_Step] = []  # from where steps have led to the displayed moment, the last one last
+        self._stepped_to: _Step | None = None
 
     @property
     def transport(self) -> Transport:
@@ -122,12 +110,13 @@ class Playback:
         return simulation.jumps, simulation.log.count, simulation.now_ms
 
     def _seek_progress(self) -> str | None:
-        to_ms, simulation = self.pacer.destination_ms, self._session.simulation
+        to_ms, simulation, session = self.pacer.destination_ms, self._session.simulation, self._session
+        here = session.clock(session.now_ms)
         if to_ms is None:
-            return None
+            return f"SEARCHING {here}" if self._is_searching else None
         if to_ms == simulation.end_ms and simulation.scenario.until_ms is None:
-            return "SEEKING"  # the end of the run is not known in advance
-        return f"SEEKING {(self._session.now_ms - self._seek_from_ms) / max(1, to_ms - self._seek_from_ms):.0%}"
+            return f"SEEKING {here}"  # the end of the run is not known in advance
+        return f"SEEKING {(session.now_ms - self._seek_from_ms) / max(1, to_ms - self._seek_from_ms):4.0%}"
 
     # -- playing -------------------------------------------------------------------------------------------------
 
@@ -142,6 +131,7 @@ class Playback:
         if self._session.is_over and not self._session.is_past:
             self._screen.post_message(OfferRestart())
             return
+        self._has_played = True
         self.take_usual_speed()
         next_ms, speed = self._session.next_ms(), self.pacer.speed
         is_quiet = next_ms is not None and speed and next_ms - self._session.now_ms > _QUIET_S * 1000 * speed
@@ -167,16 +157,22 @@ class Playback:
         return self.play if is_playing else lambda: None
 
     def step(self) -> None:
-        """Simulate one event."""
+        """Simulate one event; after a step back go to where it was taken."""
         self.pause()
         with self.guard():
-            self._step()
+            if not self._retrace(1):
+                self._step()
+                self._note_step()
         self._screen.update()
 
     def _step(self) -> None:
-        """Process one entry of the calendar, unless the run is over."""
-        if self._session.is_over or not self._session.simulation.step():
-            say(self._screen, "Nothing more can happen.")
+        """Process entries of the calendar until one of them shows, unless the run is over."""
+        simulation = self._session.simulation
+        before = simulation.moment
+        while simulation.moment == before:
+            if self._session.is_over or not simulation.step():
+                say(self._screen, "Nothing more can happen.")
+                return
 
     def finish_instant(self) -> None:
         """Process everything that is due at this moment, or else at the next one."""
@@ -196,8 +192,7 @@ class Playback:
             self._notify_of_news()
         began_s = time.perf_counter()
         if self.pacer.is_seeking:
-            self._session.update()
-            self._screen.update_header()
+            self._screen.show_way()
             return
         if self.pacer.playing and began_s < self._next_update_s:
             self._session.update()
@@ -265,9 +260,48 @@ class Playback:
         return was_seeking
 
     def back(self) -> None:
-        """Go to the moment of the previous event."""
-        when_ms = self._session.events.previous_ms()
-        self.seek(0 if when_ms is None else when_ms)
+        """Go to the moment of the previous event; after a step forward to where it was taken."""
+        self.pause()
+        with self.guard():
+            if not self._retrace(-1):
+                when_ms = self._session.events.previous_ms()
+                self.seek(0 if when_ms is None else when_ms, self._note_step)
+
+    @property
+    def _here(self) -> _Step:
+        session, simulation = self._session, self._session.simulation
+        due_ms = session.events.next_ms()
+        return _Step(simulation.now_ms, len(simulation.log), due_ms != simulation.now_ms, simulation.is_past)
+
+    def _note_step(self) -> None:
+        """Note where a step has led; one that leads nowhere is none."""
+        self._stepped_to = here = self._here
+        if self._steps and self._steps[-1][:2] == here[:2]:
+            self._steps.pop()
+
+    def _retrace(self, by: int) -> bool:
+        """Go back to where the last step in the other direction was taken; return False if this is a new step.
+
+        The present is the present again: what the step has played is forgotten, unless clients have seen it.
+        """
+        here = self._here
+        if here != self._stepped_to:
+            self._steps.clear()
+        if not self._steps or (self._steps[-1] > here) != (by > 0):
+            self._steps.append(here)
+            return False
+        last = self._steps.pop()
+
+        def arrive() -> None:
+            simulation = self._session.simulation
+            while simulation.now_ms < last.now_ms or len(simulation.log) < last.entries:
+                simulation.step()
+            if not last.is_past and not simulation.awaits_commands:
+                simulation.branch()
+            self._note_step()
+
+        self.seek(last.now_ms - (not last.is_whole), arrive)
+        return True
 
     def seek_end(self) -> None:
         """Go to the end of the run, or in the past to the newest moment."""
@@ -302,6 +336,7 @@ class Playback:
             say(self._screen, otherwise)
             return
         self._is_searching = True
+        self._screen.update()
         start_work(self._screen, partial(self._search, is_match, otherwise), "time")
 
     async def _search(self, is_match: Callable[[int], bool], otherwise: str) -> None:
@@ -315,8 +350,7 @@ class Playback:
                     self._return_to(from_ms, was_past=was_past)
                     say(self._screen, otherwise)
                     break
-                self._session.update()
-                self._screen.update_header()
+                self._screen.show_way()
                 await self.pacer.yielder.pause()
         self._is_searching = False
         self._screen.update()
@@ -379,16 +413,23 @@ class Playback:
         if self._screen.is_running:
             self._screen.update()
 
-    def take_usual_speed(self) -> None:
-        """Take the speed at which the run takes about a minute, unless the user has chosen one."""
-        if self.speed_is_chosen or self._session.simulation.awaits_commands:
-            return
+    def take_usual_speed(self, *, anew: bool = False) -> None:
+        """Take the speed at which the run takes about a minute, unless the user has chosen one.
+
+        It is kept once the run is known, so that what is done by hand later does not change it, unless it is to be
+        chosen ``anew``. A run that is built by hand is known when it is played.
+        """
+        self._speed_is_settled &= not anew
         session, ahead = self._session, self._session.ahead
+        if self.speed_is_chosen or self._speed_is_settled or session.simulation.awaits_commands:
+            return
         length_ms = session.end_ms or session.simulation.scenario.until_ms or session.forecast().end_ms
         if length_ms:
             speed = speed_for(length_ms, ahead.quiet_ms() if self.pacer.crosses_quiet else ())
             if speed != self.pacer.speed:
                 self.pacer.speed = speed
+            is_begun = bool(session.simulation.scenario.jobs) or self._has_played
+            self._speed_is_settled = is_begun and (ahead.is_complete or ahead.is_given_up)
 
     def choose_speed(self, speed: float | None) -> None:
         """Take a speed from the user and keep it; None is as fast as possible."""

@@ -21,7 +21,7 @@ from tui.dialogs.study import StudyActions, StudyScreen
 from tui.textual.keys import Command
 from tui.textual.screens import ShowRun, StudyNews, say
 from tui.viewmodels.autoscale import formula_request
-from tui.viewmodels.report import reloaded_note
+from tui.viewmodels.run_page import reloaded_note
 from tui.viewmodels.sheets import EMPTY_TEXT, NEW_EMPTY, problem_lines
 from tui.viewmodels.study import StudyModel, StudyRequest, end_note, first_request, parse_request, plan, without_variant
 from tui.widgets.texts import AnswerError

@@ -29,7 +29,7 @@ from tui.viewmodels.go_line import TABS, Tab
 from tui.viewmodels.items import ViewHistory, VisitedView, focus_on
 from tui.viewmodels.moments import Bookmarks
 from tui.viewmodels.study import Studies, short_progress
-from tui.viewmodels.text import ItemRef, link_at
+from tui.viewmodels.text import ItemRef, Role, link_at
 from tui.widgets.charts import Legend, NodeMap
 from tui.widgets.table import Table
 from tui.widgets.texts import PageView, Prompt, Question
@@ -77,6 +77,12 @@ class Header(Vertical):
         if self._tabs_drawn != (view, cells):
             self._tabs_drawn = view, cells
             self._tab_line.show([tab_line(self._tabs, view, cells)])
+
+    def show_way(self, way: str) -> None:
+        """Show how far playback is on its way, beside the moment of which the panes were drawn."""
+        spans = self._breadcrumb.lines[0]
+        told = (span._replace(text=f" {way} ") if span.role is Role.ALERT else span for span in spans)
+        self._breadcrumb.show([tuple(told)])
 
     async def on_click(self, event: events.Click) -> None:
         """Go to the view or the moment that was clicked."""
@@ -341,6 +347,12 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         self.show_hints()
         self._too_small.show(too_small(self.size.width, self.size.height))
 
+    def show_way(self) -> None:
+        """Show how far playback is on its way. All else stays as it is, so that a frame shows one moment."""
+        way = self.playback.transport.way
+        if way is not None and not self.is_left:
+            self._header.show_way(way)
+
     def show_hints(self) -> None:
         """Show the keys that are useful in the pane with the focus."""
         said = [(self.keymap.shown(identities), does) for identities, does in self.hints()]
@@ -397,8 +409,8 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         offers = [(Pick(letter, self.session.text(text)), partial(on_pick, at)) for at, (text, letter) in lettered]
         self.choose(title, *offers)
 
-    def choose(self, title: str, *offers: tuple[Pick, Callable[[], object] | None]) -> None:
-        """Let the user choose what to do; None does nothing, as Escape does."""
+    def choose(self, title: str, *offers: tuple[Pick, Callable[[], object] | None], about: Sequence[str] = ()) -> None:
+        """Let the user choose what to do, below texts about it; None does nothing, as Escape does."""
 
         def picked(number: int | None) -> None:
             do = None if number is None else offers[number][1]
@@ -406,4 +418,5 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
                 do()
 
         picks = [pick for pick, _ in offers]
-        self.app.push_screen(Picker(title, picks, pointer=self.session.glyphs.cursor), picked)
+        texts = [self.session.text(each) for each in about]
+        self.app.push_screen(Picker(self.session.text(title), picks, texts, pointer=self.session.glyphs.cursor), picked)

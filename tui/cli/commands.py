@@ -74,6 +74,7 @@ class _GivenToRun(TypedDict):
     events: str | None
     trace: str | None
     tasks: str | None
+    html: str | None
     files: str | None
     output: str
     variant: VariantChoice
@@ -147,6 +148,7 @@ def cli(context: click.Context) -> None:
 )
 @click.option("--trace", metavar="FILE", help="Write a trace of all nodes for Perfetto or a browser; - is stdout.")
 @click.option("--tasks", metavar="FILE", help="Write a line for each task, with all its times, as CSV; - is stdout.")
+@click.option("--html", metavar="FILE", help="Write the run as one offline page for a browser; - is stdout.")
 @click.option("--files", metavar="DIR", help="Write the files on every node and in storage at the end.")
 @output_option("table", "json")
 @variant_options
@@ -158,7 +160,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
 
     Prints tables of jobs, pools and expectations, and what needs attention at the end, which `batchdeck why` explains.
     With --events - stdout holds only the events, and the tables go to stderr, as warnings about the scenario do;
-    likewise --trace - and --tasks -. Files appear under their names when
+    likewise --trace -, --tasks - and --html -. Files appear under their names when
     the run is over, complete: those on nodes with --files as DIR/<pool>/<node>/..., the blobs in storage as
     DIR/storage/<account>/<container>/<blob>. ui.perfetto.dev and chrome://tracing open a trace.
 
@@ -170,6 +172,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
       batchdeck run my.yaml --events run.parquet             for pandas, polars and DuckDB
       batchdeck run my.yaml --output json --files nodes > state.json
       batchdeck run my.yaml --trace trace.json --tasks tasks.csv
+      batchdeck run my.yaml --html run.html                  to show it to somebody
       batchdeck run my.yaml --variant 17 --seed 4            one run of `batchdeck study my.yaml`
     """
     from engine import Simulation
@@ -177,7 +180,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
     from tui.cli.replay import RunFiles, RunProgress, WantedFiles, how_far, replay
 
     output, quiet = given["output"], given["quiet"]
-    wanted = WantedFiles(given["events"], given["trace"], given["tasks"], given["files"])
+    wanted = WantedFiles(given["events"], given["trace"], given["tasks"], given["html"], given["files"])
     wanted.check(output)
     check_apart([scenario], wanted.named())
     loaded = given["variant"].of(load(scenario, strict=given["strict"], quiet=quiet, prices=given["prices"]))

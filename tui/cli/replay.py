@@ -1,7 +1,7 @@
 """The headless replay of a simulation, the progress bars of all commands, and the files that ``batchdeck run`` writes.
 
 A replay advances in slices so that progress can be shown. The files are the event log, the trace, the table of
-tasks, and the files on nodes and in storage.
+tasks, the page of the run, and the files on nodes and in storage.
 """
 
 from __future__ import annotations
@@ -103,10 +103,10 @@ class RunProgress(_Bar):
             rate = f"tasks  {simulation.log.count / elapsed_s:,.0f} events/s"
             self._show(format_clock(simulation.now_ms), tasks.completed, tasks.total, rate)
 
-    def writing(self, name: str, lines: int) -> None:
-        """Show the number of lines of a file that are written."""
+    def writing(self, name: str, count: int, unit: str = "lines") -> None:
+        """Show the number of lines of a file that are written, or of slices of the work that are done."""
         if self._visible and self._elapsed_s:
-            self._show(f"Writing {name}", lines, None, "lines")
+            self._show(f"Writing {name}", count, None, unit)
 
 
 class ImportProgress(_Bar):
@@ -201,6 +201,7 @@ class WantedFiles(NamedTuple):
     events: str | None
     trace: str | None
     tasks: str | None
+    html: str | None
     files: str | None  # a directory
 
     def named(self) -> dict[str, str]:
@@ -237,7 +238,7 @@ class WantedFiles(NamedTuple):
     @property
     def uses_stdout(self) -> bool:
         """True if one of them is standard output."""
-        return STDOUT in (self.events, self.trace, self.tasks)
+        return STDOUT in (self.events, self.trace, self.tasks, self.html)
 
 
 class RunFiles:
@@ -245,9 +246,9 @@ class RunFiles:
 
     def __init__(self, wanted: WantedFiles, stack: ExitStack) -> None:
         """Open all files; what is not kept disappears with ``stack``. Raises TargetError."""
-        self._events, self._trace, self._tasks = (
+        self._events, self._trace, self._tasks, self._html = (
             None if name is None else stack.enter_context(lines_target(name))
-            for name in (wanted.events, wanted.trace, wanted.tasks)
+            for name in (wanted.events, wanted.trace, wanted.tasks, wanted.html)
         )
         self._events_table = wanted.events_table
         self._tree = None if wanted.files is None else stack.enter_context(TreeTarget(wanted.files))
@@ -271,6 +272,12 @@ class RunFiles:
             from engine.views.tables import task_table_lines
 
             _write(self._tasks, task_table_lines(simulation), progress, "tasks")
+        if self._html is not None:
+            from tui.viewmodels.run_page import page_lines
+
+            for portions, lines in enumerate(page_lines(simulation)):
+                self._html.write(lines)
+                progress.writing("the page", portions, "slices")
         if self._tree is not None:
             from engine.views.resources import account
             from engine.views.rest import nodes
@@ -286,7 +293,7 @@ class RunFiles:
 
     def keep(self) -> None:
         """Move all files to their names. Raises TargetError."""
-        for target in (self._events, self._trace, self._tasks, self._tree):
+        for target in (self._events, self._trace, self._tasks, self._html, self._tree):
             if target is not None:
                 target.keep()
 

@@ -22,6 +22,7 @@ from engine.scenario.record import flow_text
 from engine.studies.outcome import (
     amount_of,
     as_json,
+    deadline_s,
     end_text,
     heading,
     interval_text,
@@ -107,7 +108,7 @@ def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
         confidence, currency = options["confidence"], scenario.currency
         summary = summarize(study, scenario.name, outcomes, confidence=confidence, currency=currency)
         if plot is not None:
-            plot.write_bytes([drawn(summary, plot.path.suffix.lower().removeprefix("."))])
+            plot.write_bytes([drawn(summary, plot.path.suffix.lower().removeprefix("."), deadline_s(scenario.expect))])
             with interrupts.held:
                 plot.keep()
     _print(scenario, study, summary, outcomes, options)
@@ -253,14 +254,17 @@ def _cell(value: Plain) -> object:
 
 _SIZE_INCHES = (8.0, 5.0)
 _DPI = 150
-_KEEPS, _FAILS, _LINE = "#1f77b4", "#9a9a9a", "#d62728"
+_KEEPS, _FAILS, _LINE, _DUE = "#1f77b4", "#9a9a9a", "#d62728", "#b34a00"
 _MOST_NUMBERS = 60  # points with their numbers; more cannot be read
 _TITLE = 90
 _MOST_TICKS = 9
 
 
-def drawn(summary: StudySummary, kind: str) -> bytes:
-    """Return the plot as a file of this kind, ``svg`` or ``png``. The same study gives the same bytes."""
+def drawn(summary: StudySummary, kind: str, due_s: float | None = None) -> bytes:
+    """Return the plot as a file of this kind, ``svg`` or ``png``, with a line at the deadline ``due_s``.
+
+    The same study gives the same bytes.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
     from matplotlib.ticker import MultipleLocator
@@ -273,6 +277,9 @@ def drawn(summary: StudySummary, kind: str) -> bytes:
         _draw(axes, one, summary)
     line = sorted((cost, end) for cost, end, one in points if one.pareto)
     axes.plot([cost for cost, _ in line], [end for _, end in line], color=_LINE, linewidth=1, zorder=1)
+    handles = _plot_legend(summary)
+    if due_s is not None:
+        handles.append(axes.axhline(due_s, color=_DUE, linestyle="--", label=f"deadline {end_text(due_s)}"))
     name = visible(shortened(summary.scenario, _TITLE))
     axes.set_title(f"{name}, {len(summary.seeds):,} seeds", parse_math=False)  # $ in a name begins no formula
     currencies = {one.currency for one in summary.variants}
@@ -282,7 +289,7 @@ def drawn(summary: StudySummary, kind: str) -> bytes:
     axes.yaxis.set_major_locator(MultipleLocator(time_step_s(high - low, _MOST_TICKS)))
     axes.yaxis.set_major_formatter(lambda seconds, _: end_text(max(0.0, seconds)))
     axes.grid(visible=True, alpha=0.3)
-    figure.legend(handles=_plot_legend(summary), fontsize="small", loc="outside lower center", ncols=2)
+    figure.legend(handles=handles, fontsize="small", loc="outside lower center", ncols=2)
     stream = io.BytesIO()
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
     with mpl.rc_context({"svg.hashsalt": "batchdeck"}):  # otherwise the names inside an SVG are drawn by chance

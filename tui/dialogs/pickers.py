@@ -51,7 +51,7 @@ class Jump(Modal[JumpTarget | None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="jump.close")]
 
     def __init__(self, panes: Sequence[Widget], moments: Sequence[str]) -> None:
-        """``panes`` are those of the screen below, ``moments`` the bookmarks as text."""
+        """``panes`` are those of the screen below, ``moments`` the bookmarks and the runs that were left as text."""
         super().__init__()
         titles = [
             Content.from_markup(pane.border_title).plain if pane.border_title else pane.id or "" for pane in panes
@@ -65,17 +65,13 @@ class Jump(Modal[JumpTarget | None]):
             label.styles.offset = (pane.region.x, pane.region.y)
             label.show([(Span(f" {letter} ", Role.CURSOR, is_fill=True),)])
             yield label
+        marks = "a digit to its bookmark:" if self._moments else "there is no bookmark yet: B sets one"
+        numbered = (line(Span(f" {at} ", Role.KEY), Span(moment)) for at, moment in enumerate(self._moments, 1))
+        lines = [line(Span(f" a letter goes to its pane, {marks}", Role.DIM)), *numbered]
         bookmarks = LinesView(id="bookmarks")
-        bookmarks.show([self._bookmarks()])
+        bookmarks.styles.height = len(lines)
+        bookmarks.show(lines)
         yield bookmarks
-
-    def _bookmarks(self) -> tuple[Span, ...]:
-        if not self._moments:
-            return (Span(" a letter goes to its pane; there is no bookmark yet: B sets one", Role.DIM),)
-        spans = [Span(" a letter goes to its pane, a digit to its bookmark:", Role.DIM)]
-        for number, moment in enumerate(self._moments, 1):
-            spans += [Span(f"  {number}", Role.KEY), Span(f" {moment}")]
-        return tuple(spans)
 
     def on_key(self, event: events.Key) -> None:
         """Return the pane with this letter, or the bookmark with this digit."""

@@ -20,7 +20,7 @@ from tui.textual.screens import Frame, Modal
 from tui.textual.views import LinesView
 from tui.viewmodels.format import counted
 from tui.viewmodels.sheets import KeyEntry, key_lines, page_lines, symbol_lines
-from tui.viewmodels.text import Line, Role, Span, block_lines, line, plain, rule_lines
+from tui.viewmodels.text import Line, Role, Span, block_lines, line, plain, rule_lines, wrapped
 from tui.widgets.rows import Choices
 from tui.widgets.table import Table
 
@@ -50,16 +50,23 @@ class Pick(NamedTuple):
     also: str = ""
 
 
+_PICKER_CELLS, _PICKER_EDGES = 84, 6
+
+
 class Picker(Modal[int | None]):
     """Returns the number of the line that was picked, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="picker.close")]
 
-    def __init__(self, title: str, picks: Sequence[Pick], *, pointer: str) -> None:
-        """``pointer`` is drawn beside the line under the cursor; of equal letters the first one counts."""
+    def __init__(self, title: str, picks: Sequence[Pick], about: Sequence[str] = (), *, pointer: str) -> None:
+        """``pointer`` is drawn beside the line under the cursor; of equal letters the first one counts.
+
+        ``about`` are texts above the lines.
+        """
         super().__init__()
         self._title = title
         self._picks = picks
+        self._about = about
         self._pointer = pointer
 
     def compose(self) -> ComposeResult:
@@ -68,9 +75,13 @@ class Picker(Modal[int | None]):
 
     def on_mount(self) -> None:
         choices = self.query_one(Choices)
-        choices.styles.height = len(self._picks)
-        lines = (line(Span(f"{pick.letter:<3}", Role.KEY), Span(pick.text)) for pick in self._picks)
-        choices.show(list(enumerate(lines)))
+        cells = min(_PICKER_CELLS, self.app.size.width * 9 // 10) - _PICKER_EDGES
+        lines = [(-1, line(each)) for text in self._about for each in wrapped(text, cells)]
+        lines += [(-1, ())] if lines else []
+        picks = (line(Span(f"{pick.letter:<3}", Role.KEY), Span(pick.text)) for pick in self._picks)
+        lines += enumerate(picks)
+        choices.styles.height = len(lines)
+        choices.show(lines)
         choices.focus()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:

@@ -12,6 +12,7 @@ from textual.containers import Container, Horizontal
 from textual.content import Content
 from textual.geometry import Size
 
+from engine.studies.outcome import deadline_s
 from engine.studies.runs import Run
 from tui.dialogs.sheets import HelpScreen, Sheet
 from tui.textual.overrides import set_subtitle, set_title
@@ -264,7 +265,8 @@ class StudyScreen(Modal[None]):
     def _plot_lines(self, cells: int, rows: int) -> list[Line]:
         """Return the plot with its legend."""
         glyphs = self._session.glyphs
-        plot = scatter_lines(dots_of(self.study), self.query_one(Table).key, cells, rows - 1, glyphs)
+        due_s = deadline_s(self.study.scenario.expect)
+        plot = scatter_lines(dots_of(self.study), self.query_one(Table).key, cells, rows - 1, glyphs, due_s)
         return [*plot, *[()] * (rows - 1 - len(plot)), legend_line(self.study, glyphs)]
 
     # -- messages of the table -----------------------------------------------------------------------------------

@@ -100,10 +100,6 @@ class TimelineGrid(ResizeFilter, RowsView):
         """True while events must be read or rows sorted before the visible rows are complete."""
         return self.model.is_behind(self._visible_keys)
 
-    def show_progress(self, text: str) -> None:
-        """Show the progress of some work below the rows; an empty text removes it."""
-        set_title(self, self.model.session.text(self.model.title()), text)
-
     async def _catch_up(self) -> None:
         """Continue reading and sorting in slices, and show the progress."""
         next_progress_s = 0.0 if not self._drawn else time.perf_counter() + _PROGRESS_S
@@ -320,7 +316,7 @@ HELP = (
     "Their numbers are those of the moment under the cursor. Below few nodes stand the jobs.\n"
     "Arrow keys or a click move the cursor. The wheel scrolls; with shift it moves through time. "
     "Enter goes to the moment under the cursor. Pressed again, it opens what was there. "
-    "w explains the state of a node at that moment. e draws all rows as a picture (SVG)."
+    "w explains the state of a node at that moment. e writes the run as a page (HTML)."
 )
 
 

@@ -14,7 +14,7 @@ from textual.message import Message
 from tui.panes.watch_panes import JobLists, JobStrip, NodeMapPane
 from tui.textual.overrides import set_title
 from tui.textual.screens import GoToTime, OpenSubject, ShowSheet, ShowView, View
-from tui.textual.views import LinesView, Regions, ResizeFilter
+from tui.textual.views import LinesView, Regions, ResizeFilter, entitle
 from tui.viewmodels.glyphs import NODE, TASK_GLYPHS, glyph_of_job
 from tui.viewmodels.lists.events import EventsModel, brief_lines
 from tui.viewmodels.lists.jobs import JobsModel
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text import Block, ItemRef
 
 
+_ATTENTION_KEYS = (("row.act", "act"), ("row.mark", "mark"))
 _FEWEST_CELLS = 10
 _TITLE_CELLS = 28
 _LEAST_LINES, _BEST_LINES = 5, 14
@@ -85,7 +86,7 @@ class Attention(ResizeFilter, Choices):
         self.pointer = self._model.session.glyphs.cursor
         count = len(self._model.concerns)
         title = "Needs attention" if self.outer_size.width >= _TITLE_CELLS else "Attention"
-        set_title(self, f"{title} ({count})" if count else title)
+        entitle(self, f"{title} ({count})" if count else title, _ATTENTION_KEYS if count else ())
         room = self.outer_size.width - self.gutter.width - self.styles.scrollbar_size_vertical
         rows = self.outer_size.height - self.gutter.height
         self.show(self._model.lines(max(_FEWEST_CELLS, room - self.POINTER_CELLS), rows))
@@ -136,7 +137,7 @@ class Pinned(Choices):
         count = len(self._session.pins)
         if not count:
             return
-        set_title(self, f"Pinned ({count})", "p unpins")
+        entitle(self, f"Pinned ({count})", (("row.pin", "unpin"),))
         self.show(pin_lines(self._session, max(1, self.size.width - self.POINTER_CELLS)))
 
     def wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002  # all panes have the same signature
@@ -233,10 +234,9 @@ HELP = (
 
 _HINTS = {
     "strip": (("jobs.up jobs.down", "job in focus"), ("pane.zoom", "all jobs"), ("jobs.open", "open the job")),
-    "map": (("map.lens", "lens"), ("map.open", "open the node")),
+    "map": (("map.open", "open the node"),),
     "legend": (("legend.only", "dim the others"), ("row.mark", "mark all of it")),
-    "attention": (("choices.open", "go there"), ("row.mark", "mark all of it")),
-    "job-lists": (("lists.before lists.next", "tabs"),),
+    "attention": (("choices.open", "go there"),),
 }
 _OPENS = {
     PREPARATION_TAB: "all preparations",

@@ -15,9 +15,9 @@ from textual.message import Message
 
 from tui.dialogs.sheets import Pick, Picker
 from tui.textual import views
-from tui.textual.overrides import set_line_count, set_title
+from tui.textual.overrides import set_line_count
 from tui.textual.screens import OpenSubject, ShowView
-from tui.textual.views import LinesView, ResizeFilter, RowsView, refresh_changes, row_bindings, strip_of, title_of
+from tui.textual.views import LinesView, ResizeFilter, RowsView, entitle, refresh_changes, row_bindings, strip_of
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.instances import InstancesModel, PreparationModel, ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
@@ -57,6 +57,7 @@ _SIDES = 4  # cells of frame and padding
 _LOW = 6  # lines; a lower pane has a legend of one line and no description
 _LOW_VIEW = 24  # lines
 _MORE_OUTPUT = 3  # lines by which each card can grow at most
+_MAP_KEYS = (("map.lens", "lens"),)
 
 
 class NodeMapPane(Vertical):
@@ -98,7 +99,7 @@ class NodeMapPane(Vertical):
         more = max(0, min(described - 1, model.legend_lines(cells) - legend))  # of the legend, before more is described
         self._legend.update(legend + more)
         self._describe(described - more)
-        set_title(self, model.title(size.width, layout))
+        entitle(self, model.title(size.width, layout), _MAP_KEYS)
 
     def wish(self, width: int, height: int) -> Wish:
         """Return the rows for the nodes, with the legend: cards in three fifths of the view, else half of it.
@@ -184,6 +185,7 @@ class NodeMapPane(Vertical):
 _POINTER_CELLS = 2
 _PHASES = 3  # of a job: preparation, tasks and release
 _STRIP_TITLE_CELLS = 8  # of the frame beside its title
+_STRIP_KEYS = (("row.why", "why"),)
 
 
 class JobStrip(ResizeFilter, RowsView):
@@ -234,7 +236,7 @@ class JobStrip(ResizeFilter, RowsView):
             self._at = self.model.row, height
             self.scroll_into_view(self.model.row)
         room = self.outer_size.width - _STRIP_TITLE_CELLS
-        set_title(self, self.model.title(height, room), self.model.subtitle(room))
+        entitle(self, self.model.title(height, room), _STRIP_KEYS, self.model.subtitle(room))
         self._draw(width, height)
 
     def resized(self) -> None:
@@ -286,9 +288,10 @@ class JobStrip(ResizeFilter, RowsView):
 
 
 _LIST_FRAME = 2  # lines
+_LIST_KEYS = (("lists.before lists.next", "tabs"),)
 _LIST_TITLE_CELLS = 6  # of the frame beside its title
 _TITLE_LEFT = 2
-_BEST = 14  # lines for a list that has more
+_BEST = 11  # lines for a list that has more
 _READ_AGAIN_S = 0.02
 
 
@@ -318,7 +321,6 @@ class JobLists(Table):
         self.name_shown = TASKS_TAB
         self.chosen = ""  # by the user
         self._tabs: Line = ()
-        self._titled: tuple[Line, str] = ((), "")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -368,9 +370,8 @@ class JobLists(Table):
         model = self.model
         told = model.told(self.outer_size.width - _LIST_TITLE_CELLS) if isinstance(model, InstancesModel) else ""
         tabs = tab_spans(self.names, self.name_shown, self._counts(), self.outer_size.width - _LIST_TITLE_CELLS)
-        if (tabs, told) != self._titled:
-            self._tabs, self._titled = tabs, (tabs, told)
-            set_title(self, title_of(tabs), told)
+        self._tabs = tabs
+        entitle(self, tabs, _LIST_KEYS, told)
 
     def _counts(self) -> dict[str, str]:
         """Return the number beside each tab."""

@@ -73,7 +73,7 @@ _GROUPS = {
     for group, names in (
         (Group.TIME, "time."),
         (Group.GO, "view. go. focus. pane. quit quit. interrupt suspend palette find. scenario. row.links"),
-        (Group.ACT, "row.act job.act row.mark row.mark-all row.unmark row.new pool.scale"),
+        (Group.ACT, "row.act job.act row.mark row.mark-all row.new pool.scale"),
         (Group.ACT, "session. settings events.by-hand"),
     )
     for name in names.split()
@@ -129,7 +129,7 @@ _CONTEXTS = (
     " Picker HelpScreen Files Jump VariantRuns StudyScreen StudyForm ScenarioPicker ColumnChooser MainScreen Dashboard"
 )
 # Of the main screen, those that the settings list after the keys of time and before all others.
-_LISTED_EARLY = "row.act job.act row.new row.mark row.mark-all row.unmark pool.scale session.save"
+_LISTED_EARLY = "row.act job.act row.new row.mark row.mark-all session.undo session.redo pool.scale session.save"
 
 
 def contexts() -> dict[type[DOMNode], list[Binding]]:
@@ -341,6 +341,12 @@ class _HasYielder(Protocol):
 
     @property
     def has_keys_waiting(self) -> bool: ...
+
+
+def keys_shown(node: DOMNode, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return the present keys of bindings in place of their ids, each with what it does; none in a dialog."""
+    keymap: Keymap | None = getattr(node.screen, "keymap", None)
+    return () if keymap is None else tuple((keymap.shown(identities), does) for identities, does in pairs)
 
 
 def yielder_of(node: DOMNode) -> Yielder:

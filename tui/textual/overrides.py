@@ -138,7 +138,8 @@ class LineCache(StylesCache):
             self._sides = _Sides(top, None, ()) if at is None else _Sides(top, segments[:at], segments[at + 1 :])
         top, left, right = self._sides
         if left is None or not top <= y < top + height:
-            return framed(y, render_content_line)
+            line = framed(y, render_content_line)
+            return _as_bar(line) if y == 0 and styles.border_top[0] == "panel" else line
         line = render_content_line(y - top)
         if line.cell_length != width:
             return framed(y, lambda _: line)
@@ -149,6 +150,19 @@ class LineCache(StylesCache):
         if line.frame is not self._sides:
             line.frame, line.framed = self._sides, LightStrip([*left, *line, *right], size.width)
         return line.framed
+
+
+def _as_bar(title: Strip) -> Strip:
+    """Return a title on a ground in place of block characters, which would be copied, and have seams on some terminals.
+
+    The cells at both ends are left out, so that titles side by side are apart.
+    """
+    segments, beside = [], Segment(" ", list(title)[-1].style)
+    for each in title:
+        if not set(each.text) - {"█"} and each.style is not None:
+            each = Segment(" " * len(each.text), Style(bgcolor=each.style.color))  # noqa: PLW2901
+        segments.append(beside if each.text in "▊▎" else each)
+    return Strip(segments, title.cell_length)
 
 
 @cache

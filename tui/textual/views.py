@@ -14,6 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding
+from textual.color import Color
 from textual.containers import Container
 from textual.content import Content
 from textual.geometry import NULL_OFFSET, NULL_SPACING, Offset, Region, Size
@@ -25,9 +26,10 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from tui.saving.settings import ANSI, CONTRAST, DARK, LIGHT, NO_COLOUR, THEME_NAMES
-from tui.textual.overrides import KeptStrip, QuietView, set_line_count
+from tui.textual.keys import keys_shown
+from tui.textual.overrides import KeptStrip, QuietView, set_line_count, set_title
 from tui.viewmodels.glyphs import to_ascii
-from tui.viewmodels.text import Role, cut, dim_citations, plain, shown, shown_spans, width
+from tui.viewmodels.text import Role, Span, cut, dim_citations, plain, shown, shown_spans, width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,28 +37,28 @@ if TYPE_CHECKING:
     from textual.layout import ArrangeResult
     from textual.strip import Strip
 
-    from tui.viewmodels.text import Line, Span
+    from tui.viewmodels.text import Line
 
 
 # The colour of each role in the themes dark, light, with more contrast, and with the terminal's own colours, whose
 # background may be dark or light, so that neither black nor white is among them.
 _BY_ROLE = {
     Role.QUIET: "#9CA4AF #5A5F78 #D0D0D0 default",
-    Role.RUNNING: "#3995FF #2A63E8 #7FBFFF bright_blue",
-    Role.PREPARING: "#FFC81B #946800 #FFE000 yellow",
+    Role.RUNNING: "#3995FF #215CE7 #7FBFFF bright_blue",
+    Role.PREPARING: "#FFC81B #875F00 #FFE000 yellow",
     Role.RELEASING: "#FCF2FF #B405C2 #FFFFFF magenta",
-    Role.OK: "#48F9A6 #087B4A #66FFB3 green",
-    Role.FAILED: "#DF5656 #C8202F #FF7A7A red",
-    Role.TRANSITION: "#C37B00 #613000 #FFB347 cyan",
-    Role.OFF: "#7388AB #656A73 #A9BBDD bright_black",
-    Role.PREEMPTED: "#E1AFFF #46106B #B84DFF bright_magenta",
+    Role.OK: "#48F9A6 #087647 #66FFB3 green",
+    Role.FAILED: "#F26B69 #C8202F #FF7A7A red",
+    Role.TRANSITION: "#CD8100 #613000 #FFB347 cyan",
+    Role.OFF: "#8093B3 #636770 #A9BBDD bright_black",
+    Role.PREEMPTED: "#E1AFFF #46106B #CA7BFF bright_magenta",
     Role.PLAIN: "#DCE3EC #14181F #FFFFFF default",
     Role.STRONG: "#DCE3EC #14181F #FFFFFF default",
-    Role.DIM: "#7B8798 #5C6470 #C8C8C8 bright_black",
+    Role.DIM: "#93A0B2 #565E69 #C8C8C8 bright_black",
     Role.DERIVED: "#A9B8CC #3D4B5E #E0E0E0 default",
     Role.KEY: "#8AB8FF #0B46C8 #9AD0FF bright_blue",
-    Role.WARNING: "#FF9650 #B34A00 #FF9A50 bright_yellow",
-    Role.ALERT: "#DF5656 #C8202F #FF7A7A red",
+    Role.WARNING: "#FF9650 #AE4800 #FF9A50 bright_yellow",
+    Role.ALERT: "#F26B69 #C8202F #FF7A7A red",
     Role.CURSOR: "#DCE3EC #14181F #FFFFFF default",
 }
 _COLOURS = {
@@ -65,12 +67,15 @@ _COLOURS = {
 }
 _COLOURS[NO_COLOUR] = _COLOURS[CONTRAST]
 _GROUNDS = {
-    DARK: ("#0E1218", "#151B24", "#22304A"),
-    LIGHT: ("#FBFBF9", "#F1F1EC", "#CFE0FF"),
-    CONTRAST: ("#000000", "#0A0A0A", "#0040A0"),
+    DARK: ("#0E1218", "#18202C", "#1C2A44"),
+    LIGHT: ("#FBFBF9", "#EBECE6", "#DFE9FD"),
+    CONTRAST: ("#000000", "#262626", "#00307A"),
     ANSI: ("default", "default", "default"),
 }
 _GROUNDS[NO_COLOUR] = _GROUNDS[CONTRAST]
+
+
+_SHARE_OF_COLOUR = 0.5  # in what is pale
 
 
 class Look(NamedTuple):
@@ -149,17 +154,26 @@ def style(theme: str, role: Role, is_fill: bool = False, is_underlined: bool = F
 def span_style(theme: str, span: Span, *, is_cursor: bool = False) -> Style:
     """Return the style of a span."""
     found = style(theme, span.role, span.is_fill, span.is_underlined, is_cursor)
-    return found if span.ground is None else _on(found, theme, span.ground)
+    return _pale(found, theme, span.role) if span.is_pale else found
 
 
-@lru_cache(maxsize=256)
-def _on(found: Style, theme: str, ground: Role) -> Style:
-    return found + Style(bgcolor=_COLOURS[theme][ground])
+@lru_cache(maxsize=64)
+def _pale(found: Style, theme: str, role: Role) -> Style:
+    """Return a style with the colour of a role mixed with the background, or dim where colours cannot be mixed."""
+    if not has_grounds(theme):
+        return found + Style(dim=True)
+    ground, colour = Color.parse(_GROUNDS[theme][0]), Color.parse(_COLOURS[theme][role])
+    return found + Style(color=ground.blend(colour, _SHARE_OF_COLOUR).hex)
 
 
 def ground(theme: str) -> str:
     """Return the background as #rrggbb; for the terminal's own colours that of the dark theme."""
-    return _GROUNDS[DARK if theme == ANSI else theme][0]
+    return grounds(theme)[0]
+
+
+def grounds(theme: str) -> tuple[str, str, str]:
+    """Return the backgrounds of text as #rrggbb: of the screen, of titles and fields, and under the cursor."""
+    return _GROUNDS[DARK if theme == ANSI else theme]
 
 
 def colours(theme: str) -> dict[Role, str]:
@@ -184,11 +198,35 @@ def _linear(part: int) -> float:
     return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
 
 
-_TITLE_STYLES = {Role.STRONG: "bold", Role.DIM: "$frame"}
+_TITLE_STYLES = {Role.KEY: "$frame-focus", Role.DIM: "$frame not bold"}
+_TITLE_SIDES = 6  # cells of the frame beside its title
+
+
+def entitle(widget: Widget, title: str | Line, keys: Sequence[tuple[str, str]], subtitle: str | None = None) -> None:
+    """Set the title of a pane, with keys behind it as far as there is room.
+
+    Args:
+        widget: The pane.
+        title: The title without keys.
+        keys: The ids of bindings, each with what it does in a word.
+        subtitle: What stands in the last line of the frame; None leaves it as it is.
+    """
+    spans = (Span(title),) if isinstance(title, str) else title
+    shown_keys = keys_shown(widget, keys)
+    set_title(widget, _with_keys(spans, shown_keys, widget.outer_size.width - _TITLE_SIDES), subtitle)
+
+
+@lru_cache(maxsize=64)
+def _with_keys(title: Line, keys: Sequence[tuple[str, str]], cells: int) -> Content:
+    for key, does in keys:
+        longer = (*title, Span(f"   {key}", Role.KEY), Span(f" {does}", Role.DIM))
+        if width(longer) <= cells:
+            title = longer
+    return title_of(title)
 
 
 def title_of(spans: Line) -> Content:
-    """Return the title of a frame with the looks of these spans; only bold, dim and underlined text differs."""
+    """Return the title of a frame with the looks of these spans; only keys, dim and underlined text differ."""
     return Content.assemble(
         *((shown(span.text), _TITLE_STYLES.get(span.role, "") + " underline" * span.is_underlined) for span in spans)
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len, chop_cells
 
 from engine.autoscale.values import METRICS, OPTION, TARGETS, FormulaError
-from engine.base.values import lazy_regex, printable
+from engine.base.values import called, lazy_regex, printable
 from engine.scenario.record import flow_text
 from engine.scenario.tree import parse_valid
 from engine.views.resources.jobs import dry_run, pool_row, refusal_of, retries_resize, scale_page
@@ -327,7 +327,9 @@ def formula_request(scenario: Scenario, simulation: Simulation, pool_id: str, fo
     """
     body = _body(scenario, pool_id)
     if body is None:
-        raise ValueError(f"Pool {pool_id} is not among the pools of the scenario, so its formula cannot be varied.")
+        raise ValueError(
+            f"{called('Pool', pool_id)} is not among the pools of the scenario, so its formula cannot be varied."
+        )
     own, page = body.get("autoScaleFormula"), scale_page(simulation, pool_id)
     present = [] if page is None else [page.formula]
     first = [own] if isinstance(own, str) else []

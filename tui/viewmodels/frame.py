@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rich.cells import cell_len
 
+from engine.base.values import SECOND_MS
 from engine.views.resources.account import schedule_ids
 from engine.views.results import UNTIL_REACHED, why_over
 from tui.viewmodels import format as fmt
@@ -97,8 +98,8 @@ def _state(session: Session, transport: Transport) -> Span:
     if transport.way is not None:
         return Span(f" {transport.way} ", Role.ALERT)
     if session.is_past:
-        behind = fmt.span(session.newest_ms - session.now_ms)
-        return Span(f" PAST -{behind} ", Role.ALERT)
+        behind_ms = session.newest_ms - session.now_ms
+        return Span(f" PAST -{fmt.span(behind_ms)} " if behind_ms >= SECOND_MS else " PAST ", Role.ALERT)
     if transport.is_finished:
         end = "END until" if why_over(session.simulation) == UNTIL_REACHED else "END"
         return Span("EMPTY" if session.is_empty else end, Role.STRONG)

@@ -101,7 +101,8 @@ _ARGUMENTS: dict[str, Callable[[Sequence[str]], Sequence[str]]] = {
     "rule": lambda _: [*(chapter.prefix.lower() for chapter in chapters()), *map(str.lower, rules())],
     "new": lambda _: NEW,
     "find": _fields,
-    "report": lambda _: ("report.html", "report.md"),
+    "picture": lambda _: ("screen.svg", "screen.png"),
+    "report": lambda _: ("run.html",),
     "study": lambda _: ("--vary ", "--seeds ", "--results "),
 }
 GO_WORDS = tuple(_ARGUMENTS)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.paths import STARTUP, job_directory, task_directory
 from engine.base.terms import NodeState, TaskResult
-from engine.base.values import lazy_regex, parse_utc
+from engine.base.values import called, lazy_regex, parse_utc
 from engine.views.hook_status import HookStatus
 from engine.views.log.histories import last_directory, trigger_of
 from engine.views.resources.account import bytes_of_job, bytes_of_task, uploads_of_task
@@ -117,23 +117,25 @@ def links_of_instance(session: Session, node: int) -> Sequence[Link]:
     task = trigger_of(session.simulation, session.job_id, node)
     if task is not None:
         task_id = session.tasks(session.job_id).id_of(task)
-        links.append(Link("t", f"task {task_id}, which triggered it", ItemRef("task", task)))
+        links.append(Link("t", f"{called('task', task_id)}, which triggered it", ItemRef("task", task)))
     return [*links, *_of_node(session, node)]
 
 
 def _pool(pool_id: str) -> Link:
-    return Link("p", f"pool {pool_id}", ItemRef("pool", pool_id))
+    return Link("p", called("pool", pool_id), ItemRef("pool", pool_id))
 
 
 def _job(job_id: str) -> Link:
-    return Link("j", f"job {job_id}", ItemRef("job", job_id))
+    return Link("j", called("job", job_id), ItemRef("job", job_id))
 
 
 def _of_node(session: Session, node: int) -> list[Link]:
     page = session.nodes()
     jobs = [job.job_id for job in page.jobs_on(node) if job.prep is not HookStatus.NOT_NEEDED]
     there = page.tasks_on(node)[:_MOST_TASKS]
-    tasks = [Link("t", f"task {task_id} of {job_id}", ItemRef("task", task)) for task, job_id, task_id in there]
+    tasks = [
+        Link("t", f"{called('task', task_id)} of {job_id}", ItemRef("task", task)) for task, job_id, task_id in there
+    ]
     return [_pool(page.row(node).pool.id), *map(_job, jobs), *tasks]
 
 

@@ -1,8 +1,9 @@
-"""Bookmarked moments and kept runs, and the comparison of two of them.
+"""Bookmarked moments and runs that were left, commands taken back, and the comparison of two moments or runs.
 
-A run is kept when another one branches off, or something is done by hand. The comparison has two columns with their
-difference, at the same moment and at both ends. As in ``batchdeck compare``, the difference is that from the left
-column to the right one, and percent are of the left.
+A run is kept when another one branches off, or something is done by hand. What is done by hand can be taken back and
+done again: each is a way to another run, whose inputs differ, and a run that was left can be opened again. The
+comparison has two columns with their difference, at the same moment and at both ends. As in ``batchdeck compare``, the
+difference is that from the left column to the right one, and percent are of the left.
 """
 
 from __future__ import annotations
@@ -10,19 +11,20 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.run.simulation import differing
 from engine.studies.measures import LABELS, Row, Times, change, measures_of_times
 from engine.studies.outcome import change_text, end_label, label, percent_text, value_text
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
 from engine.views.log.tally import LogColumns, Measure, all_job_ids, node_use, recorded_columns, tally, task_times
-from engine.views.results import given_by_hand, refused_codes
+from engine.views.results import refused_codes
 from tui.viewmodels import format as fmt
 from tui.viewmodels.format import summed_up
 from tui.viewmodels.text import Line, Role, Span, fit, line, squeeze, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from engine import Simulation
+    from engine import Input, Simulation
     from engine.specs.command import Command
     from engine.views.diagnosis.expectations import ExpectationRow
     from engine.views.log.tally import NodeUse, Tally
@@ -30,6 +32,41 @@ if TYPE_CHECKING:
 
 
 _MOST_RUNS = 4
+
+
+class LeftRun(NamedTuple):
+    """A run that was left: its inputs given by hand, the moment that was shown, and how far it had come."""
+
+    inputs: Sequence[Input]
+    shown_ms: int
+    newest_ms: int
+
+
+class TakingBack(NamedTuple):
+    """The commands that are taken back together, and what else goes with them."""
+
+    commands: Sequence[Command]
+    to_ms: int  # the moment before them
+    later: Sequence[Command]  # given by hand on this screen
+    of_clients: Sequence[Command]
+
+    def summary(self, session: Session) -> str:
+        """Return what is taken back, and when it was done."""
+        return f"{_summed_up(session, self.commands)}, at {session.clock(self.to_ms)}"
+
+    def losses(self, session: Session) -> list[str]:
+        """Return what else this undoes, a sentence each; empty if it is nothing, not even time."""
+        back_ms = session.newest_ms - self.to_ms
+        found = [f"Time goes back by {fmt.span(back_ms)}, to {session.clock(self.to_ms)}."] if back_ms > 1 else []
+        if self.later:
+            found.append(f"It undoes what was done later: {_summed_up(session, self.later)}.")
+        if self.of_clients:
+            found.append(f"It undoes what clients have done since: {_summed_up(session, self.of_clients)}.")
+        return found
+
+
+def _summed_up(session: Session, commands: Sequence[Command]) -> str:
+    return summed_up(commands, refused_codes(session.simulation))
 
 
 class Recording(NamedTuple):
@@ -43,7 +80,7 @@ class Recording(NamedTuple):
     columns: LogColumns
     jobs: tuple[str, ...]  # their ids by row number
     nodes: NodeUse
-    by_hand: tuple[tuple[int, Command], ...]
+    left: LeftRun
     refused: Mapping[int, str]  # the codes of those that were refused, by the identity of the command
     broken: tuple[ExpectationRow, ...]  # expectations, as far as the run is recorded
 
@@ -53,13 +90,15 @@ class Recording(NamedTuple):
 
 
 class Bookmarks:
-    """The moments and runs that the user kept. They are not saved."""
+    """The moments and runs that the user kept, and the runs that "do it again" goes back to. They are not saved."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self.moments_ms = session.bookmarked_ms
-        self._runs: list[Recording] = []
+        self.runs: list[Recording] = []  # that were left, oldest first
         self._untouched: Recording | None = None
+        self._given: list[Command] = []  # on this screen: clients give commands too
+        self._taken_back: list[LeftRun] = []
 
     def add(self) -> int:
         """Bookmark the present moment. Return the number of its bookmark, from 1."""
@@ -68,19 +107,83 @@ class Bookmarks:
             self.moments_ms.append(now_ms)
         return self.moments_ms.index(now_ms) + 1
 
-    def keep_untouched(self) -> None:
-        """Keep the run to which nothing has been done by hand yet; the first action will change it."""
-        if not given_by_hand(self._session.simulation):
+    def note(self, commands: Sequence[Command]) -> None:
+        """Note that these commands are about to be given; keep the run to which nothing has been done by hand yet."""
+        if not self._session.simulation.by_hand:
             self._untouched = self._recording("the run without what was done by hand", self._session.newest_ms)
+        self._given += commands
+        self._taken_back.clear()
 
-    def keep_run(self) -> None:
-        """Keep the run, which a branch will drop."""
+    # -- taking back ---------------------------------------------------------------------------------------------
+
+    def last(self) -> TakingBack | None:
+        """Return what was given last on this screen up to the displayed moment; None without any."""
+        session = self._session
+        mine = {id(command) for command in self._given}
+        inputs = session.simulation.by_hand
+        when_ms = max((one.when_ms for one in inputs if self._is_done(one) and id(one.command) in mine), default=None)
+        if when_ms is None:
+            return None
+        dropped = [one for one in inputs if one.when_ms >= when_ms]
+        own = [one for one in dropped if id(one.command) in mine]
+        return TakingBack(
+            [one.command for one in own if one.when_ms == when_ms],
+            when_ms - 1,
+            [one.command for one in own if one.when_ms > when_ms],
+            [one.command for one in dropped if id(one.command) not in mine],
+        )
+
+    def _is_done(self, one: Input) -> bool:
+        return one.when_ms <= self._session.now_ms
+
+    @property
+    def taken_back(self) -> LeftRun | None:
+        """The run that was left last by taking something back, None without any."""
+        return self._taken_back[-1] if self._taken_back else None
+
+    def lost_by_opening(self, run: LeftRun) -> list[str]:
+        """Return what a way to this run undoes, a sentence each."""
+        lost = [one.command for one in differing(self._session.simulation.by_hand, run.inputs)[0]]
+        return [f"It undoes what was done since: {_summed_up(self._session, lost)}."] if lost else []
+
+    def branch(self, shown_ms: int) -> int:
+        """Make the displayed moment the present; keep the run that is left, in which ``shown_ms`` was shown last.
+
+        Return the number of commands that this takes back.
+        """
+        session = self._session
+        self.keep_run(shown_ms)
+        taken_back = len(session.simulation.branch())
+        if taken_back:
+            self._taken_back.append(self.runs[-1].left)
+        self._forget_crossed()
+        return taken_back
+
+    def open(self, run: LeftRun) -> None:
+        """Go on in a run that was left. The present one is kept, unless all that it has is in the other one too."""
+        session = self._session
+        self._taken_back = self._taken_back[: self._taken_back.index(run)] if run in self._taken_back else []
+        self.runs = [each for each in self.runs if each.left.inputs != run.inputs]
+        if differing(session.simulation.by_hand, run.inputs)[0]:
+            self.keep_run(session.now_ms)
+        session.simulation.give_instead(run.inputs, run.newest_ms)
+        self._forget_crossed()
+
+    def _forget_crossed(self) -> None:
+        crossed, now_ms = self._session.crossed, self._session.now_ms
+        crossed[:] = [stretch for stretch in crossed if stretch[1] <= now_ms]
+
+    def keep_run(self, shown_ms: int) -> None:
+        """Keep the run, which a branch will drop, and the moment that was shown last in it."""
         session = self._session
         here = self._recording("", session.newest_ms)
-        done = summed_up([command for _, command in here.by_hand], here.refused)
+        done = summed_up([one.command for one in here.left.inputs], here.refused)
         when, after = session.clock(session.now_ms), f"after: {done}" if done else "untouched"
         name = f"the run before the branch at {when}, {after}"
-        self._runs = [*self._runs, here._replace(name=name)][-_MOST_RUNS:]
+        left = here.left._replace(shown_ms=shown_ms)
+        self.runs = [*self.runs, here._replace(name=name, left=left)][-_MOST_RUNS:]
+
+    # -- what can be compared ------------------------------------------------------------------------------------
 
     def here(self) -> Recording:
         """Return the run at the displayed moment."""
@@ -96,20 +199,20 @@ class Bookmarks:
         ]
         if session.is_past:
             moments.append(self._recording("the newest moment", session.newest_ms))
-        has_acted = bool(given_by_hand(session.simulation))
+        has_acted = bool(session.simulation.by_hand)
         untouched = [self._untouched] if has_acted and self._untouched is not None else []
-        return [*moments, *untouched, *self._runs]
+        return [*moments, *untouched, *self.runs]
 
     def _recording(self, name: str, when_ms: int) -> Recording:
         """Return the run to its end if that is known, else as far as it has been played."""
         session = self._session
-        by_hand = tuple(given_by_hand(session.simulation))
+        left = LeftRun(session.simulation.by_hand, session.now_ms, session.newest_ms)
 
         def recorded(run: Simulation, end_ms: int, *, is_whole: bool) -> Recording:
             columns, jobs, nodes = recorded_columns(run), all_job_ids(run), node_use(run)
             broken = tuple(broken_rows(run))
             refused = refused_codes(session.simulation) | refused_codes(run)
-            return Recording(name, when_ms, end_ms, is_whole, run, columns, jobs, nodes, by_hand, refused, broken)
+            return Recording(name, when_ms, end_ms, is_whole, run, columns, jobs, nodes, left, refused, broken)
 
         future = session.ahead.future
         if future is not None:
@@ -219,13 +322,11 @@ def _done(run: str, commands: str) -> str:
 
 def _parting(one: Recording, other: Recording) -> tuple[int, str, str] | None:
     """Return when two runs part, and what was done by hand in each from there on; None for moments of one run."""
-    both = min(len(one.by_hand), len(other.by_hand))
-    same = next((at for at in range(both) if one.by_hand[at] != other.by_hand[at]), both)
-    here, there = one.by_hand[same:], other.by_hand[same:]
+    here, there = differing(one.left.inputs, other.left.inputs)
     if not here and not there:
         return None
-    when_ms = min(when_ms for when_ms, _ in (*here[:1], *there[:1]))
-    mine, others = [command for _, command in here], [command for _, command in there]
+    when_ms = min(each.when_ms for each in (*here[:1], *there[:1]))
+    mine, others = [each.command for each in here], [each.command for each in there]
     return when_ms, summed_up(mine, one.refused), summed_up(others, other.refused)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.values import called
 from engine.views.resources.account import schedule_ids
 from engine.views.resources.jobs import job_ids, pool_ids
 from engine.views.resources.nodes import NodePage
@@ -126,7 +127,7 @@ class Search:
                     if self._wanted == name or self._wanted in node_id.lower():
                         target = ItemRef("node", node)
                         found = name if self._wanted == name else f"{name} {fmt.short_node(node_id)}"
-                        group.add(Hit(found, f"pool {page.pool_id}", target), self._wanted)
+                        group.add(Hit(found, called("pool", page.pool_id), target), self._wanted)
                 yield
 
     def _node_pages(self) -> list[NodePage]:
@@ -147,7 +148,7 @@ class Search:
                 texts = zip(tasks, page.ids_of(tasks), page.command_lines_of(tasks), strict=True)
                 for task, task_id, text in texts:
                     if wanted in task_id.lower():
-                        named.add(Hit(task_id, f"job {job_id}", ItemRef("task", task)), wanted)
+                        named.add(Hit(task_id, called("job", job_id), ItemRef("task", task)), wanted)
                     if wanted in text.lower():
                         running.add(Hit(task_id, text, ItemRef("task", task)), wanted)
                 yield

@@ -11,13 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState
+from engine.base.values import SECOND_MS, called
 from engine.run.agenda import basis_words
 from engine.views.diagnosis.concerns import CALM
 from engine.views.diagnosis.model import Next, earliest
 from engine.views.diagnosis.questions import expected, explain, explain_oldest_wait
 from engine.views.hook_status import Hook, HookStatus
 from engine.views.resources.jobs import jobs_worst_first
-from engine.views.results import why_over
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import JOB, NODE, PREPARATION, RELEASE
 from tui.viewmodels.lists.events import EventsModel
@@ -161,7 +161,7 @@ def _ends_of_phases(before: JobRow, job: JobRow) -> list[tuple[str, str]]:
         done, failed = preparation[HookStatus.SUCCEEDED], preparation[HookStatus.FAILED]
         said = f"Preparation of {job.job_id} is done: {done:,} succeeded, {failed:,} failed"
         ends.append(("preparation ends", said))
-    if _has_open_tasks(before) and not _has_open_tasks(job):
+    if before.phases.tasks.open and not tasks.open:
         said = f"Tasks of {job.job_id} are done: {tasks.succeeded:,} succeeded, {tasks.failed:,} failed"
         ends.append(("tasks end", said))
     if job.state is not before.state and job.state in (JobState.TERMINATING, JobState.COMPLETED):
@@ -171,10 +171,6 @@ def _ends_of_phases(before: JobRow, job: JobRow) -> list[tuple[str, str]]:
 
 def _is_preparing(job: JobRow) -> bool:
     return job.phases.preparation[HookStatus.RUNNING] + job.phases.preparation[HookStatus.RETRYING] > 0
-
-
-def _has_open_tasks(job: JobRow) -> bool:
-    return job.phases.tasks.active + job.phases.tasks.preparing + job.phases.tasks.running > 0
 
 
 def cause(event: EventRow) -> str:
@@ -286,7 +282,7 @@ def _when(session: Session, when_ms: int, *, is_brief: bool = False) -> str:
     if end_ms is not None and when_ms > end_ms:
         return f"{session.clock(when_ms)}, after the end of the run"
     wait_ms = when_ms - session.now_ms
-    is_told = wait_ms > 0 and not is_brief
+    is_told = wait_ms >= SECOND_MS and not is_brief
     return f"{session.clock(when_ms)} (in {fmt.span(wait_ms)})" if is_told else session.clock(when_ms)
 
 
@@ -343,9 +339,10 @@ def describe(session: Session, transport: Transport) -> list[str]:
 
 def _moment(session: Session, transport: Transport) -> str:
     if session.is_past:
-        goes = f"{fmt.span(session.newest_ms - session.now_ms)} before the newest moment"
+        behind_ms = session.newest_ms - session.now_ms
+        goes = f"{fmt.span(behind_ms) if behind_ms >= SECOND_MS else 'just'} before the newest moment"
     elif transport.is_finished:
-        goes = why_over(session.simulation)
+        goes = session.why_over()
     elif transport.is_playing:
         goes = f"running at {'maximum speed' if transport.speed is None else f'{transport.speed:g} times real time'}"
     else:
@@ -361,12 +358,12 @@ def _pool(pool: PoolRow) -> str:
     nodes = f"has {fmt.counted(pool.live_nodes, 'node')} of {target:,} targeted{f': {states}' if states else ''}"
     usable = f" {pool.used_slots:,} of {fmt.counted(pool.usable_slots, 'usable task slot')}"
     slots = f"{usable} {'is' if pool.usable_slots == 1 else 'are'} in use." if pool.usable_slots else ""
-    return f"Pool {pool.pool_id} is {allocation} and {nodes}.{slots}"
+    return f"{called('Pool', pool.pool_id)} is {allocation} and {nodes}.{slots}"
 
 
 def _job(job: JobRow) -> str:
     why = f", {job.record.terminate_reason}" if job.record.terminate_reason else ""
-    return f"Job {job.job_id} is {JOB[job.state].name}{why}, with priority {job.record.priority}."
+    return f"{called('Job', job.job_id)} is {JOB[job.state].name}{why}, with priority {job.record.priority}."
 
 
 def _hooks(name: str, counts: HookCounts, hook: Hook) -> str:

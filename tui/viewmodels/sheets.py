@@ -6,14 +6,16 @@ the bundled ones and files. A setting, a saved view or a key is shown with its v
 
 from __future__ import annotations
 
-from functools import cache
+import re
+from functools import cache, lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from engine import load_scenario
 from engine.base.errors import ScenarioError
 from engine.base.terms import NodeState
-from engine.base.values import lazy_regex
+from engine.base.values import called, lazy_regex
 from engine.scenario.text import SUFFIXES, bundled, content_of, decode, headline, listed
 from engine.views.resources.account import bytes_of_run
 from tui.saving.settings import OPTIONS, Source, Value
@@ -174,10 +176,17 @@ def _states(table: Iterable[Glyph], glyphs: GlyphSet, cells: int, *, has_room: b
     return [tuple(span for entry in entries[at::rows] for span in entry) for at in range(rows)]
 
 
+_HEAD = 16_384  # bytes of a file that tell what it is
+_MOST_FILES = 4096  # that are known: a key does not read them again
+_YAML_KEY = lazy_regex(r"^\ufeff?[\"']?(?:scenario|pools)[\"']?[ ]*:", re.MULTILINE)
+_OTHER_KEY = lazy_regex(r"^(?:apiVersion|resources|services)[ ]*:", re.MULTILINE)
+_JSON_KEY = lazy_regex(r"[\"']?\b(?:scenario|pools)[\"']?\s*:")
+_RESULT_KEY = lazy_regex(r"\"(?:endTime|summary|resources|\$schema)\"\s*:")  # `run` writes a scenario too
 EMPTY_TEXT = "scenario: new\n"
 NEW_EMPTY = "New, empty"
 """The path of a scenario that was begun from nothing: it gets the name of the file in which it is saved."""
 _ABOUT_NEW = "Nothing in it: build pools and jobs by hand"
+_READ_AT_ONCE = 200_000  # characters of a scenario that is read when the cursor comes to it
 _SCENARIO_CELLS = 38  # beside a description
 _LEAST_ABOUT = 40  # cells; a shorter part of a description says nothing
 
@@ -200,7 +209,7 @@ def offered(text: str) -> list[ScenarioEntry]:
     text = text.strip()
     if "/" in text or text.startswith(("~", ".")):
         return _at_path(text)
-    here = [ScenarioEntry(f"./{name}") for name in listed(Path())]
+    here = [ScenarioEntry(f"./{name}") for name in listed(Path()) if _is_scenario(Path(name))]
     shipped = [ScenarioEntry(name, _bundled_headline(name)[0]) for name in bundled()]
     words = text.casefold().split()
     new = ScenarioEntry(NEW_EMPTY, _ABOUT_NEW)
@@ -228,7 +237,26 @@ def _at_path(text: str) -> list[ScenarioEntry]:
         return []
     named = [each for each in found if each.name.startswith(begun) and (begun or not each.name.startswith("."))]
     folders = [ScenarioEntry(f"{shown}{each.name}/", is_directory=True) for each in named if each.is_dir()]
-    return folders + [ScenarioEntry(f"{shown}{each.name}") for each in named if each.suffix in SUFFIXES]
+    files = [each for each in named if each.suffix in SUFFIXES and _is_scenario(each)]
+    return folders + [ScenarioEntry(f"{shown}{each.name}") for each in files]
+
+
+def _is_scenario(path: Path) -> bool:
+    """Return whether a file is a scenario, perhaps with mistakes, and no other YAML or JSON."""
+    try:
+        status = path.stat()
+        return _begins_a_scenario(str(path), status.st_mtime_ns, status.st_size)
+    except OSError:
+        return False
+
+
+@lru_cache(_MOST_FILES)
+def _begins_a_scenario(path: str, *_version: int) -> bool:
+    """Return whether the beginning of a file has a key that only a scenario has, and none that only a result has."""
+    head = content_of(path, _HEAD).decode("utf-8", "replace")
+    is_json = head.lstrip("\ufeff \t\r\n").startswith(("{", "["))
+    own, others = (_JSON_KEY, _RESULT_KEY) if is_json else (_YAML_KEY, _OTHER_KEY)
+    return bool(own.search(head)) and not others.search(head)
 
 
 @cache
@@ -257,10 +285,17 @@ def preview(entry: ScenarioEntry | None, cells: int) -> list[Line]:
     elif entry.name in bundled():
         about, comments = _bundled_headline(entry.name)
     else:
+        path = Path(entry.name).expanduser()
         try:
-            about, comments = headline(decode(content_of(Path(entry.name).expanduser()), entry.name))
-        except (OSError, ScenarioError) as error:
+            text = decode(content_of(path), entry.name)
+            about, comments = headline(text)
+            if len(text) <= _READ_AT_ONCE:
+                load_scenario(str(path), text=text)
+        except OSError as error:
             return [line(Span(each, Role.FAILED)) for each in wrapped(f"It cannot be read: {error}", cells)]
+        except ScenarioError as error:
+            broken = wrapped(f"It is broken: {fmt.counted(len(error.problems), 'mistake')}.", cells)
+            return [*(line(Span(each, Role.FAILED)) for each in broken), (), *problem_lines(error.problems, cells)]
     found = [line(Span(each, Role.STRONG)) for each in wrapped(about or "It has no description.", cells)]
     return [*found, (), *(line(Span(each, Role.DIM)) for text in comments for each in wrapped(text, cells) or [""])]
 
@@ -449,4 +484,4 @@ def blob_lines(session: Session, blob: StoredBlob, cells: int) -> list[Line]:
 
 
 def _uploader(blob: StoredBlob) -> str:
-    return f"task {blob.task_id} of {blob.job_id}" if blob.task is not None else "logs of a node"
+    return f"{called('task', blob.task_id)} of {blob.job_id}" if blob.task is not None else "logs of a node"

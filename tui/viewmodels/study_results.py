@@ -316,8 +316,8 @@ _CELLS_FOR_BARS, _ROWS_FOR_BARS = 40, 5  # the room for bars of all variants, an
 _MOST_NUMBERS = 60  # points with their numbers; more cannot be read
 _LEAST_CELLS, _LEAST_ROWS = 16, 4
 _ROWS_FOR_MARK, _CELLS_FOR_MARK = 2, 10  # between two marks of an axis
-_UNICODE = {"upright": "│", "level": "─", "tick": "┤", "foot": "┴", "corner": "└", "line": "·", "cross": "┼"}
-_ASCII = {"upright": "|", "level": "-", "tick": "+", "foot": "+", "corner": "+", "line": ".", "cross": "+"}
+_UNICODE = {"upright": "│", "level": "─", "tick": "┤", "foot": "┴", "corner": "└", "line": "·", "dash": "╌"}
+_ASCII = {"upright": "|", "level": "-", "tick": "+", "foot": "+", "corner": "+", "line": ".", "dash": "-"}
 _ORDER = {glyph: at for at, glyph in enumerate(reversed(VARIANT_GLYPHS))}
 
 
@@ -372,11 +372,14 @@ def dots_of(study: StudyModel) -> list[Dot]:
     ]
 
 
-def scatter_lines(dots: Sequence[Dot], cursor: int | None, cells: int, rows: int, glyphs: GlyphSet) -> list[Line]:
+def scatter_lines(
+    dots: Sequence[Dot], cursor: int | None, cells: int, rows: int, glyphs: GlyphSet, due_s: float | None = None
+) -> list[Line]:
     """Return the plot for so much room: the cost grows to the right, and the end upwards.
 
-    The variant ``cursor`` is highlighted and has bars from the 5th to the 95th percentile; all have them where there is
-    room. A dotted line joins the variants that no other beats.
+    A dashed line is the deadline ``due_s``: what is above it ends too late. The variant ``cursor`` is highlighted and
+    has bars from the 5th to the 95th percentile; all have them where there is room. A dotted line joins the variants
+    that no other beats.
     """
     if cells < _LEAST_CELLS or rows < _LEAST_ROWS:
         return []
@@ -385,7 +388,7 @@ def scatter_lines(dots: Sequence[Dot], cursor: int | None, cells: int, rows: int
     signs = _ASCII if glyphs.ascii_only else _UNICODE
     has_bars = cells >= _CELLS_FOR_BARS and rows >= len(dots) * _ROWS_FOR_BARS
     barred = [dot for dot in dots if has_bars or dot.number == cursor]
-    ends = [_of(value) for dot in dots for value in (dot.end.p5, dot.end.p95)]
+    ends = [_of(value) for dot in dots for value in (dot.end.p5, dot.end.p95)] + ([] if due_s is None else [due_s])
     costs = [_of(value) for dot in dots for value in (dot.cost.p5, dot.cost.p95)]
     room = rows - 2  # the axis, and its labels
     low_s, high_s = _range(ends, 60.0)
@@ -395,6 +398,10 @@ def scatter_lines(dots: Sequence[Dot], cursor: int | None, cells: int, rows: int
     x = _Scale(*_range(costs, 0.0), cells - margin - 1)
     canvas = ScatterCanvas(cells, rows)
     _draw_axes(canvas, x, y, margin, step_s, signs, dots[0].currency)
+    if due_s is not None:
+        words = f" deadline {end_text(due_s)} "
+        dashes = signs["dash"] * max(0, x.cells - len(words))
+        canvas.put(margin + 1, room - 1 - y.cell(due_s), dashes + words[: x.cells], Role.WARNING)
     medians = {dot.number: (_of(dot.cost.median), _of(dot.end.median)) for dot in dots}
     place = {number: (margin + 1 + x.cell(cost), room - 1 - y.cell(end)) for number, (cost, end) in medians.items()}
     _draw_line(canvas, [place[dot.number] for dot in sorted(dots, key=_by_cost) if dot.is_pareto], signs["line"])

@@ -61,7 +61,7 @@ class Role(Enum):
 
 
 class Span(NamedTuple):
-    """A piece of text. ``is_fill`` draws the role's colour as background; ``ground`` is the role of the background.
+    """A piece of text. ``is_fill`` draws the role's colour as background; ``is_pale`` mixes it with the background.
 
     A span with ``leads_to`` is a link: to the detail page of an item, or to an action of the main screen.
     """
@@ -70,7 +70,7 @@ class Span(NamedTuple):
     role: Role = Role.PLAIN
     is_fill: bool = False
     is_underlined: bool = False
-    ground: Role | None = None
+    is_pale: bool = False
     leads_to: ItemRef | str | None = None
 
 

@@ -10,10 +10,10 @@ from textual.message import Message
 
 from tui.textual import views
 from tui.textual.keys import start_work, yielder_of
-from tui.textual.overrides import set_line_count, set_title
+from tui.textual.overrides import set_line_count
 from tui.textual.screens import OpenSubject, say
-from tui.textual.views import CursorView, LinesView, ResizeFilter, refresh_changes, row_bindings, strip_of
-from tui.viewmodels.text import ItemRef, Role, Span
+from tui.textual.views import CursorView, LinesView, ResizeFilter, entitle, refresh_changes, row_bindings, strip_of
+from tui.viewmodels.text import ItemRef, Role, Span, line
 from tui.viewmodels.watch.arrangement import MUCH, Wish
 from tui.viewmodels.watch.curves import CurvesModel
 from tui.viewmodels.watch.lenses import Form, Layout, LegendEntry, laid_out, legend_line
@@ -119,8 +119,7 @@ class NodeMap(ResizeFilter, CursorView):
     def _all_lines(self, layout: Layout) -> list[Line]:
         width, height = self.size
         if not self.model.nodes:
-            empty = [(Span(f" {text}", Role.DIM),) for text in self.model.empty()]
-            return [*([()] if height > len(empty) else []), *empty][:height]
+            return [line(Span(f" {text}", Role.DIM)) for text in self.model.empty()][:height]
         cursor = self.first_in(layout) if self.has_focus else None
         first, rows = self.top_line // layout.lines, -(-height // layout.lines)
         return self._lines.rows(range(first, first + rows), layout, cursor, width)[:height]
@@ -372,6 +371,7 @@ _LEAST_ROWS = 4
 _SLICE_S = 0.02  # from slice to slice of the reading
 _SLICES_SHOWN = 10  # are read from drawing to drawing
 _FRAME_CELLS, _FRAME_ROWS = 4, 2
+_WINDOW_KEY = "curves.window", "hour or all"
 
 
 class Curves(LinesView):
@@ -394,10 +394,10 @@ class Curves(LinesView):
         if not self.size.height:
             return
         self._model.has_grounds = views.has_grounds(self.app.theme)
-        if not self.lines or not self._model.is_behind:
+        if not (self.lines and self._model.is_behind and self._session.is_playing):
             self._show()  # which may ask for more
         is_behind = self._model.is_behind
-        self._entitle(names_moment=is_behind)
+        self._entitle(names_moment=is_behind and self._session.is_playing)
         if is_behind and (self._catching_up is None or self._catching_up.is_finished):
             self._catching_up = start_work(self, self._catch_up, "curves")  # draws, too
 
@@ -407,7 +407,7 @@ class Curves(LinesView):
         self.show(self._model.lines(self.size.width, self.size.height))
 
     def _entitle(self, *, names_moment: bool) -> None:
-        set_title(self, self._model.title, self._model.subtitle(names_moment=names_moment))
+        entitle(self, self._model.title, (_WINDOW_KEY,), self._model.subtitle(names_moment=names_moment))
 
     async def _catch_up(self) -> None:
         """Go on reading in slices until the curves end at this moment; now and then show how far it has come."""
@@ -416,6 +416,6 @@ class Curves(LinesView):
             self._model.go_on()
             if number % _SLICES_SHOWN == 0 or not self._model.is_behind:
                 self._show()  # which may ask for more
-                self._entitle(names_moment=self._model.is_behind or self._session.is_playing)
+                self._entitle(names_moment=self._session.is_playing)
                 if not self._model.is_behind:
                     break

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
 from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, PoolState, SchedulingState, TaskState
+from engine.base.values import called
 from engine.rules.decisions import capacity
 from engine.run.agenda import Agenda, ends_in_order, job_limit, known_end_ms, task_end_ms
 from engine.state.nodes import GONE
@@ -158,7 +159,9 @@ def _preparation_there(world: World, node: int) -> Next | None:
     if row < 0:
         return None
     job = world.jobs[instances.job[row]]
-    ends = Next(f"preparation of job {job.id} ends on {name_of(world, node)}", instances.prep_end[row], "PREP-7")
+    ends = Next(
+        f"preparation of {called('job', job.id)} ends on {name_of(world, node)}", instances.prep_end[row], "PREP-7"
+    )
     return until_cut(world, job, node, ends)
 
 
@@ -301,7 +304,7 @@ def _growth(world: World, agenda: Agenda, pool: Pool) -> Next | None:
     if capacity.blocked_ports(world, pool):
         return None  # new nodes do not get ready either
     arrivals = agenda.allocations.get(pool.row, {}).values()
-    joins = due(f"a new node joins pool {pool.id}", min(arrivals, default=None), "RSZ-2")
+    joins = due(f"a new node joins {called('pool', pool.id)}", min(arrivals, default=None), "RSZ-2")
     answers = agenda.answers.get(pool.row, {}).values()
     return earliest(
         (joins, due("Azure answers a request for nodes", min(answers, default=None), "RSZ-16"), next_refill(pool))
@@ -440,7 +443,7 @@ def priority_check(world: World, job: Job, fit: Fit | None) -> Finding | None:
     best = max(first, key=lambda one: one.priority)
     others = f" and {some(len(first) - 1, 'other job')}" if len(first) > 1 else ""
     goes = ("go" if others else "goes") if best.in_turn else "went"
-    value = f"{job.priority} of this job; job {best.id} ({best.priority}){others} {goes} first"
+    value = f"{job.priority} of this job; {called('job', best.id)} ({best.priority}){others} {goes} first"
     return check(Condition.PRIORITY, False, value, "SCHED-2")
 
 
@@ -478,5 +481,5 @@ def disabled_by(world: World, job: Job) -> str:
         ended = matching(log, is_end, log.index_at(log.when[last] - 1), last)
         tasks = [log.row_a[at] for at in ended if world.tasks.block_of(log.row_a[at]).job == job.row]
         if tasks:
-            return f" by the exit of task {world.tasks.task_id(tasks[-1])}"
+            return f" by the exit of {called('task', world.tasks.task_id(tasks[-1]))}"
     return f" by a user at {moment(world, log.when[last])}" if last >= 0 else " by a user"

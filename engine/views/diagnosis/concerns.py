@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from engine.base.lifecycles import READY
 from engine.base.terms import CertificateState, PoolState, SchedulingState
-from engine.base.values import SECOND_MS, lazy_regex
+from engine.base.values import SECOND_MS, called, lazy_regex
 from engine.rules.decisions.verdicts import job_command_verdict
 from engine.rules.node_operations import operation_verdict, scheduling_verdict
 from engine.rules.resizing import resize_verdict
@@ -391,7 +391,10 @@ def _certificates(world: World) -> Iterator[Finding]:
     for certificate in world.certificates.rows:
         if certificate.state is CertificateState.DELETE_FAILED:
             pools, nodes = certificate.use or ((), ())
-            users = [*(f"pool {pool_id}" for pool_id in pools), *([some(len(nodes), "node")] if nodes else [])]
+            users = [
+                *(called("pool", pool_id) for pool_id in pools),
+                *([some(len(nodes), "node")] if nodes else []),
+            ]
             text = f"certificate {certificate.spec.thumbprint} could not be deleted"
             used, remedy = f"in use by {listed(users)}", "take it out of the pools, then delete it again"
             yield concern(Condition.CERTIFICATE_USED, text, certificate.since_ms, used, remedy=remedy)

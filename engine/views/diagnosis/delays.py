@@ -23,7 +23,7 @@ from engine.base.terms import (
     PoolState,
     TaskState,
 )
-from engine.base.values import picked, values
+from engine.base.values import called, picked, values
 from engine.rules.decisions import capacity
 from engine.rules.job_schedules import missed
 from engine.run.agenda import may_act, next_words, subjects_of_job
@@ -329,16 +329,20 @@ def _stall(world: World, job: Job, left: int, *, is_busy: bool, is_pool_busy: bo
         by = disabled_by(world, job)
         effects = f"{tasks} {wait}", Clause("the exit condition of the task says so", "EXIT-5") if "exit" in by else ""
         return concern(
-            Condition.JOB_DISABLED, f"job {job.id} is disabled{by}", job.since_ms, *effects, remedy="enable it"
+            Condition.JOB_DISABLED,
+            f"{called('job', job.id)} is disabled{by}",
+            job.since_ms,
+            *effects,
+            remedy="enable it",
         )
     if job.state is not JobState.ACTIVE:
         return None
     if pool is None or pool.state is not PoolState.ACTIVE:
-        effect, remedy = f"there is no pool {job.pool_id}", "create it"
+        effect, remedy = f"there is no {called('pool', job.pool_id)}", "create it"
         gone = world.pools.latest(job.pool_id)
         steady_ms = gone.since_ms if gone is not None else 0
         if pool is not None and pool.state is PoolState.DELETING:
-            effect, remedy = f"pool {pool.id} is being deleted", "create it again"
+            effect, remedy = f"{called('pool', pool.id)} is being deleted", "create it again"
         return concern(Condition.JOB_POOL, f"{waiting} for a pool", steady_ms, effect, remedy=remedy)
     if not left:
         return None
@@ -389,7 +393,7 @@ def _comes_back(world: World, pool: Pool, states: bytes) -> bool:
 
 
 def _cut_off(world: World, pool: Pool, text: str) -> Finding:
-    effect = Clause(f"closed ports in the subnet of pool {pool.id} cut its nodes off from Batch", "NET-4")
+    effect = Clause(f"closed ports in the subnet of {called('pool', pool.id)} cut its nodes off from Batch", "NET-4")
     return concern(Condition.NETWORK, text, pool.allocation_since_ms, effect, remedy=network_remedy(world, pool))
 
 
@@ -402,7 +406,7 @@ def _empty(world: World, job: Job, pool: Pool, waiting: str) -> Finding | None:
         effect, remedy = "its target is 0", "resize it or switch on autoscale"
     elif len(pool.scaling.runs) < _SEEN or pool.scaling.runs[-_SEEN].when_ms <= job.created_ms:
         return None  # the formula has hardly seen the job yet
-    text = f"{waiting}: pool {pool.id} has no nodes"
+    text = f"{waiting}: {called('pool', pool.id)} has no nodes"
     return concern(Condition.NO_NODES, text, pool.allocation_since_ms, effect, remedy=remedy)
 
 
@@ -417,7 +421,9 @@ def _gang(world: World, job: Job, pool: Pool, waiting: str) -> Finding | None:
         return concern(Condition.ROOM, f"{waiting}, none can run", job.since_ms, held, remedy=remedy)
     if profile is None or profile.instances <= nodes:
         return None
-    effect = f"the first one needs {profile.instances:,} nodes at once; {nodes:,} of pool {pool.id} take tasks"
+    effect = (
+        f"the first one needs {profile.instances:,} nodes at once; {nodes:,} of {called('pool', pool.id)} take tasks"
+    )
     remedy = "resize it" if pool.scaling is None else "change its formula"
     return concern(Condition.ROOM, f"{waiting}, none runs", pool.allocation_since_ms, effect, remedy=remedy)
 
@@ -435,7 +441,7 @@ class ScheduleConcerns:
         return [found for each in self._simulation.world.job_schedules.rows for found in self._of(each)]
 
     def _of(self, schedule: JobSchedule) -> Iterator[Finding]:
-        spec, name, items = schedule.spec, f"job schedule {schedule.id}", Items(schedules=(schedule.id,))
+        spec, name, items = schedule.spec, called("job schedule", schedule.id), Items(schedules=(schedule.id,))
         is_active = schedule.state is JobScheduleState.ACTIVE
         if is_active and spec.job_specification.job_manager_task is None and spec.schedule.recurrence_interval:
             text, effect = f"{name}: its jobs have no job manager task", "others must add their tasks and end them"

@@ -178,8 +178,8 @@ class Forecast(NamedTuple):
     """Estimated ends in ms since the start; None where there is nothing to estimate, or too little to do it from."""
 
     prepared_ms: int | None = None  # not estimated: the end of the last preparation, if no other is expected
-    preparation_ms: int | None = None  # the last of those that run now
-    more_preparations: bool = False  # other nodes are likely to prepare later
+    preparation_ms: int | None = None  # the last of those that run now; None if other nodes are likely to prepare later
+    least_done: int = 0  # as many tasks must be completed before there is an estimate; 0 if there is another reason
     tasks_ms: int | None = None
     tasks_are_deleted: bool = False  # some of the last tasks are deleted before they are completed
     job_ms: int | None = None
@@ -230,11 +230,11 @@ class Forecaster:
             job_ms = limit.when_ms if job_ms is None else min(job_ms, limit.when_ms)
             tasks_ms = tasks_ms if tasks_ms is None or tasks_ms <= limit.when_ms else None  # it ends with tasks undone
         preparation_ms = self._known(_latest_ms(self._preparation, (HookStatus.RUNNING, HookStatus.RETRYING)))
-        more_preparations = self._more_preparations(job)
+        is_known = not self._more_preparations(job)
         return Forecast(
-            prepared_ms=None if preparation_ms is not None or more_preparations else self._last_prepared_ms(),
-            preparation_ms=preparation_ms,
-            more_preparations=more_preparations,
+            prepared_ms=self._last_prepared_ms() if is_known and preparation_ms is None else None,
+            preparation_ms=preparation_ms if is_known else None,
+            least_done=self._least_done(job),
             tasks_ms=tasks_ms,
             job_ms=job_ms,
             stays_active=not ends_itself and limit is None and not ends_with_manager(job),
@@ -273,12 +273,18 @@ class Forecaster:
 
     # -- tasks ---------------------------------------------------------------------------------------------------
 
+    def _least_done(self, job: Job) -> int:
+        """Return the number of completed tasks without which nothing is estimated; 0 if there are as many."""
+        running = job.counts[RUNNING]
+        least = max(1, min(running // 2, job.total // 10))
+        return least if running and job.counts[COMPLETED] < least else 0
+
     def _tasks_ms(self, job: Job) -> int | None:
         done, running = job.counts[COMPLETED], job.counts[RUNNING]
         waiting = job.counts[ACTIVE] + job.counts[PREPARING]
         if not running:
             return None
-        if job.state in _UNENDING or done < max(1, min(running // 2, job.total // 10)):
+        if job.state in _UNENDING or self._least_done(job):
             return None if waiting else _last_planned_ms(self._simulation.world, self._tasks.running())
         if running <= MANY:
             return self._last_end_ms(job)

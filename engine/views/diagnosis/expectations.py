@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.values import format_duration, format_money, format_time, quoted
 from engine.run.conditions import Judgement
-from engine.specs.conditions import Bounds, SubjectKind, Verbatim, matches
+from engine.specs.conditions import Bounds, Verbatim, matches
 from engine.views.diagnosis.model import Condition, Items, concern
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def row_of(simulation: Simulation, judged: Judgement) -> ExpectationRow:
     return ExpectationRow(
         number=one.index + 1,
         state=_state(outcome.met, decided_ms),
-        subject=_subject(one.condition.subject),
+        subject=one.condition.subject.called,
         kind=kind,
         item_id=item_id,
         when=_when(simulation, one),
@@ -131,22 +131,6 @@ def _when(simulation: Simulation, one: Expectation) -> str:
 
 
 # -- in words --------------------------------------------------------------------------------------------------------
-
-
-_SUBJECTS = {
-    SubjectKind.RUN: "the run",
-    SubjectKind.POOL: "pool {0.pool_id}",
-    SubjectKind.JOB: "job {0.job_id}",
-    SubjectKind.TASK: "task {0.task_id} of {0.job_id}",
-    SubjectKind.JOB_SCHEDULE: "job schedule {0.job_schedule_id}",
-}
-
-
-def _subject(subject: ConditionSubject) -> str:
-    if subject.kind is SubjectKind.NODE:
-        node = subject.node_id if subject.node_id is not None else f"n{subject.node_index}"
-        return f"node {node} of {subject.pool_id}"
-    return _SUBJECTS[subject.kind].format(subject)
 
 
 def _item(subject: ConditionSubject) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, JobState, TaskState
-from engine.base.values import values
+from engine.base.values import called, values
 from engine.run.agenda import PlannedInputs, subjects_of_job
 from engine.views.diagnosis.estimates import Forecast
 from engine.views.diagnosis.failures import TaskFailures, ended_badly, hook_failures
@@ -209,7 +209,7 @@ def _text(each: _Coming, *, names_jobs: bool) -> str:
         case Condition.JOB_ENDED_EARLY:
             return f"{owned} will end: {first.cause}"
         case Condition.TASK_FAILED:
-            return f"{f'task {item}' if item else some(count, 'task')}{of} will fail: {first.cause}"
+            return f"{called('task', item) if item else some(count, 'task')}{of} will fail: {first.cause}"
         case condition:
             return f"{condition.about} task{of} will fail on {item or some(count, 'node')}: {first.cause}"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import InstanceState, JobScheduleState, JobState, OnAllTasksComplete
-from engine.base.values import values
+from engine.base.values import called, values
 from engine.rules import job_schedules
 from engine.rules.decisions import capacity
 from engine.rules.decisions.verdicts import ends_with_manager
@@ -76,7 +76,7 @@ def why_job(world: World, job: Job, outlook: Outlook | None = None) -> Explanati
             return _completed_job(world, job)
         case None:
             deleted = note("It has been deleted, with all its tasks.", "JOB-16")
-            return answer(world, f"Where is job {job.id}?", (deleted,))
+            return answer(world, f"Where is {called('job', job.id)}?", (deleted,))
 
 
 def _active_job(world: World, job: Job, outlook: Outlook) -> Explanation:
@@ -114,7 +114,9 @@ def _active_job(world: World, job: Job, outlook: Outlook) -> Explanation:
     )
     is_stuck = following is None and (not ends_itself or left > 0) and not may_act(world)
     nothing = ("JOB-8" if left else "JOB-7") if is_stuck else ""
-    return answer(world, f"Why has job {job.id} not {'ended' if begun else 'started'}?", findings, following, nothing)
+    return answer(
+        world, f"Why has {called('job', job.id)} not {'ended' if begun else 'started'}?", findings, following, nothing
+    )
 
 
 def _limit_words(job: Job, limit: Cut) -> str:
@@ -152,7 +154,7 @@ def _obstacles(world: World, job: Job) -> Iterator[Finding]:
         pool = world.pools[job.pool]
         present = len(pool.nodes) - bytes(values(world.nodes.state, pool.nodes)).count(GONE)
         ready = sum(bits.bit_count() for bits in pool.buckets)
-        yield check(Condition.NODES, ready > 0, f"{ready:,} of {present:,} in pool {pool.id}", "SCHED-8")
+        yield check(Condition.NODES, ready > 0, f"{ready:,} of {present:,} in {called('pool', pool.id)}", "SCHED-8")
         yield from network_checks(world, pool)
         yield from supply_checks(world, pool) if job.counts[ACTIVE] and not ready else ()
     book = world.dependencies.get(job.row)
@@ -172,7 +174,7 @@ def _obstacles(world: World, job: Job) -> Iterator[Finding]:
 
 def _suspended(world: World, job: Job) -> Explanation:
     assert job.state is not None
-    question = f"Why is job {job.id} {job.state.wire}?"
+    question = f"Why is {called('job', job.id)} {job.state.wire}?"
     if job.state is _J.DISABLED:
         by = disabled_by(world, job).removeprefix(" by ")
         because = check("disabled by", False, by, "EXIT-5" if "exit" in by else "JOB-12")
@@ -232,7 +234,7 @@ def _ending_job(world: World, job: Job) -> Explanation:
     )
     target = "completed" if job.state is _J.TERMINATING else "deleted"
     following = earliest(changes) if holds else due(f"the job can be {target}", step_ms, "TIME-19")
-    return answer(world, f"Why is job {job.id} still {job.state.wire}?", findings, following)
+    return answer(world, f"Why is {called('job', job.id)} still {job.state.wire}?", findings, following)
 
 
 def _completed_job(world: World, job: Job) -> Explanation:
@@ -249,7 +251,7 @@ def _completed_job(world: World, job: Job) -> Explanation:
         note("Tasks that are active stay active.", "JOB-15") if job.counts[ACTIVE] else None,
         note(error.cause, "AUTO-4") if error is not None else None,
     )
-    return answer(world, f"Why has job {job.id} ended?", findings)
+    return answer(world, f"Why has {called('job', job.id)} ended?", findings)
 
 
 def why_counts(world: World, job: Job, following: Next | None) -> Explanation | None:
@@ -257,7 +259,7 @@ def why_counts(world: World, job: Job, following: Next | None) -> Explanation | 
     preparing, running = job.counts[PREPARING], job.counts[RUNNING]
     if not preparing:
         return None
-    question = f"Why do the approximate task counts of job {job.id} differ from the exact ones?"
+    question = f"Why do the approximate task counts of {called('job', job.id)} differ from the exact ones?"
     findings = (
         check("running, approximate", False, f"{running + preparing:,}", "TASK-16"),
         check("running, exact", True, f"{running:,}, and {preparing:,} preparing", "TASK-16"),
@@ -282,7 +284,7 @@ def why_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explanatio
             return _completed_schedule(world, schedule)
         case None:
             deleted = note("It has been deleted, with all its jobs.", "JS-8")
-            return answer(world, f"Where is job schedule {schedule.id}?", (deleted,))
+            return answer(world, f"Where is {called('job schedule', schedule.id)}?", (deleted,))
 
 
 def _active_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
@@ -320,7 +322,7 @@ def _active_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explan
         _unattended(schedule),
         None if timing.last_ms is None else note(f"No job is created after {moment(world, timing.last_ms)}.", "JS-5"),
     )
-    return answer(world, f"Why does job schedule {schedule.id} create no job now?", findings, following)
+    return answer(world, f"Why does {called('job schedule', schedule.id)} create no job now?", findings, following)
 
 
 def _due(world: World, timing: Timing, schedule: JobSchedule, now_ms: int) -> Finding:
@@ -366,10 +368,10 @@ def _disabled(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
         check("enabled", False, f"disabled since {moment(world, schedule.since_ms)}", "JS-6"),
         note("No job is created until it is enabled. Occurrences until then are skipped.", "JS-13"),
         run and note(f"If enabled by then, it creates the next job at {moment(world, run.when_ms)}.", "JS-7"),
-        None if job is None else note(f"Job {job.id} continues.", "JS-6"),
+        None if job is None else note(f"{called('Job', job.id)} continues.", "JS-6"),
         _missed(world, schedule, now_ms),
     )
-    return answer(world, f"Why is job schedule {schedule.id} disabled?", findings)
+    return answer(world, f"Why is {called('job schedule', schedule.id)} disabled?", findings)
 
 
 def _ending_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
@@ -387,7 +389,9 @@ def _ending_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explan
     following = due(f"the job schedule can be {target}", None if waited else schedule.waits_until_ms, "TIME-19")
     if left:
         following = why_job(world, left[0]).next_change
-    return answer(world, f"Why is job schedule {schedule.id} still {schedule.state.wire}?", findings, following)
+    return answer(
+        world, f"Why is {called('job schedule', schedule.id)} still {schedule.state.wire}?", findings, following
+    )
 
 
 def _completed_schedule(world: World, schedule: JobSchedule) -> Explanation:
@@ -405,4 +409,4 @@ def _completed_schedule(world: World, schedule: JobSchedule) -> Explanation:
         why = check("doNotRunAfter", False, last, "JS-5")
     ended = f"at {moment(world, schedule.end_ms)}, with {some(schedule.jobs_made, 'job')} created"
     findings = check("ended", True, ended, "JS-7"), why, _missed(world, schedule, schedule.end_ms)
-    return answer(world, f"Why has job schedule {schedule.id} ended?", findings)
+    return answer(world, f"Why has {called('job schedule', schedule.id)} ended?", findings)

@@ -13,7 +13,7 @@ from enum import Enum, IntEnum
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
-from engine.base.values import format_clock, format_time, shortened
+from engine.base.values import called, format_clock, format_time, shortened
 from engine.rules.processes.setup import url_of_resource_file
 from engine.run.agenda import cut_short, next_words
 from engine.specs.account import without_query
@@ -330,8 +330,8 @@ def until_cut(world: World, job: Job, node: int, planned: Next) -> Next:
 def limit_words(job: Job, limit: Cut) -> str:
     """Return what ends a job at its limit."""
     if limit.rule == "JOB-9":
-        return f"the time limit of job {job.id} is over"
-    return f"the timeline {'deletes' if limit.rule == 'JOB-16' else 'ends'} job {job.id}"
+        return f"the time limit of {called('job', job.id)} is over"
+    return f"the timeline {'deletes' if limit.rule == 'JOB-16' else 'ends'} {called('job', job.id)}"
 
 
 def earliest(events: Iterable[Next | None]) -> Next | None:
@@ -362,7 +362,7 @@ def name_of(world: World, node: int) -> str:
 def task_name(world: World, task: int) -> str:
     """Return a task with its job: ``task 7 of job risk``."""
     tasks = world.tasks
-    return f"task {tasks.task_id(task)} of job {world.jobs[tasks.block_of(task).job].id}"
+    return f"{called('task', tasks.task_id(task))} of {called('job', world.jobs[tasks.block_of(task).job].id)}"
 
 
 def moment(world: World, ms: int) -> str:

@@ -12,6 +12,7 @@ from engine.base.errors import FAILURE_EXIT_CODE
 from engine.base.lifecycles import NODE_STATES, READY
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState, TaskResult
+from engine.base.values import called
 from engine.rules.preparation import STOPPED_BY_JOB, PrepVerdict, prep_verdict, start_rule
 from engine.rules.processes.setup import setup_of
 from engine.run.agenda import Agenda
@@ -78,7 +79,7 @@ def why_node(world: World, node: int) -> Explanation:
     state = world.nodes.state_of(node)
     where, pool, since = name_of(world, node), world.pool_of(node), moment(world, world.nodes.since[node])
     if state is None:
-        return answer(world, f"Where is {where}?", (note(f"It left pool {pool.id} at {since}.", "RSZ-7"),))
+        return answer(world, f"Where is {where}?", (note(f"It left {called('pool', pool.id)} at {since}.", "RSZ-7"),))
     jobs = list(world.jobs_of(pool)) if state in READY else []
     findings = (
         check(Condition.NODE_STATE, state in READY, f"{state.wire} since {since}", "NODE-8"),
@@ -92,7 +93,7 @@ def why_node(world: World, node: int) -> Explanation:
     )
     following, meaning = _next(world, node, state), NODE_STATES[state]
     nothing = meaning.rule if following is None and meaning.lasts else ""
-    return answer(world, f"Why is {where} of pool {pool.id} {state.wire}?", findings, following, nothing)
+    return answer(world, f"Why is {where} of {called('pool', pool.id)} {state.wire}?", findings, following, nothing)
 
 
 def _node_checks(world: World, node: int, state: NodeState) -> Iterator[Finding]:
@@ -136,7 +137,7 @@ def _node_checks(world: World, node: int, state: NodeState) -> Iterator[Finding]
 
 def _job_check(world: World, job: Job, node: int) -> Finding:
     """Check why no more tasks of the job are on the node."""
-    label = f"job {job.id}"
+    label = called("job", job.id)
     row = world.instances.row(job.row, node)
     counts = f"{job.counts[0]:,} active, {job.busy:,} preparing or running"
     if row >= 0 and world.instances.flags[row] & PrepFlag.INELIGIBLE:
@@ -176,13 +177,13 @@ def _owed(world: World, node: int) -> Iterator[Finding]:
     for row in instances.rows_on(node):
         job = world.jobs[instances.job[row]]
         if instances.prep_state[row] == InstanceState.RUNNING:
-            yield note(f"Preparation of job {job.id} is running here; it uses no slot.", "PREP-21")
+            yield note(f"Preparation of {called('job', job.id)} is running here; it uses no slot.", "PREP-21")
         if instances.release_state[row] == InstanceState.RUNNING:
-            yield note(f"Release of job {job.id} is running here; it uses no slot.", "REL-11")
+            yield note(f"Release of {called('job', job.id)} is running here; it uses no slot.", "REL-11")
         elif instances.flags[row] & PrepFlag.RELEASE_OWED:
             until_ms = given_up_ms(world, [row])
             limit = "" if until_ms is None else f", unless that is after {moment(world, until_ms)}"
-            yield note(f"Release of job {job.id} runs when the node is ready{limit}.", "REL-13")
+            yield note(f"Release of {called('job', job.id)} runs when the node is ready{limit}.", "REL-13")
 
 
 def _state_remedies(world: World, node: int, state: NodeState, jobs: int) -> Iterator[Finding]:
@@ -225,10 +226,10 @@ def _next(world: World, node: int, state: NodeState) -> Next | None:
     for row in instances.rows_on(node):
         job = world.jobs[instances.job[row]]
         if instances.prep_state[row] == InstanceState.RUNNING:
-            prepared = Next(f"preparation of job {job.id} ends", instances.prep_end[row], "PREP-5")
+            prepared = Next(f"preparation of {called('job', job.id)} ends", instances.prep_end[row], "PREP-5")
             ends.append(until_cut(world, job, node, prepared))
         if instances.release_state[row] == InstanceState.RUNNING:
-            ends.append(Next(f"release of job {job.id} ends", instances.release_end[row], "REL-7"))
+            ends.append(Next(f"release of {called('job', job.id)} ends", instances.release_end[row], "REL-7"))
     return earliest([*ends, eviction]) or _next_of_jobs(world, node)
 
 
@@ -250,7 +251,11 @@ def _next_of_jobs(world: World, node: int) -> Next | None:
         if job.state is JobState.ACTIVE and job.counts[0] and not is_ineligible:
             changes.append(first_end(world, pool.nodes, job))
             known = [when_ms for block in job.blocks if (when_ms := seen.get(world.tasks.blocks[block].first))]
-            changes += [Next(f"the scheduler sees new tasks of job {job.id}", min(known), "TIME-9")] if known else []
+            changes += (
+                [Next(f"the scheduler sees new tasks of {called('job', job.id)}", min(known), "TIME-9")]
+                if known
+                else []
+            )
     return earliest(changes)
 
 
@@ -289,7 +294,7 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
     where = name_of(world, node)
     prep = job.spec.job_preparation_task
     if prep is None:
-        question = f"Why has preparation of job {job.id} not run on {where}?"
+        question = f"Why has preparation of {called('job', job.id)} not run on {where}?"
         return answer(world, question, (note("The job has no job preparation task.", "PREP-1"),))
     row = world.instances.row(job.row, node)
     view = world.instances.prep(row) if row >= 0 else None
@@ -319,7 +324,7 @@ def why_release(world: World, job: Job, node: int) -> Explanation:
     view = world.instances.release(row) if row >= 0 else None
     if release is None:
         none = note("The job has no job release task.", "REL-1")
-        return answer(world, f"Why has release of job {job.id} not run on {where}?", (none,))
+        return answer(world, f"Why has release of {called('job', job.id)} not run on {where}?", (none,))
     if view is None:
         return _never_released(world, job, node, row)
     is_running, has_failed = view.state is InstanceState.RUNNING, view.result is TaskResult.FAILURE
@@ -333,7 +338,7 @@ def why_release(world: World, job: Job, node: int) -> Explanation:
         note("The job waits for it.", "REL-6") if is_running and not job.forced else None,
     )
     ends = Next(f"release ends on {where}", world.instances.release_end[row], "REL-6") if is_running else None
-    return answer(world, f"Why {verb} on {where}, of job {job.id}?", findings, ends)
+    return answer(world, f"Why {verb} on {where}, of {called('job', job.id)}?", findings, ends)
 
 
 def _never_released(world: World, job: Job, node: int, row: int) -> Explanation:
@@ -351,7 +356,7 @@ def _never_released(world: World, job: Job, node: int, row: int) -> Explanation:
     )
     when_ms = given_up_ms(world, [row]) if is_owed else None
     following = due(f"the wait for {where} ends", when_ms, "REL-13")
-    return answer(world, f"Why has release of job {job.id} not run on {where}?", findings, following)
+    return answer(world, f"Why has release of {called('job', job.id)} not run on {where}?", findings, following)
 
 
 def _delivery_note(world: World, node: int, directory: str, view: InstanceView) -> Finding | None:
@@ -364,12 +369,12 @@ def _delivery_note(world: World, node: int, directory: str, view: InstanceView) 
 
 def _question(job: Job, where: str, view: InstanceView, flags: int) -> str:
     if flags & PrepFlag.INELIGIBLE:
-        return f"Why {'was' if job.state in OVER else 'is'} {where} ineligible for job {job.id}?"
+        return f"Why {'was' if job.state in OVER else 'is'} {where} ineligible for {called('job', job.id)}?"
     again = " again" if view.runs - view.retry_count > 1 else ""
     is_running = view.state is InstanceState.RUNNING
     has_failed = not is_running and view.result is TaskResult.FAILURE
     auxiliary, verb = ("is", "running") if is_running else ("did", "fail" if has_failed else "run")
-    return f"Why {auxiliary} preparation of job {job.id} {verb}{again} on {where}?"
+    return f"Why {auxiliary} preparation of {called('job', job.id)} {verb}{again} on {where}?"
 
 
 def _outcome(world: World, view: InstanceView, hook: str = "preparation", rule: str = "PREP-5") -> Finding:
@@ -456,4 +461,4 @@ def _never_ran(world: World, job: Job, node: int) -> Explanation:
     else:
         passes_ms = state_passes_ms(world, Agenda(world), node)
         following = due(f"{where} is no longer {'here' if state is None else state.wire}", passes_ms, "NODE-9")
-    return answer(world, f"Why has preparation of job {job.id} not run on {where}?", findings, following)
+    return answer(world, f"Why has preparation of {called('job', job.id)} not run on {where}?", findings, following)

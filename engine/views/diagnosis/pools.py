@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.autoscale.values import NO_SAMPLES
 from engine.base.lifecycles import PROBLEMS
 from engine.base.terms import AllocationState, NodeState, PoolState
-from engine.base.values import format_duration, lazy_regex, places, values
+from engine.base.values import called, format_duration, lazy_regex, places, values
 from engine.rules import pools
 from engine.rules.autoscaling import retries_resize
 from engine.rules.decisions import capacity
@@ -108,7 +108,7 @@ def supply_checks(world: World, pool: Pool) -> Iterator[Finding]:
     elif not target and not any(counts) and any(job.counts[ACTIVE] for job in world.jobs_of(pool)):
         wants = "its formula has not been evaluated yet" if run is None else "its formula wants none"
         why, rule = (wants, "AS-41") if pool.scaling is not None else ("its target is 0", "SCHED-8")
-        yield check(Condition.NO_NODES, False, f"none in pool {pool.id}: {why}", rule)
+        yield check(Condition.NO_NODES, False, f"none in {called('pool', pool.id)}: {why}", rule)
 
 
 def _wanted(run: AutoScaleRun) -> str:
@@ -160,7 +160,7 @@ def why_pool(world: World, pool: Pool) -> Explanation:
     if pool.state is None:
         when = note(f"It was deleted at {moment(world, pool.since_ms)}, with all its nodes.", "RSZ-10")
         after = note("Nothing can be done with it any more. A new pool can have its id.", "RSZ-10")
-        return answer(world, f"Where is pool {pool.id}?", (when, after))
+        return answer(world, f"Where is {called('pool', pool.id)}?", (when, after))
     assert pool.allocation is not None
     agenda = Agenda(world)
     is_steady = pool.allocation is AllocationState.STEADY
@@ -196,13 +196,13 @@ def why_pool(world: World, pool: Pool) -> Explanation:
         *_pool_notes(world, pool, short),
     )
     if pool.state is PoolState.DELETING:
-        question = f"Why is pool {pool.id} still being deleted?"
+        question = f"Why is {called('pool', pool.id)} still being deleted?"
     elif not is_steady:
-        question = f"Why is pool {pool.id} resizing?"
+        question = f"Why is {called('pool', pool.id)} resizing?"
     elif is_short:
-        question = f"Why is pool {pool.id} below its target?"
+        question = f"Why is {called('pool', pool.id)} below its target?"
     else:
-        question = f"Why does pool {pool.id} have the nodes that it has?"
+        question = f"Why does {called('pool', pool.id)} have the nodes that it has?"
     return answer(world, question, findings, following, "RSZ-14" if following is None and is_short else "")
 
 
@@ -311,7 +311,7 @@ def _in_state(world: World, pool: Pool, state: NodeState, *, names_pools: bool) 
     for node in _nodes_in(world, pool, state):
         errors = table[node].errors
         by_error.setdefault(errors[0].code if errors else "", []).append(node)
-    where = f" of pool {pool.id}" if names_pools else ""
+    where = f" of {called('pool', pool.id)}" if names_pools else ""
     is_cut_off = state is NodeState.UNUSABLE and capacity.blocked_ports(world, pool)
     cut_off = Clause("closed ports in their subnet cut them off from Batch", "NET-4") if is_cut_off else problem.effect
     for code, nodes in by_error.items():
@@ -369,7 +369,7 @@ def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
     errors = () if has_targets else pool.resize_errors  # they may be those of an earlier resize (POOL-3)
     kept = _nodes_kept(world, pool) if errors else 0
     if kept:
-        text = f"pool {pool.id} keeps {some(kept, 'node')} more than its target"
+        text = f"{called('pool', pool.id)} keeps {some(kept, 'node')} more than its target"
         effect = Clause("tasks on them did not end within the resize timeout", "RSZ-5")
         again, remedy, items = _retry(simulation, pool), resize_remedy(world, pool), Items(pools=(pool.id,))
         yield concern(Condition.NODES_KEPT, text, since_ms, effect, again, remedy=remedy, items=items)
@@ -493,7 +493,7 @@ def _concern(
     remedy: str = "",
     nodes: Sequence[int] = (),
 ) -> Finding:
-    text, items = f"pool {pool.id}: {text}", Items(nodes=nodes, pools=(pool.id,))
+    text, items = f"{called('pool', pool.id)}: {text}", Items(nodes=nodes, pools=(pool.id,))
     state = NodeState.PREEMPTED if condition is Condition.PREEMPTED else None
     names = first_names(world, nodes)
     return concern(condition, text, since_ms, *effects, remedy=remedy, items=items, names=names)._replace(state=state)

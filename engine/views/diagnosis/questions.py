@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import READY
 from engine.base.log import plain
 from engine.base.terms import AllocationState, JobState, OnAllTasksComplete, TaskResult, TaskState
-from engine.base.values import format_time
+from engine.base.values import called, format_time
 from engine.run.agenda import PlannedInputs, subjects_of
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED
@@ -65,7 +65,7 @@ def job_waits_for(job: JobRow, pool: PoolRow | None) -> str:
         case JobState.ACTIVE if busy:
             said = f"{some(busy, 'task')} to end"
         case JobState.ACTIVE if tasks.active and (pool is None or pool.state is None):
-            said = f"pool {job.record.pool_id}"
+            said = called("pool", job.record.pool_id)
         case JobState.ACTIVE if tasks.active:
             said = "free slots for its tasks" if pool is not None and pool.nodes else "nodes"
         case JobState.ACTIVE if not tasks.total:
@@ -97,7 +97,7 @@ def task_waits_for(simulation: Simulation, task: int) -> str:
     if job.state is not JobState.ACTIVE:
         return f"job {job.state.wire}" if job.state is not None else ""
     if job.pool < 0:
-        return f"pool {job.pool_id}"
+        return called("pool", job.pool_id)
     book = world.dependencies.get(job.row)
     if book is not None and book.is_waiting(task):
         wanted = tasks.spec(task).depends_on
@@ -132,7 +132,7 @@ def open_jobs(simulation: Simulation) -> Iterator[OpenJob]:
         found = _with_plans(simulation, "job", job.id, found)
         unmet = [f"{one.label}: {one.text}" for one in found.checks if one.ok is False]
         reasons = [f"{one.size:,} {one.said(clock)}" for one in found.findings if one.size]
-        task = "" if waiting is None else f"task {world.tasks.task_id(waiting)}: "
+        task = "" if waiting is None else f"{called('task', world.tasks.task_id(waiting))}: "
         following = found.following(clock)
         yield OpenJob(job.id, task + "; ".join(unmet + reasons), "" if following is None else following.text)
 
@@ -257,7 +257,7 @@ def _users_of_slots(simulation: Simulation, job: Job, from_ms: int, until_ms: in
 
 
 def _reason(own: Job, job: Job, count: int) -> Finding:
-    whose, rule = f"job {job.id}", "SCHED-10"
+    whose, rule = called("job", job.id), "SCHED-10"
     if job.row == own.row:
         whose, rule = "its own job", "SCHED-6"
     elif job.priority >= own.priority:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import TaskResult
+from engine.base.values import called
 from engine.specs.commands import COMMANDS, ReactivateTask
 from engine.state.tasks import COMPLETED
 from engine.views.diagnosis.concerns import Kind, kind_of
@@ -161,15 +162,15 @@ _OF_JOB = (Kind.JOB_DISABLED, Kind.JOB_WITHOUT_POOL, Kind.JOB_NEVER_ENDS, Kind.R
 def _of_job(world: World, concern: Finding, job: Job) -> Iterator[_Candidate]:
     match concern.condition:
         case Condition.JOB_DISABLED | Condition.JOB_STATE:
-            yield f"enable job {job.id}", "enableJob", {"jobId": job.id}
+            yield f"enable {called('job', job.id)}", "enableJob", {"jobId": job.id}
         case Condition.JOB_POOL:
             gone = world.pools.latest(job.pool_id)
             if gone is not None and gone.state is None:
-                yield f"create pool {gone.id} again", "createPool", gone.spec.written()
+                yield f"create {called('pool', gone.id)} again", "createPool", gone.spec.written()
         case _:
             if concern.condition is Condition.DEPENDENCIES:
                 yield from _parents(world, job.row)
-            yield f"terminate job {job.id}", "terminateJob", {"jobId": job.id}
+            yield f"terminate {called('job', job.id)}", "terminateJob", {"jobId": job.id}
 
 
 def _of_pool(world: World, concern: Finding, pool_id: str) -> Iterator[_Candidate]:
@@ -177,11 +178,11 @@ def _of_pool(world: World, concern: Finding, pool_id: str) -> Iterator[_Candidat
         case Kind.POOL_WITHOUT_NODES | Kind.TOO_FEW_NODES | Kind.RESIZE_FAILED | Kind.SPOT_NODES_MISSING:
             yield from _resizes(world, concern)
         case Kind.FORMULA_FAILED:
-            yield f"switch autoscale of pool {pool_id} off", "disablePoolAutoScale", {"poolId": pool_id}
+            yield f"switch autoscale of {called('pool', pool_id)} off", "disablePoolAutoScale", {"poolId": pool_id}
         case Kind.IDLE_POOL:
             none: dict[str, object] = {"poolId": pool_id, "targetDedicatedNodes": 0, "targetLowPriorityNodes": 0}
-            yield f"resize pool {pool_id} to 0 nodes", "resizePool", none
-            yield f"delete pool {pool_id}", "deletePool", {"poolId": pool_id}
+            yield f"resize {called('pool', pool_id)} to 0 nodes", "resizePool", none
+            yield f"delete {called('pool', pool_id)}", "deletePool", {"poolId": pool_id}
 
 
 _OPERATIONS = {
@@ -197,7 +198,7 @@ def _of_node(world: World, node: int, operations: Sequence[str]) -> Iterator[_Ca
     pool_id, position = world.pool_of(node).id, world.nodes[node].position
     for words in operations:
         yield (
-            f"{words} {name_of(world, node)} of pool {pool_id}",
+            f"{words} {name_of(world, node)} of {called('pool', pool_id)}",
             _OPERATIONS[words],
             {"poolId": pool_id, "node": position},
         )
@@ -205,7 +206,11 @@ def _of_node(world: World, node: int, operations: Sequence[str]) -> Iterator[_Ca
 
 def _of_task(world: World, words: str, task: int) -> _Candidate:
     job_id, task_id = world.jobs[world.tasks.block_of(task).job].id, world.tasks.task_id(task)
-    return f"{words} task {task_id} of job {job_id}", f"{words}Task", {"jobId": job_id, "taskId": task_id}
+    return (
+        f"{words} {called('task', task_id)} of {called('job', job_id)}",
+        f"{words}Task",
+        {"jobId": job_id, "taskId": task_id},
+    )
 
 
 def _out_of_order(world: World, concern: Finding) -> list[int]:
@@ -238,4 +243,4 @@ def _resizes(world: World, concern: Finding) -> Iterator[_Candidate]:
     nodes = max(pool.target_dedicated, needed, 0 if pool.target_spot else 1)
     body: dict[str, object] = {"poolId": pool.id, "targetDedicatedNodes": nodes}
     body |= {"targetLowPriorityNodes": pool.target_spot} if pool.target_spot else {}
-    yield f"resize pool {pool.id} to {some(nodes + pool.target_spot, 'node')}", "resizePool", body
+    yield f"resize {called('pool', pool.id)} to {some(nodes + pool.target_spot, 'node')}", "resizePool", body

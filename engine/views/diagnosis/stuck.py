@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, PoolState, TaskResult, TaskState
-from engine.base.values import HOUR_MS, MINUTE_MS, lazy_regex, picked, places
+from engine.base.values import HOUR_MS, MINUTE_MS, called, lazy_regex, picked, places
 from engine.rules.decisions.verdicts import MOST_PARENTS, circular
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, RUNNING
@@ -56,11 +56,11 @@ def _misfits(pool: Pool) -> Iterator[tuple[Condition, Callable[[int], bool], Cla
     yield (
         Condition.SIZE,
         lambda key: key > pool.slots,
-        Clause(f"a node of pool {pool.id} has {some(pool.slots, 'task slot')}", "SCHED-10"),
+        Clause(f"a node of {called('pool', pool.id)} has {some(pool.slots, 'task slot')}", "SCHED-10"),
     )
     if not pool.hosts_gangs:
         lacks = "has no inter-node communication" if pool.slots == 1 else f"has {pool.slots} task slots per node, not 1"
-        yield Condition.MULTI_INSTANCE, lambda key: key < 0, Clause(f"pool {pool.id} {lacks}", "MI-2")
+        yield Condition.MULTI_INSTANCE, lambda key: key < 0, Clause(f"{called('pool', pool.id)} {lacks}", "MI-2")
 
 
 _MOST_CHECKED = 5_000  # waiting tasks of a job that are searched for circles
@@ -448,7 +448,7 @@ class FailingNodes:
             jobs = tuple(job.id for job in self._jobs_of(entries))
             yield concern(
                 Condition.NODE_FAILS_TASKS,
-                f"every task fails on node {name_of(world, node)} of pool {pool.id}: {of_all}",
+                f"every task fails on node {name_of(world, node)} of {called('pool', pool.id)}: {of_all}",
                 log.when[entries[_OFTEN - 1]],
                 Clause("more tasks will come and fail there: the node counts as healthy", "NODE-8"),
                 remedy="reimage or remove the node, or disable scheduling on it",

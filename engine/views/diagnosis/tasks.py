@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, PoolState, TaskResult, TaskState
+from engine.base.values import called
 from engine.rules.decisions import verdicts
 from engine.rules.decisions.verdicts import is_blocked, never_met, unmet_parents
 from engine.rules.preparation import STOPPED_BY_JOB
@@ -140,7 +141,7 @@ def why_task(world: World, task: int, now_ms: int, outlook: Outlook | None = Non
             return _completed(world, task)
         case None:
             deleted = note("It has been deleted.", "TASK-14")
-            return answer(world, f"Where is task {world.tasks.task_id(task)}?", (deleted,))
+            return answer(world, f"Where is {called('task', world.tasks.task_id(task))}?", (deleted,))
 
 
 # -- waiting ---------------------------------------------------------------------------------------------------------
@@ -269,7 +270,7 @@ class _Waiting:
         match deciding and deciding.condition:
             case Condition.JOB_STATE:
                 when_ms = self.outlook.agenda.job_steps.get(job.row) if job.state is JobState.ENABLING else None
-                return due(f"job {job.id} is active again", when_ms, "TIME-19")
+                return due(f"{called('job', job.id)} is active again", when_ms, "TIME-19")
             case Condition.KNOWN:
                 return due("the scheduler sees the task", self.seen_ms, "TIME-9")
             case Condition.DEPENDENCIES | Condition.PARALLEL_LIMIT if self.pool is not None:

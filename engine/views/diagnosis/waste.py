@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import UNBILLED
 from engine.base.terms import AllocationState, JobScheduleState, JobState, NodeState, OnAllTasksComplete, TaskState
-from engine.base.values import HOUR_MS, picked
+from engine.base.values import HOUR_MS, called, picked
 from engine.run.agenda import may_act, subjects_of_job
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED
@@ -121,7 +121,7 @@ def _cost_of_open(world: World, jobs: Sequence[Job]) -> str:
     if len(pools) != 1:
         return _cost(world, pools, f" of {some(len(pools), 'pool')}", "these shrink or are deleted")
     until = "the job ends" if pools[0].auto_job >= 0 else "it shrinks or is deleted"
-    return _cost(world, pools, f" of pool {pools[0].id}", until)
+    return _cost(world, pools, f" of {called('pool', pools[0].id)}", until)
 
 
 def _cost(world: World, pools: Iterable[Pool], of: str, until: str) -> str:
@@ -147,7 +147,7 @@ def idle_pool_concerns(simulation: Simulation, planned: PlannedInputs) -> list[F
     return [
         concern(
             Condition.IDLE_POOL,
-            f"no job uses pool {pool.id}",
+            f"no job uses {called('pool', pool.id)}",
             _idle_since_ms(world, pool),
             cost,
             remedy="resize it to 0 nodes, or delete it" if pool.scaling is None else "delete it, or change its formula",
@@ -187,7 +187,7 @@ def parked_nodes(simulation: Simulation) -> Iterator[Finding]:
                 who, names = named("node", first_names(world, nodes), len(nodes))
                 yield concern(
                     Condition.NODES_PARKED,
-                    f"{who} of pool {pool.id}: {name}",
+                    f"{who} of {called('pool', pool.id)}: {name}",
                     max(map(world.nodes.since.__getitem__, nodes)),
                     Clause(effect, rule),
                     remedy=remedy,
@@ -214,7 +214,7 @@ def hanging_start_tasks(simulation: Simulation) -> Iterator[Finding]:
             who, names = named("node", first_names(world, late), len(late))
             yield concern(
                 Condition.START_TASK_HANGS,
-                f"start task of pool {pool.id} has run on {who} for {span_words(now_ms - begun_ms)}",
+                f"start task of {called('pool', pool.id)} has run on {who} for {span_words(now_ms - begun_ms)}",
                 begun_ms + _LONG_MS,
                 Clause("no tasks run there until it has ended; nothing limits it", "START-4"),
                 remedy="end it by its command: a start task has no time limit; a reboot starts it again",
@@ -238,7 +238,9 @@ def unused_slots(simulation: Simulation, idle: Sequence[Finding]) -> Iterator[Fi
         if nodes_ms >= _LEAST_HOURS * HOUR_MS and used < _FEW and (used or pool.id not in told):
             yield concern(
                 Condition.SLOTS_UNUSED,
-                f"{used:.0%} of the task slots of pool {pool.id} were used" if used else f"pool {pool.id} ran no task",
+                f"{used:.0%} of the task slots of {called('pool', pool.id)} were used"
+                if used
+                else f"{called('pool', pool.id)} ran no task",
                 now_ms,
                 f"its nodes were ready for {nodes_ms / HOUR_MS:,.1f} hours in all",
                 remedy="use fewer nodes, or a formula that follows the tasks",

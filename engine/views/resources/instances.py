@@ -6,6 +6,7 @@ for filters of ten thousand nodes. The phases of a job are preparation, tasks an
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +18,7 @@ from engine.run.agenda import Agenda
 from engine.specs.bodies import JobPreparationTask
 from engine.state.instances import ABSENT, PrepFlag
 from engine.state.nodes import GONE
-from engine.state.tables import NEVER_MS, PAGE_BITS
+from engine.state.tables import NEVER_MS
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.state.tasks import GONE as TASK_GONE
 from engine.views.hook_status import OVER, Hook, HookStatus, InstanceStatuses
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from engine import Simulation
-    from engine.base.errors import FailureInfo
     from engine.specs.bodies import JobReleaseTask
     from engine.state.instances import InstanceView as InstanceView  # noqa: PLC0414  # for the screen
     from engine.state.jobs import Job
@@ -86,7 +86,12 @@ class TaskCounts(NamedTuple):
     @property
     def total(self) -> int:
         """The number of tasks that have not been deleted."""
-        return self.active + self.preparing + self.running + self.succeeded + self.failed
+        return self.open + self.succeeded + self.failed
+
+    @property
+    def open(self) -> int:
+        """The number of tasks that are not completed."""
+        return self.active + self.preparing + self.running
 
 
 class Phases(NamedTuple):
@@ -95,6 +100,18 @@ class Phases(NamedTuple):
     preparation: HookCounts
     tasks: TaskCounts
     release: HookCounts
+
+
+def unfinished(jobs: Iterable[Phases]) -> str:
+    """Return what goes on in jobs or is still to come: ``3 running tasks, 2 owed releases``; empty if nothing is."""
+    counts: Counter[str] = Counter()
+    for job in jobs:
+        counts["running task"] += job.tasks.running
+        counts["waiting task"] += job.tasks.active + job.tasks.preparing
+        for word, hook in (("preparation", job.preparation), ("release", job.release)):
+            counts[f"running {word}"] += hook[HookStatus.RUNNING] + hook[HookStatus.RETRYING]
+        counts["owed release"] += job.release[HookStatus.WILL_RUN]
+    return ", ".join(f"{count:,} {noun}{'s' if count > 1 else ''}" for noun, count in counts.items() if count)
 
 
 def task_counts(job: Job) -> TaskCounts:
@@ -174,16 +191,6 @@ class InstanceRow(NamedTuple):
     root_directory: str  # below the node's root, with forward slashes
 
 
-class HookFailure(NamedTuple):
-    """A failure of preparation or release on a node."""
-
-    node: int
-    exit_code: int | None
-    failure: FailureInfo | None
-    end_ms: int
-    is_ineligible: bool
-
-
 def pages_of(simulation: Simulation, job_id: str) -> tuple[InstancePage, InstancePage]:
     """Return preparation and release of a job. Counts, lists and drawings of one moment share these pages."""
     return InstancePage(simulation, job_id, Hook.PREPARATION), InstancePage(simulation, job_id, Hook.RELEASE)
@@ -235,17 +242,10 @@ class InstancePage(InstanceStatuses):
             self._version, lambda: {status: count for status in _DUE if (count := codes.count(status.value))}
         )
 
-    def failures(self) -> list[HookFailure]:
+    def failed_nodes(self) -> list[int]:
         """Return the nodes on which it has failed, in the order in which the job came to them."""
-        instances = self._simulation.world.instances
-        _, _, ends = self.columns()
-        found = []
-        for at in places(self.codes(), HookStatus.FAILED.value):
-            row = self._rows[at]
-            ending = instances.sparse[row >> PAGE_BITS][2 * row + (self.hook is Hook.RELEASE)]
-            is_ineligible = bool(instances.flags[row] & PrepFlag.INELIGIBLE)
-            found.append(HookFailure(instances.node[row], ending.exit_code, ending.failure, ends[row], is_ineligible))
-        return found
+        nodes = self._simulation.world.instances.node
+        return [nodes[self._rows[at]] for at in places(self.codes(), HookStatus.FAILED.value)]
 
     def order(self, *, with_all: bool = False) -> Sequence[int]:
         """Return the nodes: trouble first, then running ones, newest start first, then the rest.

@@ -196,9 +196,9 @@ class NodePage:
         world = self._simulation.world
         nodes = self.nodes()
         found = list(values(world.nodes.failed, nodes))
-        for failed in (*self._prep.failures(), *self._release.failures()):
-            at = world.nodes[failed.node].position
-            if at < len(nodes) and nodes[at] == failed.node:
+        for failed in (*self._prep.failed_nodes(), *self._release.failed_nodes()):
+            at = world.nodes[failed].position
+            if at < len(nodes) and nodes[at] == failed:
                 found[at] += 1
         return found
 

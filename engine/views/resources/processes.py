@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import BatchError
 from engine.base.paths import APPLICATIONS, package_directory, parent, task_directory
 from engine.base.terms import JobState, NodeState, TaskState
-from engine.base.values import format_duration, lazy_regex
+from engine.base.values import called, format_duration, lazy_regex
 from engine.rules.processes import execution, node_disk, setup
 from engine.rules.processes.node_disk import OUTPUTS, Directory, directory_of, hook_directory, process_directory
 from engine.specs.command import OnJob
-from engine.specs.conditions import OWN_JOB, Bounds, SubjectKind, Verbatim
+from engine.specs.conditions import OWN_JOB, Bounds, Verbatim
 from engine.views.log.histories import NodeDirectories
 from engine.views.rest.nodes import remote_desktop_file, remote_login_settings
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.specs.common import CommandLine
-    from engine.specs.conditions import Condition, ConditionSubject, Wanted
+    from engine.specs.conditions import Condition, Wanted
     from engine.state.acting import Act, Acts
     from engine.views.log.histories import DirectoryOwner
     from engine.world import World
@@ -196,7 +196,7 @@ def act_words(act: Act) -> str:
     command = act.command
     what = f"Adds {count:,} task{'' if count == 1 else 's'}" if command.NAME == "addTasks" else f"Gives {command.NAME}"
     if isinstance(command, OnJob) and command.job_id != OWN_JOB:
-        what += f" to job {command.job_id}" if command.NAME == "addTasks" else f" on job {command.job_id}"
+        what += f" {'to' if command.NAME == 'addTasks' else 'on'} {called('job', command.job_id)}"
     after = f"after {format_duration(act.after_ms)}"
     if act.when is None:
         return f"{what} {after if act.after_ms else 'at its start'}"
@@ -211,24 +211,7 @@ def end_words(acts: Acts) -> str:
 
 def condition_words(condition: Condition) -> str:
     """Return a condition: ``its job has at least 5 completed tasks``."""
-    return f"{_subject(condition.subject)} has {', '.join(_wanted(condition.wanted))}"
-
-
-def _subject(subject: ConditionSubject) -> str:
-    job = "its job" if subject.job_id == OWN_JOB else f"job {subject.job_id}"
-    match subject.kind:
-        case SubjectKind.RUN:
-            return "the run"
-        case SubjectKind.POOL:
-            return f"pool {subject.pool_id}"
-        case SubjectKind.NODE:
-            return f"node {subject.node_index if subject.node_id is None else subject.node_id} of {subject.pool_id}"
-        case SubjectKind.JOB:
-            return job
-        case SubjectKind.TASK:
-            return f"task {subject.task_id} of {job}"
-        case SubjectKind.JOB_SCHEDULE:
-            return f"job schedule {subject.job_schedule_id}"
+    return f"{condition.subject.called} has {', '.join(_wanted(condition.wanted))}"
 
 
 def _wanted(wanted: Mapping[str, Wanted], above: str = "") -> Iterator[str]:

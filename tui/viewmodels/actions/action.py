@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args, g
 from pydantic.fields import FieldInfo
 
 from engine.base.terms import OnAllTasksComplete, Plain, PoolState, WireOption
-from engine.base.values import format_duration, quoted, value_at
+from engine.base.values import called, format_duration, quoted, value_at
 from engine.scenario.bodies import fields_of, model_of
 from engine.scenario.record import flow_text
 from engine.scenario.tree import parse_value
@@ -434,14 +434,14 @@ def _about_pool(session: Session, pool_id: str, path: str) -> list[Caution]:
     """Return that there is no such pool, or that it has no nodes and gets none."""
     pool = session.pool(pool_id)
     if pool is None and pool_id:
-        return [(path, f"no task runs until somebody creates the pool {pool_id} (POOL-18)")]
+        return [(path, f"no task runs until somebody creates {called('pool', pool_id)} (POOL-18)")]
     if pool is None or _gets_nodes(session, pool_id):
         return []
 
     why = "is deleted" if pool.state is None else "is being deleted"
     if pool.state is PoolState.ACTIVE:
         why = "has no nodes, and its target is 0"
-    return [(path, f"no task runs there: pool {pool_id} {why}")]
+    return [(path, f"no task runs there: {called('pool', pool_id)} {why}")]
 
 
 def _gets_nodes(session: Session, pool_id: str) -> bool:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.terms import JobState
-from engine.base.values import format_utc
+from engine.base.values import called, format_utc
 from engine.specs.base import wire_names
 from engine.specs.commands import COMMANDS
 from engine.views.hook_status import HookStatus, eligible_again
@@ -64,7 +64,7 @@ def target_of(session: Session, item: ItemRef) -> ActionTarget | str:
             task = session.tasks(session.job_id).row(int(item.key))
             task_id = task.brief.task_id
             if task.brief.state is None:
-                return f"Task {task_id} was deleted. {_AFTER}"
+                return f"{called('Task', task_id)} was deleted. {_AFTER}"
             return ActionTarget(task_id, {"jobId": task.job_id, "taskId": task_id}, task)
         case "job":
             job = session.job(key)
@@ -82,7 +82,7 @@ def target_of(session: Session, item: ItemRef) -> ActionTarget | str:
 
 def _pool_target(session: Session, pool: PoolRow) -> ActionTarget | str:
     if pool.state is None:
-        return f"Pool {pool.pool_id} was deleted at {session.clock(pool.record.gone_ms)}. {_AFTER}"
+        return f"{called('Pool', pool.pool_id)} was deleted at {session.clock(pool.record.gone_ms)}. {_AFTER}"
     scale = scale_page(session.simulation, pool.pool_id)
     row = PoolTarget(pool, None if scale is None else scale.interval_ms, core_quotas(session.simulation))
     return ActionTarget(pool.pool_id, {"poolId": pool.pool_id}, row)

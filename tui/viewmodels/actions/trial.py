@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.values import SECOND_MS, shortened
+from engine.base.values import SECOND_MS, called, shortened
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
 from engine.views.diagnosis.model import listed
 from engine.views.log.tally import Measure, Tally, leaving_since, shortfalls_since, tally_since
@@ -127,7 +127,7 @@ class Trials:
             given,
             leaving,
             tuple(
-                f"pool {pool_id} gets too few nodes: {code}, {why}"
+                f"{called('pool', pool_id)} gets too few nodes: {code}, {why}"
                 for (pool_id, code), why in given.short.items()
                 if (pool_id, code) not in without.short
             ),

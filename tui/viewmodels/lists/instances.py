@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from engine.base.terms import InstanceState, JobState, TaskResult
+from engine.base.values import called
 from engine.specs.bodies import JobPreparationTask, JobReleaseTask
 from engine.views.diagnosis.estimates import Durations
 from engine.views.hook_status import Hook, HookStatus, eligible_again, is_released_after_preparation, released_where
@@ -321,7 +322,7 @@ class PreparationModel(InstancesModel):
             return self.session.none_yet("job")
         if self._page.definition() is None:
             return (
-                f"Job {self.session.job_id} has no job preparation task.",
+                f"{called('Job', self.session.job_id)} has no job preparation task.",
                 "The service responds 409 JobPreparationTaskNotSpecified.",
             )
         return (
@@ -368,7 +369,7 @@ class ReleaseModel(InstancesModel):
         if not self.session.job_id:
             return self.session.none_yet("job")
         if self._page.definition() is None:
-            return (f"Job {self.session.job_id} has no job release task.",)
+            return (f"{called('Job', self.session.job_id)} has no job release task.",)
         if self._page.job_state in (JobState.COMPLETED, JobState.TERMINATING, JobState.DELETING):
             is_wide = is_released_after_preparation(self.session.options)
             why = "no preparation was started" if is_wide else "no task ran after preparation"

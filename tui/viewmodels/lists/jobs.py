@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.values import called
 from engine.views.diagnosis.questions import job_waits_for
 from engine.views.hook_status import HookStatus
 from engine.views.resources.account import latest_jobs, missed_occurrences, schedule_ids
@@ -141,7 +142,7 @@ class JobsModel(NamedRowsModel["JobRow"]):
 
     def sentence(self, key: int) -> Line:
         job = self.row(key)
-        where, priority = f"pool {job.record.pool_id}", f"priority {job.record.priority}"
+        where, priority = called("pool", job.record.pool_id), f"priority {job.record.priority}"
         return line(Span(f"{job.job_id}, {glyph_of_job(job).name}, {where}, {priority}", Role.DERIVED))
 
     def details(self, key: int) -> Sequence[Block]:

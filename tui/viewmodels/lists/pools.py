@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import AllocationState, SchedulingState
+from engine.base.values import called
 from engine.views.hook_status import HookStatus, eligible_again
 from engine.views.resources.jobs import deleted_pool_ids, pool_ids, scale_page
 from engine.views.resources.nodes import NodeKey as Key
@@ -368,14 +369,14 @@ class NodesModel(NodeRowsModel["NodeBrief", "NodeRow"]):
             return self.session.no_pool()
         pool = self.session.pool(self.session.pool_id)
         if pool is None or pool.state is None:
-            return (f"Pool {self.session.pool_id} was deleted.",)
+            return (f"{called('Pool', self.session.pool_id)} was deleted.",)
         target = pool.target_dedicated + pool.target_spot
         if pool.allocation is not AllocationState.STEADY:
-            return (f"Pool {pool.pool_id} is resizing: 0 → {target:,} nodes. w explains when they join.",)
+            return (f"{called('Pool', pool.pool_id)} is resizing: 0 → {target:,} nodes. w explains when they join.",)
         if target:
-            return (f"Pool {pool.pool_id} is steady at 0 of {target:,} nodes. w explains why.",)
+            return (f"{called('Pool', pool.pool_id)} is steady at 0 of {target:,} nodes. w explains why.",)
         why = "its formula sets this target" if pool.record.auto_scale else "its target is 0"
-        return (f"Pool {pool.pool_id} is steady at 0 nodes: {why}. w explains, a resizes it.",)
+        return (f"{called('Pool', pool.pool_id)} is steady at 0 nodes: {why}. w explains, a resizes it.",)
 
 
 def _index(node: NodeBrief) -> Span:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import TaskResult, TaskState
-from engine.base.values import natural_key
+from engine.base.values import called, natural_key
 from engine.views.diagnosis.questions import task_waits_for
 from engine.views.log.reader import ChangedTasks
 from engine.views.resources.processes import task_needs
@@ -285,4 +285,4 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         job = self.session.job(self.session.job_id)
         if self.only_failed and job is not None and job.phases.tasks.total:
             return ("No task has failed for good.", f"! shows all {job.phases.tasks.total:,}.")
-        return (f"Job {self.session.job_id} has no tasks.", "ctrl+n adds some.")
+        return (f"{called('Job', self.session.job_id)} has no tasks.", "ctrl+n adds some.")

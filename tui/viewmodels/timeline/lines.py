@@ -122,13 +122,15 @@ def _highest(counts: CountsOverTime, step_ms: int, column: int) -> int:
 def _bars(values: tuple[int, ...], top: int, level: int, levels: int, densities: str, role: Role) -> Line:
     """Return one line of bars, counted from the lowest one; together they are as high as ``top``.
 
-    Full cells have a background in their colour too: blocks alone leave seams between lines.
+    Full blocks are spaces on a ground of their colour, which has no seams between lines.
     """
     steps = len(densities) - 1
     heights = (max(0, min(steps, -(-value * steps * levels // top) - level * steps)) for value in values)
     spans = []
     for is_full, run in groupby(heights, key=steps.__eq__):
-        spans.append(Span("".join(densities[height] for height in run), role, ground=role if is_full else None))
+        text = "".join(densities[height] for height in run)
+        is_block = is_full and densities[steps] == "█"
+        spans.append(Span(" " * len(text) if is_block else text, role, is_fill=is_block))
     return tuple(spans)
 
 
@@ -383,13 +385,8 @@ class RowLines:
 
 
 def legend_line(named: Iterable[Glyph], glyphs: GlyphSet, cells: int) -> Line:
-    """Return the names of glyphs, trouble first: all for which there is room, and the number of the others."""
-    by_look: dict[Span, Glyph] = {}
-    for each in named:
-        by_look.setdefault(glyphs.span(each), each)  # of those that look alike the first one is named
-    shown = sorted(by_look.values(), key=lambda glyph: glyph.role is not Role.FAILED)
-    return as_fits([_entry(each, glyphs) for each in shown], cells, lambda left: f"+{len(shown) - left:,} more")
-
-
-def _entry(glyph: Glyph, glyphs: GlyphSet) -> Line:
-    return glyphs.span(glyph), Span(f" {glyph.name}  ", Role.DIM)
+    """Return the names of glyphs: all for which there is room, and the number of the others."""
+    by_look: dict[Span, Line] = {}
+    for each in named:  # of those that look alike the first one is named
+        by_look.setdefault(glyphs.span(each), (glyphs.span(each), Span(f" {each.name}  ", Role.DIM)))
+    return as_fits(list(by_look.values()), cells, lambda left: f"+{len(by_look) - left:,} more")

@@ -7,12 +7,13 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.base.terms import NodeState
+from engine.base.values import called
 from engine.views.diagnosis.estimates import planned_end_ms
 from engine.views.hook_status import Hook, HookStatus
 from engine.views.log.node_lane import Activity
 from engine.views.resources.jobs import pool_of_job
 from tui.viewmodels import format as fmt
-from tui.viewmodels.glyphs import INELIGIBLE, NODE, PREPARATION, RELEASE, STOPPED, Glyph, hook_glyph
+from tui.viewmodels.glyphs import INELIGIBLE, NODE, RELEASE, STOPPED, Glyph, hook_glyph
 from tui.viewmodels.text import ItemRef, Line, Role, Span, line
 from tui.viewmodels.timeline.rows import (
     FAILED,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 
 _IDLE = NODE[NodeState.IDLE]
-_LEGEND = (PREPARING, RETRYING, FAILED, INELIGIBLE, RUNNING, RELEASING, NODE[NodeState.STARTING], _IDLE)
 _DOING = {
     Activity.ABSENT: NOTHING,
     Activity.IDLE: _IDLE,
@@ -85,12 +85,6 @@ class NodeRows(RowsByNode):
     @property
     def whose(self) -> str:
         return self.session.pool_id
-
-    @property
-    def legend(self) -> tuple[Glyph, ...]:
-        pool = self.session.pool(self.session.pool_id)
-        has_spot = pool is not None and (pool.target_spot or NodeState.PREEMPTED in dict(pool.node_counts))
-        return (NODE[NodeState.PREEMPTED], *_LEGEND) if has_spot else _LEGEND
 
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # other orders have a sort key
         """Return the nodes in the order in which they joined the pool."""
@@ -189,7 +183,7 @@ class NodeRows(RowsByNode):
         stretch = lane.at(when_ms)
         if stretch.activity is Activity.ABSENT:
             return line(Span("not in the pool", Role.DIM))
-        glyph = _stretch_glyph(stretch)
+        glyph = glyph_of_stretch(stretch)
         begin_ms, until_ms = stretch.begin_ms, lane.until_ms(when_ms)
         for lasting in _LASTING:
             if stretch.activity in lasting:
@@ -235,7 +229,7 @@ class NodeRows(RowsByNode):
         doing, page, found = lane.at(when_ms).activity, self.session.tasks(self.session.job_id), []
         if doing is Activity.WORKING:
             tasks = self.lanes.tasks_at(key, when_ms)
-            found = [Openable(f"task {page.id_of(task)}", ItemRef("task", task)) for task in tasks]
+            found = [Openable(called("task", page.id_of(task)), ItemRef("task", task)) for task in tasks]
         elif doing in _HOOK_OF:
             hook, view = _HOOK_OF[doing]
             runs = self.lanes.hook_runs(hook, self.session.job_id, key)
@@ -264,10 +258,11 @@ def _glyph(lane: Lane, step_ms: int, column: int) -> Glyph:
     if stretch.activity is Activity.WORKING:
         begins = stretch.begin_ms >= begin_ms or lane.tasks_begun(begin_ms, end_ms) == 1
         return RUNNING if begins else WORKS_ON
-    return _stretch_glyph(stretch)
+    return glyph_of_stretch(stretch)
 
 
-def _stretch_glyph(stretch: Stretch) -> Glyph:
+def glyph_of_stretch(stretch: Stretch) -> Glyph:
+    """Return the glyph of what a node did for a while."""
     state = NODE[stretch.state]
     has_failed = stretch.activity is Activity.FAILED and state.role is Role.FAILED
     return state if has_failed or stretch.activity is Activity.CHANGING else _DOING[stretch.activity]
@@ -392,7 +387,6 @@ class PreparationRows(InstanceRows):
     name = "preparation tasks"
     view = "preparation"
     hook = Hook.PREPARATION
-    legend = (PREPARING, RETRYING, PREPARATION[HookStatus.SUCCEEDED], PREPARATION[HookStatus.FAILED], STOPPED)
 
 
 class ReleaseRows(InstanceRows):
@@ -401,4 +395,3 @@ class ReleaseRows(InstanceRows):
     name = "release tasks"
     view = "release"
     hook = Hook.RELEASE
-    legend = (RELEASING, RELEASE[HookStatus.SUCCEEDED], RELEASE[HookStatus.FAILED], STOPPED)

@@ -234,11 +234,6 @@ class TimelineRows(ABC):
         self.lanes = lanes
 
     @property
-    @abstractmethod
-    def legend(self) -> tuple[Glyph, ...]:
-        """The symbols of the cells, those first that must not be left out where there is little room."""
-
-    @property
     def whose(self) -> str:
         """The pool or job that the rows belong to, by default the job in focus; empty for all jobs."""
         return self.session.job_id

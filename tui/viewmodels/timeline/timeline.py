@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -13,7 +12,7 @@ from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.log.lanes import Lanes
 from engine.views.log.reader import Kept
 from engine.views.resources.jobs import job_ids
-from tui.viewmodels.glyphs import NODE
+from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE
 from tui.viewmodels.lists.order import ShownRows, SlicedSort
 from tui.viewmodels.text import Line, Role, Span, between, cut, line
 from tui.viewmodels.timeline.job_rows import JobRows, TaskRows
@@ -44,6 +43,13 @@ _MOST_LABELS = 500  # rows whose names decide on the width of the labels
 PIECE = 10_000  # log entries that are read in one go
 
 AT_ONCE = 2000  # rows that are sorted in one go
+
+
+_STATES = {glyph: at for at, glyph in enumerate((*PREPARATION.values(), *RELEASE.values(), *NODE.values()))}
+
+
+def _rank(glyph: Glyph) -> tuple[bool, int, str]:
+    return glyph.role is not Role.FAILED, _STATES.get(glyph, len(_STATES)), glyph.name
 
 
 class RowOrder(ShownRows):
@@ -351,15 +357,11 @@ class TimelineModel:
         return between(told, line(Span(value, Role.DERIVED)), cells) if value else cut(told, cells)
 
     def symbols(self, shown: range) -> list[Glyph]:
-        """Return the glyphs in these rows and in the jobs below them, in the order of the tables of states."""
+        """Return the glyphs in these rows and in the jobs below them, trouble first."""
         jobs = self._kinds[2]
         seen = self._lines.glyphs_of(self.rows, self.keys[shown.start : shown.stop])
         seen |= self._lines.glyphs_of(jobs, self._below)
-        return self._symbols.get((self.rows, seen), lambda: self._in_order(seen))
-
-    def _in_order(self, seen: frozenset[Glyph]) -> list[Glyph]:
-        known = [each for each in (*self.rows.legend, *self._kinds[2].legend, *NODE.values()) if each in seen]
-        return [*known, *sorted(seen.difference(known), key=attrgetter("name"))]
+        return self._symbols.get(seen, lambda: sorted(seen, key=_rank))
 
     def legend(self, cells: int, shown: range) -> Line:
         """Return the meaning of what stands in these rows, and in the jobs below them."""

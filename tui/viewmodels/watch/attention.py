@@ -16,6 +16,7 @@ from engine.run.agenda import basis_words
 from engine.views.diagnosis.concerns import CALM
 from engine.views.diagnosis.expectations import ExpectationState, expectation_rows
 from engine.views.diagnosis.model import Severity
+from engine.views.resources.instances import unfinished
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import EXPECTATION, JOB, NODE, glyph_of_job
 from tui.viewmodels.items import Destination
@@ -99,7 +100,7 @@ class AttentionModel:
 
         Args:
             cells: The width.
-            rows: The height. Where it is too low for everything, causes come first, then effects, then remedies.
+            rows: The height. Where it is too low for everything, causes come first, then remedies, then effects.
         """
         note = warning_note(self.session.simulation.scenario)
         warned = [(-1, line(Span(each, Role.DIM))) for each in (wrapped(note, cells) if note is not None else ())]
@@ -108,7 +109,7 @@ class AttentionModel:
             return [(-1, line(good, Span(CALM, Role.DIM))), *warned]
         parts = [list(lines) for lines in zip(*self._parts_in(cells), strict=True)]
         room = None if rows is None else rows - len(warned) - sum(map(len, parts[0]))
-        for lines in parts[1:]:
+        for lines in parts[:0:-1]:
             for number, drawn in enumerate(lines):
                 if room is not None:
                     lines[number] = drawn if len(drawn) <= room else []
@@ -338,14 +339,13 @@ def expectation_lines(model: ExpectationsModel, cells: int) -> list[Line]:
 
 
 END_WORDS = ("est. ", "ends ")  # before an end that is estimated, and before one that is simulated
-_HOW_TO_ASK = ("  (w: why)", "")
 
 ESTIMATES_HELP = (
     "Simulated ends are exact: the run has been played ahead, with the commands and faults of the timeline that are "
     "named after them. What is done by hand changes them. "
     "In a large run, estimates stand in for them.\n"
-    "Preparation is done when the last running one ends as planned. "
-    '"Or later" means that more nodes are likely to prepare.\n'
+    "Preparation ends when the last running one ends as planned. "
+    "It is not estimated while more nodes are likely to prepare.\n"
     "For tasks, attempts are assumed to take as long as so far, and to be retried as often. "
     "As many are assumed to run at once as now, or as on average so far if that is more. "
     "Those that run end as planned.\n"
@@ -359,10 +359,9 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
     forecast, clock = session.forecast(), session.clock
     if job.record.end_ms is not None:
         return (), (), line(Span(f"ended {clock(job.record.end_ms)}", glyph_of_job(job).role))
-    how, later = END_WORDS[forecast.is_simulated], " or later" if forecast.more_preparations else ""
-    moments = (forecast.preparation_ms, later), (forecast.tasks_ms, ""), (forecast.job_ms, "")
+    how, moments = END_WORDS[forecast.is_simulated], (forecast.preparation_ms, forecast.tasks_ms, forecast.job_ms)
     first, second, third = (
-        () if end_ms is None else line(Span(f"{how}{clock(end_ms)}{more}", Role.DERIVED)) for end_ms, more in moments
+        () if end_ms is None else line(Span(f"{how}{clock(end_ms)}", Role.DERIVED)) for end_ms in moments
     )
     return first, second, third
 
@@ -370,11 +369,11 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
 def estimate_line(session: Session, job: JobRow, cells: int) -> Line:
     """Return the ends of all phases, and how long the oldest task has been waiting."""
     wait_ms = job.phases.tasks.oldest_wait_ms
-    waits = [""] if wait_ms is None else [f"oldest wait {fmt.span(wait_ms)}{hint}" for hint in _HOW_TO_ASK]
+    wait = "" if wait_ms is None else f"oldest wait {fmt.span(wait_ms)}"
     whole, brief = ends(session, job, has_basis=False), ends(session, job, is_brief=True, has_basis=False)
     with_basis = [ends(session, job), ends(session, job, is_brief=True)] if session.forecast().basis else []
-    forms = [(each, wait) for each in with_basis for wait in (*waits, "")]
-    forms += [*((whole, wait) for wait in waits), (brief, waits[-1]), (brief, "")]
+    forms = [(each, said) for each in with_basis for said in (wait, "")]
+    forms += [(whole, wait), (brief, wait), (brief, "")]
     told, wait = next((form for form in forms if width(form[0]) + 1 + len(form[1]) <= cells), forms[-1])
     return between(told, line(Span(wait, Role.DERIVED)) if wait else (), cells)
 
@@ -384,38 +383,36 @@ def ends(session: Session, job: JobRow, *, is_brief: bool = False, has_basis: bo
 
     With ``has_basis`` simulated ends name the commands and faults of the timeline that they rest on.
     """
-    done, completed = ("", "") if is_brief else (" done", " completed")
+    end, verb, ended = ("", "", "") if is_brief else (" end", " ends", " ended")
     clock, forecast = session.clock, session.forecast()
     if job.record.end_ms is not None:
         after = fmt.span(job.record.end_ms - job.record.created_ms)
         return line(Span(f"Ended {clock(job.record.end_ms)}, {after} after it was added", glyph_of_job(job).role))
     until_ms = session.simulation.scenario.until_ms
     if session.is_over and not session.is_past and until_ms is not None and session.now_ms >= until_ms:
-        name = JOB[job.state].name
-        said = f"still {name} at the end"
-        if not is_brief:
-            said = f"The run ends here, as its until says; the job is still {name}"
-        return line(Span(said, Role.WARNING))
+        said, cut = f"still {JOB[job.state].name}", unfinished([job.phases])
+        whole = f"The run ends here, as its until says; the job is {said}{cut and f', with {cut}'}"
+        return line(Span(f"{said} at the end" if is_brief else whole, Role.WARNING))
     known, estimated = [], []
     if forecast.prepared_ms is not None:
-        known.append(f"Preparation{done} {clock(forecast.prepared_ms)}")
+        known.append(f"Preparation{ended} {clock(forecast.prepared_ms)}")
     if forecast.preparation_ms is not None:
-        later = " or later" if forecast.more_preparations else ""
-        estimated.append(f"preparation{done} {clock(forecast.preparation_ms)}{later}")
+        estimated.append(f"preparation{verb} {clock(forecast.preparation_ms)}")
     if forecast.tasks_ms is not None:
-        last = "no task left" if forecast.tasks_are_deleted else f"tasks{done}"
+        last = "no task left" if forecast.tasks_are_deleted else f"tasks{end}"
         estimated.append(f"{last} {clock(forecast.tasks_ms)}")
     if forecast.job_ms is not None:
-        estimated.append(f"job{completed} {clock(forecast.job_ms)}")
+        estimated.append(f"job{verb} {clock(forecast.job_ms)}")
     if estimated:
         how = "Simulated" if forecast.is_simulated else "Estimated"
         basis = basis_words(forecast.basis, clock) if has_basis else ""
         known.append(", ".join(filter(None, (f"{how}: {session.text(' · ').join(estimated)}", basis))))
     elif session.awaits_end:
         known.append("Simulating the rest of the run")
-    elif job.state is JobState.ACTIVE and job.phases.tasks.total and not forecast.is_simulated:
-        runs = job.phases.tasks.running or job.phases.tasks.preparing
-        known.append("No estimate yet: too few tasks are done" if runs else "No estimate: no task runs")
+    elif job.state is JobState.ACTIVE and job.phases.tasks.open and not forecast.is_simulated:
+        least = forecast.least_done
+        none_yet = f"No estimate before {fmt.counted(least, 'completed task')}" if least else "No estimate yet"
+        known.append(none_yet if job.phases.tasks.running else "No estimate: no task runs")
     if forecast.stays_active and job.state is JobState.ACTIVE:
         ends_itself = job.record.on_all_tasks_complete.value == "terminatejob"
         until = "no task is left or it is terminated" if ends_itself else "it is terminated"

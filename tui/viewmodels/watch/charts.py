@@ -1,6 +1,7 @@
 """The charts of a pool and a job: what they show, with the values of this moment, and the drawing of one chart.
 
-A chart is drawn as stacked areas of block characters, with a line above them.
+A chart is drawn as stacked areas of braille dots, the upper edge of each bright and the rest pale, with a line above
+them. No terminal shows seams between dots, as many do between block characters.
 """
 
 from __future__ import annotations
@@ -25,23 +26,25 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
 
 
-_EIGHTHS = 8
-_BLOCKS = " ▁▂▃▄▅▆▇█"
-_TEXTURES = "█▒░▓"  # of the layers where there are no colours
+_DOTS = 4  # one above another in a cell
+_BRAILLE = 0x2800  # without dots
+_LEFT, _RIGHT = (0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08)  # the dots from below
+_PATTERNS = (0xFF, 0x95, 0x47, 0xD2)  # dots of the layers where there are no colours
 _ASCII_TEXTURES = "#:.="
 _CORNERS = ("─", "│", "╭", "╮", "╰", "╯")  # level, upright, up into, level then down, down into, level then up
 _ASCII_CORNERS = ("-", "|", "+", "+", "+", "+")
 _STEPS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
-_COLOURS = tuple(product(Role, (None, *Role)))  # of a cell: the roles of its text and of its ground
-_CODES = {colours: chr(number) for number, colours in enumerate(_COLOURS)}
+_LOOKS = tuple(product(Role, (False, True)))  # of a cell: the role of its text, and whether it is pale
+_CODES = {look: chr(number) for number, look in enumerate(_LOOKS)}
 _ALIKE = lazy_regex(r"(?s:(.)\1*)")  # characters that are equal
 KEPT_COLUMNS, _KEPT_ROWS = 4096, 1024
 _NO_LINE = -1  # in place of a row
-_Key = tuple[tuple[int, ...], int, int]  # of a column
+_Ends = tuple[int, ...]  # of the layers, in dots
+_Key = tuple[_Ends, _Ends, int, int]  # of a column
 
 
 class Style(NamedTuple):
-    """The means of drawing: ASCII or block characters, and colours on the ground of another colour or not."""
+    """The means of drawing: ASCII or braille characters, and layers told apart by colours or by patterns."""
 
     ascii_only: bool = False
     has_grounds: bool = True
@@ -50,7 +53,11 @@ class Style(NamedTuple):
         """Return the character that fills a cell of a layer."""
         if self.ascii_only:
             return _ASCII_TEXTURES[layer % len(_ASCII_TEXTURES)]
-        return "█" if self.has_grounds else _TEXTURES[layer % len(_TEXTURES)]
+        return chr(_BRAILLE + self.pattern(layer))
+
+    def pattern(self, layer: int) -> int:
+        """Return the dots that fill a cell of a layer."""
+        return _PATTERNS[0 if self.has_grounds else layer % len(_PATTERNS)]
 
 
 class Layer(NamedTuple):
@@ -64,7 +71,7 @@ class Layer(NamedTuple):
 class _Cell(NamedTuple):
     text: str
     role: Role = Role.PLAIN
-    ground: Role | None = None
+    is_pale: bool = False
 
 
 _EMPTY = _Cell(" ")
@@ -113,16 +120,15 @@ def plot(
         style: The means of drawing.
     """
     layers = layers or (Layer("", Role.PLAIN, ()),)
-    has_blocks = not style.ascii_only and (style.has_grounds or len(layers) == 1)
-    if has_blocks:  # a texture tells the number of its layer, a colour does not
+    if style.has_grounds and not style.ascii_only:  # a pattern tells the number of its layer, a colour does not
         layers = [layer for layer in layers if any(layer.values)] or layers[:1]
     heights = _heights([stretched(layer.values, cells) for layer in layers], top, rows, cells)
     if over is not None and over.values:
         line_role, crossed = over.role, _crossed(stretched(over.values, cells), top, rows)
     else:
         line_role, crossed = None, [_NO_LINE] * cells
-    columns = _columns(rows, tuple(layer.role for layer in layers), line_role, has_blocks, style)
-    keys = zip(heights, (crossed[0], *crossed[:-1]), crossed, strict=True)
+    columns = _columns(rows, tuple(layer.role for layer in layers), line_role, style)
+    keys = zip((heights[0], *heights[:-1]), heights, (crossed[0], *crossed[:-1]), crossed, strict=True)
     picture = "".join(map(columns.__getitem__, keys))
     return [_row(picture[at :: 2 * rows], picture[rows + at :: 2 * rows]) for at in range(rows)]
 
@@ -130,24 +136,22 @@ def plot(
 class _Columns(dict[_Key, str]):
     """The columns of charts of one height and one look, each drawn when it is asked for first.
 
-    The key of a column is the upper ends of its layers in eighths of a cell, and the rows in which a line comes into it
-    and leaves it. A column is the characters of its cells from the top down, followed by the codes of their colours: so
-    the characters of a row, and their codes, are slices of the joined columns.
+    The key of a column is the upper ends of the layers in the column before it and in this one, and the rows in which a
+    line comes into it and leaves it. A column is the characters of its cells from the top down, followed by the codes
+    of their looks: so the characters of a row, and their codes, are slices of the joined columns.
     """
 
-    def __init__(
-        self, rows: int, roles: tuple[Role, ...], line_role: Role | None, has_blocks: bool, style: Style
-    ) -> None:
+    def __init__(self, rows: int, roles: tuple[Role, ...], line_role: Role | None, style: Style) -> None:
         super().__init__()
-        self._lows = range((rows - 1) * _EIGHTHS, -1, -_EIGHTHS)
+        self._lows = range((rows - 1) * _DOTS, -1, -_DOTS)
         self._roles, self._line_role, self._style = roles, line_role, style
-        self._draw = _blocks if has_blocks else _textures
+        self._draw = _textures if style.ascii_only else _curves
 
     def __missing__(self, key: _Key) -> str:
         if len(self) >= KEPT_COLUMNS:
             self.clear()
-        ends, before, here = key
-        cells = [self._draw(ends, low, self._roles, self._style) for low in self._lows]
+        ends_before, ends, before, here = key
+        cells = [self._draw(ends_before, ends, low, self._roles, self._style) for low in self._lows]
         if self._line_role is not None:
             _draw_line(cells, before, here, self._line_role, self._style)
         self[key] = column = "".join([cell.text for cell in cells] + [_CODES[cell[1:]] for cell in cells])
@@ -157,12 +161,12 @@ class _Columns(dict[_Key, str]):
 _columns = lru_cache(maxsize=64)(_Columns)
 
 
-def _heights(layers: Sequence[Sequence[float]], top: float, rows: int, cells: int) -> list[tuple[int, ...]]:
-    """Return for each column the upper ends of its layers in eighths of a cell; what is not zero is visible.
+def _heights(layers: Sequence[Sequence[float]], top: float, rows: int, cells: int) -> list[_Ends]:
+    """Return for each column the upper ends of its layers in dots; what is not zero is visible.
 
     Ends above the chart are not cut.
     """
-    scale = rows * _EIGHTHS / top
+    scale = rows * _DOTS / top
     totals: Sequence[float] = (0.0,) * cells
     below: Sequence[int] = (0,) * cells
     found = []
@@ -175,44 +179,47 @@ def _heights(layers: Sequence[Sequence[float]], top: float, rows: int, cells: in
     return list(zip(*found, strict=True))
 
 
-def _blocks(column: tuple[int, ...], low: int, roles: Sequence[Role], style: Style) -> _Cell:  # noqa: ARG001
-    """Return a cell in eighths: the lower part in the colour of one layer, on the ground of the one above."""
-    if column[-1] <= low:
-        return _EMPTY
-    if column[0] >= low + _EIGHTHS:
-        return _Cell("█", roles[0])
-    parts: list[tuple[int, Role]] = []
-    begin = low
-    for end, role in zip(column, roles, strict=True):
-        part = min(end, low + _EIGHTHS) - begin
-        if part > 0:
-            parts.append((part, role))
-            begin += part
-    (lower, role), *others = parts
-    if lower == _EIGHTHS:
-        return _Cell("█", role)
-    rest = low + _EIGHTHS - begin
-    if not others:
-        return _Cell(_BLOCKS[lower], role)
-    most, upper = max(others, key=lambda part: part[0])
-    if rest <= most:
-        return _Cell(_BLOCKS[lower], role, upper)
-    if lower >= most:
-        return _Cell(_BLOCKS[_EIGHTHS - rest], role)
-    return _Cell(_BLOCKS[_EIGHTHS - rest], upper)
+def _curves(before: _Ends, here: _Ends, low: int, roles: Sequence[Role], style: Style) -> _Cell:
+    """Return a cell: bright dots up to the highest edge of a layer in it, or pale ones inside of a layer.
+
+    An edge below another layer is that of a whole cell, so that there are no gaps between layers.
+    """
+    inside = _EMPTY
+    for at in reversed(range(len(roles))):
+        left, right = (before[at] + here[at]) // 2 - low, here[at] - low
+        if max(left, right) <= 0:
+            break
+        if not (_is_there(before, at) or _is_there(here, at)):
+            continue
+        whole = style.pattern(at)
+        if min(left, right) > _DOTS:
+            inside = _Cell(chr(_BRAILLE + whole), roles[at], is_pale=True)
+        elif inside is _EMPTY:
+            dots = sum(_LEFT[: max(0, left)]) + sum(_RIGHT[: max(0, right)])
+            return _Cell(chr(_BRAILLE + (dots & whole or dots)), roles[at])
+        elif left + right >= _DOTS:
+            return _Cell(chr(_BRAILLE + whole), roles[at])
+        else:
+            break
+    return inside
 
 
-def _textures(column: tuple[int, ...], low: int, roles: Sequence[Role], style: Style) -> _Cell:
+def _is_there(ends: _Ends, at: int) -> bool:
+    """Return True if a layer is not empty in a column."""
+    return ends[at] > (ends[at - 1] if at else 0)
+
+
+def _textures(before: _Ends, column: _Ends, low: int, roles: Sequence[Role], style: Style) -> _Cell:  # noqa: ARG001
     """Return a whole cell with the texture of the layer that has most of it, or an empty one."""
     if column[-1] <= low:
         return _EMPTY
     begin, best, found = low, 0, 0
     for number, end in enumerate(column):
-        part = min(end, low + _EIGHTHS) - begin
+        part = min(end, low + _DOTS) - begin
         if part > best:
             best, found = part, number
         begin += max(0, part)
-    if begin - low < _EIGHTHS // 2 and low:
+    if begin - low < _DOTS // 2 and low:
         return _EMPTY
     return _Cell(style.texture(found), roles[found])
 
@@ -226,13 +233,12 @@ def _crossed(values: Sequence[float], top: float, rows: int) -> list[int]:
 
 
 def _draw_line(column: list[_Cell], before: int, here: int, role: Role, style: Style) -> None:
-    """Draw a line that comes from the row ``before`` above the areas, on the ground of the area that it crosses."""
+    """Draw a line that comes from the row ``before`` on the areas that it crosses. The edges of areas hide it."""
     level, upright, into_up, then_down, into_down, then_up = _ASCII_CORNERS if style.ascii_only else _CORNERS
 
     def put(row: int, text: str) -> None:
-        below = column[row]
-        ground = (below.role if below.text in "█▅▆▇" else below.ground) if style.has_grounds else None
-        column[row] = _Cell(text, role, None if below == _EMPTY or style.ascii_only else ground)
+        if ord(column[row].text) < _BRAILLE:
+            column[row] = _Cell(text, role)
 
     if before == here:
         put(here, level)
@@ -249,8 +255,8 @@ def _row(text: str, codes: str) -> Line:
     """Return a row with a span for each stretch of equally coloured characters."""
     spans = []
     for alike in _ALIKE.finditer(codes):
-        role, ground = _COLOURS[ord(alike[1])]
-        spans.append(Span(text[slice(*alike.span())], role, ground=ground))
+        role, is_pale = _LOOKS[ord(alike[1])]
+        spans.append(Span(text[slice(*alike.span())], role, is_pale=is_pale))
     return tuple(spans)
 
 
@@ -442,7 +448,6 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
     found = [
         _chart("Running tasks", axis, running, now=all_running),
         _chart("Waiting tasks", axis, waiting, now=active + preparing),
-        _chart("Completed tasks", axis, done, now=rate, label=compact),
     ]
     if job.phases.preparation.is_specified:
         spent_ms, count = session.series.preparation_ms(job_id), sum(job.phases.preparation[each] for each in _RUNS)
@@ -450,4 +455,4 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
         nodes = [_Area("preparing", Role.PREPARING, values.preparing_nodes, f"{count:,}", noun)]
         in_all = Reading(fmt.span(spent_ms // SECOND_MS * SECOND_MS), "in all")
         found.append(_chart("Preparing nodes", axis, nodes, in_all, now=count))
-    return found
+    return [*found, _chart("Completed tasks", axis, done, now=rate)]

@@ -23,8 +23,10 @@ _KEPT = 64  # titles, and plots, which have the same columns until one more is c
 _CHARTS = 5  # before the first drawing
 _CHART_ROWS = 4  # at least: a title and three rows of plot
 _GOOD_ROWS, _HIGH_ROWS = 6, 9
+_FEW = 4  # charts, which are drawn however low they are; more of them only in good height
 _GAP = 2  # cells between charts side by side
 _LEAST_PLOT = 8  # cells
+_AIR = 1.25  # times the highest value is the top of a scale at least
 _SCALE_CELLS = 5  # of most scales, beside a plot
 _MOST_NAME = 24  # cells of an id in the title
 _NAME_CELLS, _SPARK_READING = 15, 18
@@ -68,13 +70,18 @@ class CurvesModel:
         return session.pool(session.pool_id) is None and session.job(session.job_id) is None and not session.cost()
 
     def best_rows(self, cells: int) -> int:
-        """Return the rows in which all charts are well drawn, in a room of this width."""
-        return -(-self._count // _columns(cells)) * _GOOD_ROWS + 1
+        """Return the rows in which the most important charts are well drawn, in a room of this width."""
+        return -(-min(self._count, _FEW) // _columns(cells)) * _GOOD_ROWS + 1
 
     @property
     def is_behind(self) -> bool:
         """True while more has happened than was read at once; ``go_on`` reads more."""
         return self._session.series.is_behind
+
+    @property
+    def _is_late(self) -> bool:
+        """True after a jump, until the curves reach the moment of the other panes: then a frame shows one moment."""
+        return self.is_behind and not self._session.is_playing
 
     def go_on(self) -> None:
         """Read more of what has happened."""
@@ -87,8 +94,11 @@ class CurvesModel:
         moment = *simulation.moment, session.series.until_ms
         view = self._shown_window, session.time_format, session.glyphs.ascii_only, self.has_grounds
         key = (cells, rows, *moment, *view, session.pool_id, session.job_id, session.ahead.generation)
-        if key != self._key:
+        if key != self._key and not self._is_late:
             self._key, self._lines, self._drawn_ms = key, self._draw(cells, rows), session.series.until_ms
+        if self._is_late:
+            said = f" Counting what has happened: up to {session.clock(session.series.until_ms)} so far"
+            return [(Span(squeeze(said, cells), Role.DIM),)]
         return self._lines
 
     def _draw(self, cells: int, rows: int) -> list[Line]:
@@ -116,7 +126,8 @@ class CurvesModel:
     ) -> list[Line]:
         has_axis = rows > _CHART_ROWS
         room = rows - has_axis
-        layers = max(1, min(-(-len(charts) // columns), room // _CHART_ROWS))
+        few = min(-(-_FEW // columns), room // _CHART_ROWS)
+        layers = max(1, min(-(-len(charts) // columns), max(few, room // _GOOD_ROWS)))
         charts = charts[: layers * columns]
         in_rows = [charts[at * columns : (at + 1) * columns] for at in range(layers)]
         weights = [1 + any(chart.top for chart in row) for row in in_rows]  # flat ones need less height
@@ -182,13 +193,14 @@ def _padded(part: Line, cells: int, gap: int) -> Line:
     return (*part, Span(" " * (cells - width(part) + gap)))
 
 
-def _top(chart: Chart) -> float:
-    return nice_top(chart.top, is_count=chart.is_count)
+def top_of(chart: Chart) -> float:
+    """Return the top of the scale, at least a quarter above the curve: two tenths of the height stay free."""
+    return nice_top(chart.top * _AIR, is_count=chart.is_count)
 
 
 def _drawn(chart: Chart, cells: int, rows: int, label_cells: int, style: Style, gap: int) -> tuple[Line, ...]:
     """Return a chart with a ``gap`` on its right: a title with the values of now, and the plot with its scale."""
-    top = _top(chart)
+    top = top_of(chart)
     upper, *half = _scale(chart)
     labels = {0: upper, rows - 2: "0"}
     middle = (rows - 2) / 2
@@ -227,7 +239,7 @@ def _framed(picture: Sequence[Line], labels: Sequence[str], cells: int, style: S
 
 def _scale(chart: Chart) -> list[str]:
     """Return the label of the top, and of half of it if that can be a value; it may be longer: $0.10 and $0.050."""
-    top = _top(chart)
+    top = top_of(chart)
     return [chart.label(top), *([] if chart.is_count and top / 2 % 1 else [chart.label(top / 2)])]
 
 
@@ -312,6 +324,6 @@ def _sparkline(chart: Chart, cells: int, style: Style) -> Line:
     reading = chart.readings[0]
     layer = chart.layers[0]
     values = stretched(layer.values, room)
-    (picture,) = plot((layer._replace(values=values),), None, _top(chart), room, 1, style)
+    (picture,) = plot((layer._replace(values=values),), None, top_of(chart), room, 1, style)
     name = Span(fit(chart.title, _NAME_CELLS - 1) + " ", Role.STRONG)
     return cut((name, *picture, Span(f" {reading.text} {reading.name}", layer.role)), cells)

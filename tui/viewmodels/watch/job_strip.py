@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
+from engine.base.values import called
 from engine.views.diagnosis.model import Severity
 from engine.views.hook_status import HookStatus
 from engine.views.resources.jobs import is_unfinished, jobs_worst_first
@@ -109,7 +110,7 @@ def rail_title(session: Session, cells: int) -> str:
     said = squeezed(names, cells - len(" · ".join(words)))
     words[0] = said[0]
     if len(said) > 1:
-        words[1 + len(about)] = words[1 + len(about)].replace("pool ", f"pool {said[1]}", 1)
+        words[1 + len(about)] = words[1 + len(about)].replace("pool ", called("pool", said[1]), 1)
     return session.text(" · ".join(words))
 
 
@@ -125,7 +126,7 @@ def rail_subtitle(session: Session, cells: int, *, has_pool: bool) -> str:
     if pool.state is not None:
         more.append(f"autoscale {'on' if pool.record.auto_scale else 'off'}")
     size = _size_words(pool)
-    named = [f"pool {squeeze(pool.pool_id, most)} {size}" for most in _POOL_CELLS] if has_pool else []
+    named = [f"{called('pool', squeeze(pool.pool_id, most))} {size}" for most in _POOL_CELLS] if has_pool else []
     whole = [*named[:1], cost, *more]
     forms = [whole[:end] for end in range(len(whole), len(named[:1]), -1)] + [[each, cost] for each in named[1:]]
     texts = [" · ".join(filter(None, form)) for form in forms]

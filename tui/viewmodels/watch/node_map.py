@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+from engine.base.values import called
 from engine.views.log.reader import Kept
 from engine.views.resources.nodes import count_gone, count_tasks, gone_in, last_output
 from tui.viewmodels import format as fmt
@@ -327,7 +328,7 @@ class NodeMapModel:
             return (f"{who} left the pool.", f"D shows {'it' if self._hidden == 1 else 'them'}.")
         pool = self.session.pool(self.session.pool_id)
         if pool is not None and pool.state is None:
-            return (f"Pool {self.session.pool_id} was deleted. It had no nodes.",)
+            return (f"{called('Pool', self.session.pool_id)} was deleted. It had no nodes.",)
         if pool is not None and not pool.target_dedicated + pool.target_spot:
             return ("The pool has no nodes: its target is 0.",)
-        return (f"Pool {self.session.pool_id} has no nodes yet.",)
+        return (f"{called('Pool', self.session.pool_id)} has no nodes yet.",)
