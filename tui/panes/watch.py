@@ -214,6 +214,7 @@ def _flowing(parts: Sequence[Line], cells: int) -> list[Line]:
 
 HELP = (
     "Jobs stand at the top, the worst first, with phases, end and problems. "
+    "Completed jobs are one line of counts while others are live. "
     "A single job has a line for each phase. The cursor there chooses the job in focus. "
     "All other panes show this job and its pool.\n"
     "Nodes are shown as cards, lines, names or cells, whatever fits. l and L change the lens: what colours mean. "
