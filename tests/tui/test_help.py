@@ -113,3 +113,16 @@ def test_the_palette_finds_help_of_any_view_settings_and_themes(dashboard_at):
 
     drive(app, find, lambda app: seen.append(text_of(app)))
     assert contains(seen[0], "Help: Pools", "current and target number")
+
+
+@pytest.mark.parametrize("key", ["1", "3", "5", "8"])
+def test_one_key_tells_the_meaning_of_the_symbols_on_the_screen(dashboard_at, key):
+    app, seen = dashboard_at(900, "nodes-fail-and-recover"), []
+    look = lambda app: seen.append((text_of(app), list(app.screen.view.symbols) if not seen else []))  # noqa: E731
+    drive(app, key, look, "question_mark", look, size=(80, 40))
+    (screen, symbols), (explained, _) = seen
+    assert contains(explained, "On the screen now")
+    assert symbols
+    for glyph in symbols:
+        assert contains(screen, glyph.symbol), glyph
+        assert contains(explained, f"{glyph.symbol} {glyph.name}"), glyph

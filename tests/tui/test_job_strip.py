@@ -354,3 +354,29 @@ def sweep(count):
         "parameterSets": [{"start": 1, "end": count}],
         "repeatTask": a_line(60, command="price {0}"),
     }
+
+
+def brief_and_long(brief, bad=0):
+    """Jobs that are over, some of them with a failed task, and one that runs for long."""
+    jobs = [a_job(f"brief-{at}", tasks=[a_task("t", 5, int(at < bad))], **ENDS) for at in range(brief)]
+    sim = simulation(a_job("long", tasks=[a_task("t", 90_000)]), *jobs, pool=a_pool(nodes=4, taskSlotsPerNode=4))
+    run_to(sim, minutes=30)
+    return Session(sim)
+
+
+@pytest.mark.parametrize("brief", [3, 30, 299])
+def test_completed_jobs_are_one_line_of_counts_while_others_are_live(brief):
+    session = brief_and_long(brief, bad=2)
+    model = model_of(session)
+    live, counts, *_ = texts(model, lines=3)
+    assert "long" in live
+    assert counts.startswith(f"✓ {brief} completed  2 with failures: brief-")
+    assert model.lines_wanted() == 3
+    session.focus_job("brief-2")
+    assert ["long", "brief-2", str(brief - 1)] == [each.split()[1] for each in texts(model, lines=3)]
+    assert len(texts(model, lines=brief + 1)) == brief + 1  # the whole pane shows them all
+
+
+def test_two_jobs_one_of_them_completed_have_a_line_each():
+    model = model_of(brief_and_long(1))
+    assert [each.split()[1] for each in texts(model, lines=2)] == ["long", "brief-0"]

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from engine.base.terms import NodeState
-from tests.builders import READY_S, a_job, a_line, a_pool, do, run_to, simulation
+from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
@@ -426,3 +426,22 @@ def test_going_back_to_before_there_were_nodes_reads_nothing_of_nodes_that_are_n
 
     drive(app, go_back)
     assert seen == [0]
+
+
+@pytest.mark.parametrize("size", [(46, 5), (60, 12), (62, 24), (98, 30)])
+@pytest.mark.parametrize("count", [300, 3_000, 10_000])
+def test_the_cells_of_many_nodes_fill_the_pane(size, count):
+    layout = layout_for(count, *size, NEEDS)
+    assert layout.height(count) <= size[1]
+    if layout.form is Form.GROUP:
+        assert layout.height(count) >= (0.75 if layout.nodes > 2 else 0.5) * size[1]
+        assert layout.columns * layout.cells + layout.label > size[0] - 5
+
+
+def test_few_nodes_have_a_line_of_words_each_in_a_low_view():
+    sim = simulation(a_job(tasks=[a_task(f"book-{at}", 900) for at in range(9)], prep=a_line(5)), pool=a_pool(nodes=7))
+    run_to(sim, seconds=READY_S + 60)
+    seen = []
+    drive(Dashboard(sim, plays=False), lambda app: seen.extend(text_of(app)), size=(80, 24))
+    for node in range(7):
+        assert contains(seen, f"n{node} ◉ ✓  book-{node}"), node

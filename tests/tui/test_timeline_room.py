@@ -9,8 +9,9 @@ from engine.views.log.lanes import Lanes
 from tests.tui.timelines import model_of, row
 from tui.viewmodels.glyphs import TASK, GlyphSet
 from tui.viewmodels.text import plain, width
+from tui.viewmodels.timeline.lines import Canvas
 from tui.viewmodels.timeline.node_rows import NodeRows
-from tui.viewmodels.timeline.rows import Bar, Canvas, Height, TimeColumns, height_of
+from tui.viewmodels.timeline.rows import Bar, Height, TimeColumns, height_of
 from tui.viewmodels.timeline.timeline import LABEL_CELLS, TimelineModel
 
 LATER_S, CELLS = 330, 100
@@ -33,9 +34,10 @@ def test_every_line_fits(session_at, cells):
 
 
 @pytest.mark.parametrize(("name", "is_named"), [("spot-night-run", True), ("one-node-fails", False)])
-def test_the_legend_has_preempted_where_nodes_can_be_preempted(session_at, name, is_named):
+def test_the_legend_has_preempted_where_nodes_were_preempted(session_at, name, is_named):
     model = model_of(session_at(4800, name))
-    assert ("preempted" in {glyph.name for glyph in model.rows.legend}) is is_named
+    model.lines(range(len(model.keys)), 0)
+    assert ("preempted" in plain(model.legend(300, range(len(model.keys))))) is is_named
 
 
 def test_the_legend_names_trouble_first_where_there_is_little_room(session_at):
@@ -182,3 +184,29 @@ def test_in_the_past_a_stretch_lasts_up_to_the_moment_that_is_shown(session_at):
     lanes.update()
     said = plain(NodeRows(session, lanes).description_at(0, 1_260_000))
     assert "00:17:59 so far" in said
+
+
+@pytest.mark.parametrize("lines", [1, 26])
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_the_cursor_reverses_its_cell_and_hides_nothing(session_at, lines, ascii_only):
+    session = session_at(LATER_S, ascii_only=ascii_only)
+    model = TimelineModel(session)
+    model.update(100, lines)
+    for column in range(0, 100, 3):
+        model.move(column - model.cursor_column)
+        model.update(100, lines)
+        with_cursor, without = model.row_lines(1, is_cursor=True), model.row_lines(1, is_cursor=False)
+        assert list(map(plain, with_cursor)) == list(map(plain, without))
+        fills = [[span.is_fill for span in each for _ in span.text] for each in (with_cursor[0], without[0])]
+        changed = [at for at, (one, other) in enumerate(zip(*fills, strict=True)) if one != other]
+        assert changed == [model.label_cells + model.cursor_column]
+
+
+def test_two_lines_of_a_bar_are_one_block():
+    canvas = Canvas(GlyphSet(ascii_only=False), [TASK[TaskState.ACTIVE]] * 20, Height(2, 2, 1))
+    bar = Bar(2_000, 12_000, TASK[TaskState.RUNNING], "frame-12", ("4:15",), TASK[TaskState.COMPLETED])
+    canvas.draw(bar, TimeColumns(0, 20, 1_000), 0)
+    canvas.end(bar, TimeColumns(0, 20, 1_000), 0)
+    blocks = [[span.is_fill for span in canvas.spans(at) for _ in span.text] for at in range(2)]
+    assert blocks[0] == blocks[1] == [False] * 2 + [True] * 10 + [False] * 8
+    assert "█" not in plain(canvas.spans(0)) + plain(canvas.spans(1))

@@ -347,7 +347,7 @@ def _show_files(main: ViewScreen) -> None:
 
 def explain(main: ViewScreen, view: View, pane: Widget | None = None, *, page: bool = True) -> None:
     """Explain a view, beginning with its page or with all keys, first those of the focused pane."""
-    about = HelpPage(view.title, view.help_text, view.columns)
+    about = HelpPage(view.title, view.help_text, view.columns, view.symbols)
     around = type(main), type(main.app)
     main.app.push_screen(HelpScreen(about, main.keymap, main.session.glyphs, pane, *around, page=page))
 

@@ -19,7 +19,7 @@ from tui.textual.overrides import set_subtitle
 from tui.textual.screens import Frame, Modal
 from tui.textual.views import LinesView
 from tui.viewmodels.format import counted
-from tui.viewmodels.sheets import KeyEntry, key_lines, page_lines
+from tui.viewmodels.sheets import KeyEntry, key_lines, page_lines, symbol_lines
 from tui.viewmodels.text import Line, Role, Span, block_lines, line, plain, rule_lines, wrapped
 from tui.widgets.rows import Choices
 from tui.widgets.table import Table
@@ -251,7 +251,9 @@ class HelpScreen(Modal[None]):
         here = [] if pane is None else entries_here(keymap, type(pane))
         everywhere = entries_of(keymap, *around)
         self._about = about
-        self._keys = SheetText(lambda cells: key_lines(here, everywhere, cells))
+        self._keys = SheetText(
+            lambda cells: [*symbol_lines(about.symbols, glyphs, cells), *key_lines(here, everywhere, cells)]
+        )
         self._page = SheetText(lambda cells: page_lines(about, glyphs, cells))
         self._first = self._page if page else self._keys
 

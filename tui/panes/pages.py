@@ -18,13 +18,14 @@ from tui.textual.views import LinesView, ResizeFilter
 from tui.viewmodels.detail_model import tab_at, tab_bar
 from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.items import VIEW_OF
+from tui.viewmodels.sheets import states_of
 from tui.viewmodels.text import ItemRef, Line, Role, Span, between, block_columns, clip, cut, width, wrapped
 from tui.widgets.charts import Curves
 from tui.widgets.table import Table
 from tui.widgets.texts import PageView
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from textual import events
     from textual.app import ComposeResult
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from textual.widgets import ContentSwitcher
 
     from tui.viewmodels.detail_model import DetailModel
+    from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session import Session
 
@@ -75,6 +77,13 @@ class ListPage(ResizeFilter, View):
     @property
     def help_text(self) -> str:
         return self.model.help_text
+
+    @property
+    def symbols(self) -> Iterable[Glyph]:
+        glyphs, top = self.model.session.glyphs, self.table.top_line
+        places = range(top, min(top + self.table.visible_lines, self.model.count))
+        seen = {span.text for place in places for span in self.model.cells(self.model.key(place))}
+        return (glyph for glyph in states_of(self.title) if glyphs.of(glyph) in seen)
 
     @property
     def hints(self) -> Sequence[tuple[str, str]]:
@@ -130,7 +139,7 @@ class ListPage(ResizeFilter, View):
         said = tuple(Span(f"{name.lower()} {text or 'none'}{_GAP}", Role.DIM) for name, text in same)
         gap = (Span(_GAP),) if counts and said and not counts[-1].text.endswith(_GAP) else ()
         self._summary.display = bool(counts or said)
-        self._summary.show([(*_BLANK, *cut((*counts, *gap, *said), cells))])
+        self._summary.show([(*_BLANK, *counts, *gap, *(cut(said, cells - width((*counts, *gap))) if said else ()))])
 
     def _return_to_row(self) -> None:
         if not self._recalled_id or not self.model.count:

@@ -21,13 +21,14 @@ from tui.viewmodels.timeline.rows import band_lines
 from tui.viewmodels.timeline.timeline import LABEL_CELLS, TimelineModel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from textual import events
     from textual.app import ComposeResult
     from textual.strip import Strip
     from textual.worker import Worker
 
+    from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import ItemRef, Line
 
@@ -168,6 +169,11 @@ class TimelineGrid(ResizeFilter, RowsView):
         return max(1, self._rows_lines // self.model.height.lines)
 
     @property
+    def visible_rows(self) -> range:
+        """The indexes of the rows that are visible."""
+        return range(self.top_line, min(self.top_line + self.visible_lines, len(self.model.keys)))
+
+    @property
     def _visible_keys(self) -> Sequence[int]:
         return self.model.keys[self.top_line : self.top_line + self.visible_lines]
 
@@ -177,7 +183,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         lines: list[Line] = [model.axis()]
         if self._curve_lines:
             lines += model.band(self._at, self._curve_lines)
-        visible = range(self.top_line, min(self.top_line + self.visible_lines, len(model.keys)))
+        visible = self.visible_rows
         if model.keys:
             lines += model.lines(visible, self._at)
         else:
@@ -354,6 +360,10 @@ class Timeline(View):
     def follow(self) -> None:
         """Let the cursor follow the present moment again."""
         self._model.follow()
+
+    @property
+    def symbols(self) -> Iterable[Glyph]:
+        return self._model.symbols(self.grid.visible_rows)
 
     @property
     def is_busy(self) -> bool:

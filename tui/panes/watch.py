@@ -15,6 +15,7 @@ from tui.panes.watch_panes import JobLists, JobStrip, NodeMapPane
 from tui.textual.overrides import set_title
 from tui.textual.screens import GoToTime, OpenSubject, ShowSheet, ShowView, View
 from tui.textual.views import LinesView, Regions, ResizeFilter, entitle
+from tui.viewmodels.glyphs import NODE, TASK_GLYPHS, glyph_of_job
 from tui.viewmodels.lists.events import EventsModel, brief_lines
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
@@ -40,12 +41,13 @@ from tui.widgets.rows import Choices
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from textual import events
     from textual.app import ComposeResult
 
     from tui.textual.keys import Keymap
+    from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Block, ItemRef
@@ -212,6 +214,7 @@ def _flowing(parts: Sequence[Line], cells: int) -> list[Line]:
 
 HELP = (
     "Jobs stand at the top, the worst first, with phases, end and problems. "
+    "Completed jobs are one line of counts while others are live. "
     "A single job has a line for each phase. The cursor there chooses the job in focus. "
     "All other panes show this job and its pool.\n"
     "Nodes are shown as cards, lines, names or cells, whatever fits. l and L change the lens: what colours mean. "
@@ -285,6 +288,18 @@ class Watch(View):
     def compose(self) -> ComposeResult:
         with Regions(id="panes"):
             yield from (*self._panes, self._recent, self._about)
+
+    @property
+    def symbols(self) -> Iterable[Glyph]:
+        session, strip = self._session, self._panes[0]
+        nodes, tasks = session.nodes().counts(), session.tasks(session.job_id).counts()
+        jobs = map(session.progress, strip.model.rows if isinstance(strip, JobStrip) else ())
+        return (
+            *(glyph for glyph, _ in self._map.model.counts()),
+            *(glyph for state, glyph in NODE.items() if nodes.get(state)),
+            *(glyph for glyph, count in zip(TASK_GLYPHS, tasks, strict=False) if count),
+            *map(glyph_of_job, filter(None, jobs)),
+        )
 
     @property
     def hints(self) -> Sequence[tuple[str, str]]:

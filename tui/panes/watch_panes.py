@@ -16,7 +16,7 @@ from textual.message import Message
 from tui.dialogs.sheets import Pick, Picker
 from tui.textual import views
 from tui.textual.overrides import set_line_count
-from tui.textual.screens import OpenSubject
+from tui.textual.screens import OpenSubject, ShowView
 from tui.textual.views import LinesView, ResizeFilter, RowsView, entitle, refresh_changes, row_bindings, strip_of
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.instances import InstancesModel, PreparationModel, ReleaseModel
@@ -277,7 +277,11 @@ class JobStrip(ResizeFilter, RowsView):
         place = self.place_of(event)
         if place is None:
             return
-        if not self.model.is_single and place.y < self.row_count:
+        if not self.model.is_single and place.y >= self.row_count:
+            if place.y < self.model.line_count:
+                self.post_message(ShowView("jobs"))  # those that the last line counts
+            return
+        if not self.model.is_single:
             self.move_to(place.y)
         if event.chain > 1:
             self.action_open()

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from tui.viewmodels.frame import Severity
+    from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.lists.columns import Column
     from tui.viewmodels.text import ItemRef
     from tui.viewmodels.timeline.rows import Openable
@@ -431,6 +432,11 @@ class View(ActsWhileShown, Container):
     @abstractmethod
     def help_text(self) -> str:
         """The text of the help, a paragraph a line."""
+
+    @property
+    def symbols(self) -> Iterable[Glyph]:
+        """The glyphs on the screen, for the help."""
+        return ()
 
     @property
     @abstractmethod

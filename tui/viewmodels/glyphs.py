@@ -6,7 +6,7 @@ States that can stand in one picture differ in symbol and letter, and states of 
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -57,7 +57,6 @@ class GlyphSet:
         self.good, self.bad, self.up = ("+", "x", "^") if ascii_only else ("✓", "✗", "▲")
         self.down = "v" if ascii_only else "▼"
         self.spot = "'" if ascii_only else "·"  # beside Spot nodes
-        self.frame = tuple("+-+|++" if ascii_only else "╭─╮│╰╯")
         self.closed, self.opened = ("+", "-") if ascii_only else ("▸", "▾")
 
     def of(self, glyph: Glyph) -> str:
@@ -70,18 +69,16 @@ class GlyphSet:
 
     def stretch(self, glyph: Glyph, cells: int) -> Span:
         """Return a stretch of time in a state: its symbol, its name if that fits, and a line; dots in quiet times."""
-        short = glyph.name.split(" ")[-1 if glyph.role is Role.FAILED else 0]
-        names = () if glyph.role in _QUIET else (glyph.name, short)
-        name = next((f" {each} " for each in names if len(each) + _BESIDE_NAME <= cells), "")
-        return Span(f"{self.of(glyph)}{name}".ljust(cells, self.of(going_on(glyph))), glyph.role)
+        return _stretch(self, glyph, cells, self.ascii_only)
 
     def counts(self, numbers: Iterable[tuple[Glyph, int]], noun: str, cells: int = WHOLE) -> Line:
         """Return glyph, number and name for each number that is not zero, failures first.
 
         Without room for all of them the line ends with the number of the other states and of what is in them.
         """
-        shown = [(glyph, number) for glyph, number in numbers if number]
-        shown.sort(key=lambda each: each[0].role is not Role.FAILED)
+        some = [each for each in numbers if each[1]]
+        shown = [each for each in some if each[0].role is Role.FAILED]
+        shown += [each for each in some if each[0].role is not Role.FAILED]
         parts = [(self.span(glyph), Span(f" {number:,} {glyph.name}   ")) for glyph, number in shown]
 
         def left_out(first: int) -> str:
@@ -239,6 +236,14 @@ VARIANT_GLYPHS = (
 )
 
 TASK_GLYPHS = (*TASK.values(), _FAILED, TASK_BLOCKED, TASK_BETWEEN_RETRIES, TASK_TERMINATED)
+
+
+@lru_cache(maxsize=2048)
+def _stretch(glyphs: GlyphSet, glyph: Glyph, cells: int, _ascii_only: bool) -> Span:
+    short = glyph.name.split(" ")[-1 if glyph.role is Role.FAILED else 0]
+    names = () if glyph.role in _QUIET else (glyph.name, short)
+    name = next((f" {each} " for each in names if len(each) + _BESIDE_NAME <= cells), "")
+    return Span(f"{glyphs.of(glyph)}{name}".ljust(cells, glyphs.of(going_on(glyph))), glyph.role)
 
 
 @cache

@@ -88,11 +88,12 @@ _LEAST_TEXT = 10
 
 
 class HelpPage(NamedTuple):
-    """The help on a view: its title, a text, and the columns of its list."""
+    """The help on a view: its title, a text, the columns of its list, and the symbols on the screen."""
 
     title: str
     text: str
     columns: Sequence[Column[Any]] = ()
+    symbols: Iterable[Glyph] = ()
 
 
 class KeyEntry(NamedTuple):
@@ -102,6 +103,18 @@ class KeyEntry(NamedTuple):
     does: str
     when: str = ""
     group: str = ""
+
+
+def states_of(title: str) -> Iterable[Glyph]:
+    """Return the states of the items in the list with this title."""
+    return _TABLES.get(title) or _ALONE.get(title, ())
+
+
+def symbol_lines(symbols: Iterable[Glyph], glyphs: GlyphSet, cells: int) -> list[Line]:
+    """Return the meaning of the symbols on the screen, with a heading; nothing without any."""
+    found = list(dict.fromkeys(symbols))
+    heading = line(Span("On the screen now", Role.STRONG))
+    return [heading, *_states(found, glyphs, cells, has_room=False), ()] if found else []
 
 
 def key_lines(here: Sequence[KeyEntry], everywhere: Sequence[KeyEntry], cells: int) -> list[Line]:

@@ -194,9 +194,12 @@ def cut(spans: Line, cells: int) -> Line:
 def as_fits(parts: Sequence[Line], cells: int, left_out: Callable[[int], str]) -> Line:
     """Return the first of the parts that fit, and what ``left_out`` says of the others, from so many on."""
     for shown in range(len(parts), 0, -1):
-        more = Span(left_out(shown) if shown < len(parts) else "", Role.DIM)
-        found = (*chain.from_iterable(parts[:shown]), more)
-        if len(plain(found).rstrip()) <= cells:
+        more = (Span(left_out(shown), Role.DIM),) if shown < len(parts) else ()
+        found = (*chain.from_iterable(parts[:shown]), *more)
+        text = plain(found)
+        if len(text) <= cells:
+            return found
+        if len(text.rstrip()) <= cells:
             return cut(found, cells)
     return cut((Span(left_out(0), Role.DIM),), cells) if parts else ()
 

@@ -19,7 +19,6 @@ from tui.viewmodels.timeline.rows import (
     PREPARING,
     RELEASING,
     RUNNING,
-    SUCCEEDED,
     Bar,
     Extent,
     Sort,
@@ -48,11 +47,6 @@ class JobRows(TimelineRows):
     """The jobs of the account, without deleted ones."""
 
     name = "jobs"
-    legend = (
-        *(PREPARING, RUNNING, RELEASING, FAILED, _WAITING_JOB),
-        *(glyph for state, glyph in JOB.items() if state is not None and state is not JobState.ACTIVE),
-        _DONE,
-    )
     sorts = (Sort.NUMBER, Sort.TROUBLE)
 
     _ids: Sequence[str] = ()
@@ -201,7 +195,6 @@ class TaskRows(TimelineRows):
     """The tasks of the job in focus: waiting, running, ended. Earlier attempts are not shown."""
 
     name = "tasks"
-    legend = (_ACTIVE_TASK, RUNNING, SUCCEEDED, FAILED)
     sorts = (Sort.TROUBLE, Sort.NUMBER, Sort.FIRST_START)
 
     _page: TaskPage

@@ -12,9 +12,19 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.log.reader import KeptByKey
-from tui.viewmodels.glyphs import Glyph, going_on, to_ascii
+from tui.viewmodels.glyphs import Glyph, to_ascii
 from tui.viewmodels.text import Line, Role, Span, as_fits, fit, merged, split_at, squeeze
-from tui.viewmodels.timeline.rows import NEVER_MS, NOTHING, RUNNING, Canvas, ColumnCache, ticks
+from tui.viewmodels.timeline.rows import (
+    LEAST_CUT,
+    NEVER_MS,
+    NOTHING,
+    RUNNING,
+    WORKS_ON,
+    ColumnCache,
+    name_in,
+    shown,
+    ticks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -189,53 +199,119 @@ class _Content(NamedTuple):
 
 def _glyphs_in(content: _Content) -> frozenset[Glyph]:
     bars = list(chain.from_iterable(content.tracks))
-    cells = (_shown(glyph) for glyph, _ in groupby(content.cells) if glyph is not NOTHING)
+    cells = (shown(glyph) for glyph, _ in groupby(content.cells) if glyph is not NOTHING)
     of_bars = chain((bar.glyph for bar in bars), (bar.ending for bar in bars if bar.ending is not None))
     return frozenset(chain(cells, of_bars, compress((PLANNED, LATER), content.after)))
 
 
-class _CellLine:
-    """The stretches of a row that has one line and no bars. Time appends cells and changes the last ones only."""
+_NAME = attrgetter("name")
 
-    def __init__(self, glyphs: GlyphSet) -> None:
+
+class Canvas:
+    """The cells of one row: some lines of the same columns."""
+
+    def __init__(self, glyphs: GlyphSet, ground: Sequence[Glyph], height: Height) -> None:
+        """Fill all lines with the same cells; quiet times are a thin line in each track."""
         self._glyphs = glyphs
-        self._cells: list[Glyph] = []  # of stretches that are over
-        self._spans: list[Span] = []  # of these cells
+        self._height = height
+        self._drawn: list[list[Span]] = []
+        self._stretches = [self._stretch(list(run)) for _, run in groupby(ground, key=_NAME)]
 
-    def of(self, label: Span, cells: list[Glyph], after: Iterable[Span]) -> Line:
-        """Return the label, the stretches, and what comes after them."""
-        kept = len(self._cells)
-        goes_on = [each.name for each in self._cells[-1:]] == [each.name for each in cells[kept : kept + 1]]
-        if cells[:kept] != self._cells or (kept and goes_on):
-            self._cells, self._spans = [], []
-        runs = [list(run) for _, run in groupby(cells[len(self._cells) :], key=_NAME)]
-        drawn = list(map(self._drawn, runs))
-        found = [*self._spans, *drawn]
-        over = len(runs) - 1 - (len(runs[-1]) == 1) if runs else 0  # the last cell may yet go on with what was before
-        for run, span in zip(runs[: max(0, over)], drawn, strict=False):
-            self._cells += run
-            self._spans.append(span)
-        return (label, *merged((*found, *after)))
-
-    def _drawn(self, run: list[Glyph]) -> Span:
-        """Return a stretch, with the begins of other tasks in it unless the name stands there."""
+    def _stretch(self, run: list[Glyph]) -> Span:
+        """Return a stretch of one state, with the begins of other tasks in it unless the name stands there."""
         first, *others = run
-        span = self._glyphs.stretch(_shown(first), len(run))
-        if _WORKS_ON not in others:
+        span = self._glyphs.stretch(shown(first), len(run))
+        if WORKS_ON not in others:
             return span
         letters = list(span.text)
         for at, (before, glyph) in enumerate(pairwise(run), start=1):
-            if glyph is RUNNING and before is _WORKS_ON and letters[at] == self._glyphs.meter:
+            if glyph is RUNNING and before is WORKS_ON and letters[at] == self._glyphs.meter:
                 letters[at] = self._glyphs.begin
         return span._replace(text="".join(letters))
 
+    def _ground(self, line: int) -> list[Span]:
+        """Return what a line shows where there is no bar: a state on the middle line, quiet times in each track."""
+        height = self._height
+        track = height.track or height.body
+        is_middle, is_middle_of_track = line == (height.body - 1) // 2, line % track == (track - 1) // 2
+        return [
+            span
+            if (is_middle_of_track if span.role is Role.QUIET else is_middle)
+            else span._replace(text=" " * len(span.text))
+            for span in self._stretches
+        ]
 
-_NAME = attrgetter("name")
-_WORKS_ON = going_on(RUNNING)  # where no task begins, or several do while others run
+    @property
+    def _lines(self) -> list[list[Span]]:
+        """The cells of all lines, made when something is drawn on them."""
+        if not self._drawn:
+            grounds = map(self._ground, range(self._height.body))
+            self._drawn = [[span._replace(text=cell) for span in ground for cell in span.text] for ground in grounds]
+        return self._drawn
 
+    def draw(self, bar: Bar, columns: TimeColumns, track: int) -> None:
+        """Draw a bar, without the sign of its end: its name on the first line, its notes there or on the next ones."""
+        lines = self._rows_of(track)
+        width = len(self._lines[0])
+        begin = columns.column_at(bar.begin_ms)
+        end = width if bar.end_ms is None else max(begin + 1, columns.column_at(bar.end_ms - 1) + 1)
+        first, last = max(0, begin), min(width, end)
+        if first >= last:
+            return
+        role, glyphs, is_block = bar.glyph.role, self._glyphs, self._height.body > 1
+        fill = Span(" " if is_block else glyphs.meter, role, is_block)
+        symbol, edge = fill._replace(text=glyphs.of(bar.glyph)), fill._replace(text=glyphs.edge)
+        has_end = bar.end_ms is not None and end <= width
+        is_shared = has_end and columns.column_at(bar.end_ms or 0) < end  # another bar may begin in the last cell
+        taken = is_shared or (has_end and bar.ending is not None)
+        room = last - first - (begin >= 0) - taken
+        texts = self._texts(bar, room, len(lines))
+        if bar.end_ms is not None and bar.glyph is RUNNING:
+            symbol = edge  # the symbol of what goes on would say that it still does
+        for at, number in enumerate(lines):
+            cells = self._lines[number]
+            cells[first:last] = [fill] * (last - first)
+            if begin >= 0 and (symbol is edge or not at):
+                cells[first] = symbol
+            left = first + (begin >= 0)
+            text = texts[at] if at < len(texts) else ""
+            if text and symbol is not edge and len(text) < room:
+                text = f" {text}"
+            if text and not is_block and len(text) < room:
+                text = f"{text} "
+            for offset, letter in enumerate(text):
+                cells[left + offset] = Span(letter, role, is_block)
 
-def _shown(glyph: Glyph) -> Glyph:
-    return RUNNING if glyph is _WORKS_ON else glyph
+    def end(self, bar: Bar, columns: TimeColumns, track: int) -> None:
+        """Draw the sign of a bar's end, over what may begin in the same cell."""
+        if bar.ending is None or bar.end_ms is None:
+            return
+        column = max(columns.column_at(bar.begin_ms), columns.column_at(bar.end_ms - 1))
+        sign, is_block = self._glyphs.of(bar.ending), self._height.body > 1
+        for number in self._rows_of(track):
+            if 0 <= column < len(self._lines[number]):
+                self._lines[number][column] = Span(sign, bar.ending.role, is_block)
+            sign = " "
+
+    def _rows_of(self, track: int) -> range:
+        high = self._height.track
+        top = min(track, self._height.body // high - 1) * high
+        return range(top, top + high)
+
+    def spans(self, line: int) -> list[Span]:
+        """Return the cells of a line, some of them together."""
+        return self._drawn[line] if self._drawn else self._ground(line)
+
+    def _texts(self, bar: Bar, cells: int, lines: int) -> list[str]:
+        """Return the text of each line of a bar, at most so many cells wide."""
+        name, text = name_in(bar, cells), self._glyphs.text
+        if not name:
+            return []
+        notes = [note for note in bar.notes if note]
+        if lines == 1 and notes and name == bar.name and len(name) + 2 + len(notes[0]) <= cells:
+            return [text(f"{name}  {notes[0]}")]
+        told = [squeeze(note, cells) if bar.is_id and cells >= LEAST_CUT else note for note in notes]
+        return [text(name), *(text(note) for note in told if len(note) <= cells)][:lines]
 
 
 class RowLines:
@@ -245,7 +321,6 @@ class RowLines:
         self._session = session
         # By kind and row: what the lines were drawn from, the lines, and the glyphs in them.
         self._kept: dict[tuple[str, int], tuple[_Content, list[Line], frozenset[Glyph]]] = {}
-        self._cell_lines: dict[tuple[str, int, bool], _CellLine] = {}
 
     def of(self, rows: TimelineRows, key: int, frame: Frame, cursor: int | None) -> list[Line]:
         """Return the lines of a row: its label and its cells, with bars where they have room.
@@ -256,7 +331,7 @@ class RowLines:
             frame: What is the same for all rows.
             cursor: The column of the cursor; -1 if it lies beside the columns, None if it is in another row.
         """
-        columns, label_cells, height, is_ascii, is_finished = frame
+        columns, label_cells, height, _, is_finished = frame
         name = rows.name, key
         tracks = rows.tracks(key, columns) if height.track else ()
         cells = rows.ground(key, columns) if tracks else rows.cells(key, columns)
@@ -268,16 +343,7 @@ class RowLines:
             return kept[1]
         if len(self._kept) > _MOST_KEPT:
             self._kept.clear()
-            self._cell_lines.clear()
-        if height.body == 1 and not tracks:
-            cell_line = self._cell_lines.setdefault((*name, is_ascii), _CellLine(self._session.glyphs))
-            text = Span(_label(content.label, label_cells, is_ascii), Role.DIM if cursor is None else Role.STRONG)
-            found = cell_line.of(text, cells, self._after(after, is_middle=True))
-            if cursor is not None and cursor >= 0:
-                found = _with_cursor(found, label_cells + cursor)
-            lines = [found]
-        else:
-            lines = self._drawn(content)
+        lines = self._drawn(content)
         lines += [(Span(" " * (label_cells + columns.number)),)] * height.gap
         self._kept[name] = content, lines, _glyphs_in(content)
         return lines
@@ -319,13 +385,8 @@ class RowLines:
 
 
 def legend_line(named: Iterable[Glyph], glyphs: GlyphSet, cells: int) -> Line:
-    """Return the names of glyphs, trouble first: all for which there is room, and the number of the others."""
-    by_look: dict[Span, Glyph] = {}
-    for each in named:
-        by_look.setdefault(glyphs.span(each), each)  # of those that look alike the first one is named
-    shown = sorted(by_look.values(), key=lambda glyph: glyph.role is not Role.FAILED)
-    return as_fits([_entry(each, glyphs) for each in shown], cells, lambda left: f"+{len(shown) - left:,} more")
-
-
-def _entry(glyph: Glyph, glyphs: GlyphSet) -> Line:
-    return glyphs.span(glyph), Span(f" {glyph.name}  ", Role.DIM)
+    """Return the names of glyphs: all for which there is room, and the number of the others."""
+    by_look: dict[Span, Line] = {}
+    for each in named:  # of those that look alike the first one is named
+        by_look.setdefault(glyphs.span(each), (glyphs.span(each), Span(f" {each.name}  ", Role.DIM)))
+    return as_fits(list(by_look.values()), cells, lambda left: f"+{len(by_look) - left:,} more")

@@ -13,7 +13,7 @@ from engine.views.hook_status import Hook, HookStatus
 from engine.views.log.node_lane import Activity
 from engine.views.resources.jobs import pool_of_job
 from tui.viewmodels import format as fmt
-from tui.viewmodels.glyphs import INELIGIBLE, NODE, PREPARATION, RELEASE, STOPPED, Glyph, going_on, hook_glyph
+from tui.viewmodels.glyphs import INELIGIBLE, NODE, RELEASE, STOPPED, Glyph, hook_glyph
 from tui.viewmodels.text import ItemRef, Line, Role, Span, line
 from tui.viewmodels.timeline.rows import (
     FAILED,
@@ -23,6 +23,7 @@ from tui.viewmodels.timeline.rows import (
     RELEASING,
     RETRYING,
     RUNNING,
+    WORKS_ON,
     Bar,
     ColumnCache,
     Extent,
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
 
 _IDLE = NODE[NodeState.IDLE]
-_LEGEND = (PREPARING, RETRYING, FAILED, INELIGIBLE, RUNNING, RELEASING, NODE[NodeState.STARTING], _IDLE)
-_WORKS_ON = going_on(RUNNING)  # where no task begins, or several do while others run
 _DOING = {
     Activity.ABSENT: NOTHING,
     Activity.IDLE: _IDLE,
@@ -86,12 +85,6 @@ class NodeRows(RowsByNode):
     @property
     def whose(self) -> str:
         return self.session.pool_id
-
-    @property
-    def legend(self) -> tuple[Glyph, ...]:
-        pool = self.session.pool(self.session.pool_id)
-        has_spot = pool is not None and (pool.target_spot or NodeState.PREEMPTED in dict(pool.node_counts))
-        return (NODE[NodeState.PREEMPTED], *_LEGEND) if has_spot else _LEGEND
 
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # other orders have a sort key
         """Return the nodes in the order in which they joined the pool."""
@@ -178,7 +171,7 @@ class NodeRows(RowsByNode):
 
     def ground(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return what the node did beside its tasks."""
-        return [_IDLE if glyph in (RUNNING, _WORKS_ON) else glyph for glyph in self.cells(key, columns)]
+        return [_IDLE if glyph in (RUNNING, WORKS_ON) else glyph for glyph in self.cells(key, columns)]
 
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
         """Return the moment when what the cell shows began."""
@@ -264,7 +257,7 @@ def _glyph(lane: Lane, step_ms: int, column: int) -> Glyph:
     stretch = lane.shown(begin_ms, end_ms)
     if stretch.activity is Activity.WORKING:
         begins = stretch.begin_ms >= begin_ms or lane.tasks_begun(begin_ms, end_ms) == 1
-        return RUNNING if begins else _WORKS_ON
+        return RUNNING if begins else WORKS_ON
     return glyph_of_stretch(stretch)
 
 
@@ -394,7 +387,6 @@ class PreparationRows(InstanceRows):
     name = "preparation tasks"
     view = "preparation"
     hook = Hook.PREPARATION
-    legend = (PREPARING, RETRYING, PREPARATION[HookStatus.SUCCEEDED], PREPARATION[HookStatus.FAILED], STOPPED)
 
 
 class ReleaseRows(InstanceRows):
@@ -403,4 +395,3 @@ class ReleaseRows(InstanceRows):
     name = "release tasks"
     view = "release"
     hook = Hook.RELEASE
-    legend = (RELEASING, RELEASE[HookStatus.SUCCEEDED], RELEASE[HookStatus.FAILED], STOPPED)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import Enum
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from rich.cells import cell_len
@@ -17,8 +17,8 @@ from engine.base.terms import JobState, TaskState
 from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.hook_status import HookStatus
 from engine.views.log.reader import KeptByKey
-from tui.viewmodels.glyphs import PREPARATION, RELEASE, TASK, Glyph
-from tui.viewmodels.text import ItemRef, Role, Span, squeeze
+from tui.viewmodels.glyphs import PREPARATION, RELEASE, TASK, Glyph, going_on
+from tui.viewmodels.text import ItemRef, Role, squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from engine.views.log.lanes import JobStretch, Lanes
     from engine.views.resources.instances import InstancePage
     from engine.views.resources.nodes import NodePage
-    from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Line
 
@@ -162,7 +161,7 @@ def band_lines(curves: int, left: int) -> int:
 
 
 _LEAST_NAME = 3  # cells: a shorter name says nothing
-_LEAST_CUT = 5  # cells of what is cut in the middle; of a name less shows only the end, which tells it apart
+LEAST_CUT = 5  # cells of what is cut in the middle; of a name less shows only the end, which tells it apart
 
 
 class Bar(NamedTuple):
@@ -178,106 +177,11 @@ class Bar(NamedTuple):
     short: str = ""  # in place of the name where that has no room
 
 
-class Canvas:
-    """The cells of one row: some lines of the same columns."""
-
-    def __init__(self, glyphs: GlyphSet, ground: Sequence[Glyph], height: Height) -> None:
-        """Fill all lines with the same cells; quiet times are a thin line in each track."""
-        self._glyphs = glyphs
-        self._height = height
-        self._drawn: list[list[Span]] = []
-        self._stretches = [(glyph, len(list(run))) for glyph, run in groupby(ground)]
-
-    def _ground(self, line: int) -> list[Span]:
-        """Return what a line shows where there is no bar: a state on the middle line, quiet times in each track."""
-        height = self._height
-        track = height.track or height.body
-        is_middle, is_middle_of_track = line == (height.body - 1) // 2, line % track == (track - 1) // 2
-        return [
-            self._glyphs.stretch(glyph, cells)
-            if (is_middle_of_track if glyph.role is Role.QUIET else is_middle)
-            else Span(" " * cells, glyph.role)
-            for glyph, cells in self._stretches
-        ]
-
-    @property
-    def _lines(self) -> list[list[Span]]:
-        """The cells of all lines, made when something is drawn on them."""
-        if not self._drawn:
-            grounds = map(self._ground, range(self._height.body))
-            self._drawn = [[span._replace(text=cell) for span in ground for cell in span.text] for ground in grounds]
-        return self._drawn
-
-    def draw(self, bar: Bar, columns: TimeColumns, track: int) -> None:
-        """Draw a bar, without the sign of its end: its name on the first line, its notes there or on the next ones."""
-        lines = self._rows_of(track)
-        width = len(self._lines[0])
-        begin = columns.column_at(bar.begin_ms)
-        end = width if bar.end_ms is None else max(begin + 1, columns.column_at(bar.end_ms - 1) + 1)
-        first, last = max(0, begin), min(width, end)
-        if first >= last:
-            return
-        role, glyphs, is_block = bar.glyph.role, self._glyphs, self._height.body > 1
-        fill = Span(" " if is_block else glyphs.meter, role, is_block)
-        symbol, edge = fill._replace(text=glyphs.of(bar.glyph)), fill._replace(text=glyphs.edge)
-        has_end = bar.end_ms is not None and end <= width
-        is_shared = has_end and columns.column_at(bar.end_ms or 0) < end  # another bar may begin in the last cell
-        taken = is_shared or (has_end and bar.ending is not None)
-        room = last - first - (begin >= 0) - taken
-        texts = self._texts(bar, room, len(lines))
-        if bar.end_ms is not None and bar.glyph is RUNNING:
-            symbol = edge  # the symbol of what goes on would say that it still does
-        for at, number in enumerate(lines):
-            cells = self._lines[number]
-            cells[first:last] = [fill] * (last - first)
-            if begin >= 0 and (symbol is edge or not at):
-                cells[first] = symbol
-            left = first + (begin >= 0)
-            text = texts[at] if at < len(texts) else ""
-            if text and symbol is not edge and len(text) < room:
-                text = f" {text}"
-            if text and not is_block and len(text) < room:
-                text = f"{text} "
-            for offset, letter in enumerate(text):
-                cells[left + offset] = Span(letter, role, is_block)
-
-    def end(self, bar: Bar, columns: TimeColumns, track: int) -> None:
-        """Draw the sign of a bar's end, over what may begin in the same cell."""
-        if bar.ending is None or bar.end_ms is None:
-            return
-        column = max(columns.column_at(bar.begin_ms), columns.column_at(bar.end_ms - 1))
-        sign, is_block = self._glyphs.of(bar.ending), self._height.body > 1
-        for number in self._rows_of(track):
-            if 0 <= column < len(self._lines[number]):
-                self._lines[number][column] = Span(sign, bar.ending.role, is_block)
-            sign = " "
-
-    def _rows_of(self, track: int) -> range:
-        high = self._height.track
-        top = min(track, self._height.body // high - 1) * high
-        return range(top, top + high)
-
-    def spans(self, line: int) -> list[Span]:
-        """Return the cells of a line, some of them together."""
-        return self._drawn[line] if self._drawn else self._ground(line)
-
-    def _texts(self, bar: Bar, cells: int, lines: int) -> list[str]:
-        """Return the text of each line of a bar, at most so many cells wide."""
-        name, text = name_in(bar, cells), self._glyphs.text
-        if not name:
-            return []
-        notes = [note for note in bar.notes if note]
-        if lines == 1 and notes and name == bar.name and len(name) + 2 + len(notes[0]) <= cells:
-            return [text(f"{name}  {notes[0]}")]
-        told = [squeeze(note, cells) if bar.is_id and cells >= _LEAST_CUT else note for note in notes]
-        return [text(name), *(text(note) for note in told if len(note) <= cells)][:lines]
-
-
 def name_in(bar: Bar, cells: int) -> str:
     """Return the name of a bar in at most so many cells; empty if they are too few for it."""
     if cells < _LEAST_NAME or cell_len(bar.name) != len(bar.name):  # wide letters would not stay put
         return ""
-    if len(bar.name) <= cells or (bar.is_id and cells >= _LEAST_CUT):
+    if len(bar.name) <= cells or (bar.is_id and cells >= LEAST_CUT):
         return squeeze(bar.name, cells)
     if bar.is_id:
         return f"…{bar.name[1 - cells :]}"
@@ -287,11 +191,17 @@ def name_in(bar: Bar, cells: int) -> str:
 NEVER_MS = 1 << 62  # sorts what has not begun last
 NOTHING = Glyph(" ", " ", Role.PLAIN, "")
 RUNNING = TASK[TaskState.RUNNING]
+WORKS_ON = going_on(RUNNING)  # where no task begins, or several do while others run
 PREPARING = PREPARATION[HookStatus.RUNNING]
 RETRYING = PREPARATION[HookStatus.RETRYING]
 RELEASING = RELEASE[HookStatus.RUNNING]
 FAILED = PREPARATION[HookStatus.FAILED]
 SUCCEEDED = TASK[TaskState.COMPLETED]
+
+
+def shown(glyph: Glyph) -> Glyph:
+    """Return the state of a cell."""
+    return RUNNING if glyph is WORKS_ON else glyph
 
 
 class Sort(Enum):
@@ -322,11 +232,6 @@ class TimelineRows(ABC):
         """Start with the rows of a session whose log ``lanes`` reads."""
         self.session = session
         self.lanes = lanes
-
-    @property
-    @abstractmethod
-    def legend(self) -> tuple[Glyph, ...]:
-        """The symbols of the cells, those first that must not be left out where there is little room."""
 
     @property
     def whose(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -13,7 +12,7 @@ from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.log.lanes import Lanes
 from engine.views.log.reader import Kept
 from engine.views.resources.jobs import job_ids
-from tui.viewmodels.glyphs import NODE
+from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE
 from tui.viewmodels.lists.order import ShownRows, SlicedSort
 from tui.viewmodels.text import Line, Role, Span, between, cut, line
 from tui.viewmodels.timeline.job_rows import JobRows, TaskRows
@@ -44,6 +43,13 @@ _MOST_LABELS = 500  # rows whose names decide on the width of the labels
 PIECE = 10_000  # log entries that are read in one go
 
 AT_ONCE = 2000  # rows that are sorted in one go
+
+
+_STATES = {glyph: at for at, glyph in enumerate((*PREPARATION.values(), *RELEASE.values(), *NODE.values()))}
+
+
+def _rank(glyph: Glyph) -> tuple[bool, int, str]:
+    return glyph.role is not Role.FAILED, _STATES.get(glyph, len(_STATES)), glyph.name
 
 
 class RowOrder(ShownRows):
@@ -101,6 +107,7 @@ class TimelineModel:
         self._drawn: tuple[object, Sequence[Line]] = (None, ())  # from what the rows were drawn, and their lines
         self._longest: Kept[int] = Kept()  # label, in cells
         self._below: Sequence[int] = ()  # the jobs below the nodes
+        self._symbols: Kept[list[Glyph]] = Kept()
         self._legend: Kept[Line] = Kept()
 
     # -- looking -------------------------------------------------------------------------------------------------
@@ -349,17 +356,17 @@ class TimelineModel:
         value = self.rows.value_text(key, self.order.sort)
         return between(told, line(Span(value, Role.DERIVED)), cells) if value else cut(told, cells)
 
-    def legend(self, cells: int, shown: range) -> Line:
-        """Return the meaning of what stands in these rows, and in the jobs below them."""
-        jobs, glyphs = self._kinds[2], self.session.glyphs
+    def symbols(self, shown: range) -> list[Glyph]:
+        """Return the glyphs in these rows and in the jobs below them, trouble first."""
+        jobs = self._kinds[2]
         seen = self._lines.glyphs_of(self.rows, self.keys[shown.start : shown.stop])
         seen |= self._lines.glyphs_of(jobs, self._below)
-        return self._legend.get((self.rows, seen, glyphs.ascii_only, cells), lambda: self._legend_of(seen, cells))
+        return self._symbols.get(seen, lambda: sorted(seen, key=_rank))
 
-    def _legend_of(self, seen: frozenset[Glyph], cells: int) -> Line:
-        known = [each for each in (*self.rows.legend, *self._kinds[2].legend, *NODE.values()) if each in seen]
-        others = sorted(seen.difference(known), key=attrgetter("name"))
-        return legend_line([*known, *others], self.session.glyphs, cells)
+    def legend(self, cells: int, shown: range) -> Line:
+        """Return the meaning of what stands in these rows, and in the jobs below them."""
+        named, glyphs = self.symbols(shown), self.session.glyphs
+        return self._legend.get((named, glyphs.ascii_only, cells), lambda: legend_line(named, glyphs, cells))
 
     def empty(self) -> Sequence[str]:
         """Return the reason why there are no rows."""

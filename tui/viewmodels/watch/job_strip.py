@@ -191,16 +191,11 @@ def _meter(glyphs: GlyphSet, cells: int, *parts: tuple[int, Role]) -> Line:
     """Return a bar of parts in their roles: what is done, what has failed, what waits or never comes, and what runs."""
     rest = glyphs.meter_rest
     signs = {Role.OK: glyphs.meter, Role.FAILED: glyphs.meter_failed, Role.QUIET: rest, Role.OFF: rest}
-    return bar([(count, role, signs.get(role, glyphs.meter_running)) for count, role in parts], cells)
-
-
-def _empty_meter(glyphs: GlyphSet, cells: int) -> Line:
-    return (Span(glyphs.meter_rest * cells, Role.OFF),)
+    drawn = bar([(count, role, signs.get(role, glyphs.meter_running)) for count, role in parts], cells)
+    return drawn or (Span(rest * cells, Role.OFF),)
 
 
 def _hook_bar(counts: HookCounts, table: dict[HookStatus, Glyph], glyphs: GlyphSet, cells: int) -> Line:
-    if not counts.total:
-        return _empty_meter(glyphs, cells)
     other = sum(counts[status] for status in (HookStatus.SKIPPED, HookStatus.LEAVING, HookStatus.GONE))
     return _meter(
         glyphs,
@@ -218,7 +213,7 @@ def _task_meter(counts: TaskCounts, glyphs: GlyphSet, cells: int) -> Line:
     """Return a bar of tasks in ``cells``: succeeded, failed, running, preparing, waiting."""
     done = (counts.succeeded, Role.OK), (counts.failed, Role.FAILED)
     going_on = (counts.running, Role.RUNNING), (counts.preparing, Role.PREPARING), (counts.active, Role.QUIET)
-    return _meter(glyphs, cells, *done, *going_on) or _empty_meter(glyphs, cells)
+    return _meter(glyphs, cells, *done, *going_on)
 
 
 def _counted(glyphs: GlyphSet, glyph: Glyph, number: int) -> Line:
@@ -474,7 +469,6 @@ def _of_nodes(label: str, counts: NodeCounts, glyphs: GlyphSet, cells: int, role
     waiting = counts.total - counts.done - counts.running - counts.failed
     done, failures = (counts.done, Role.OK), (counts.failed, Role.FAILED)
     drawn = _meter(glyphs, bar_cells, done, (counts.running, role), failures, (waiting, Role.QUIET))
-    drawn = drawn or _empty_meter(glyphs, bar_cells)
     spans = line(Span(label, Role.DIM), *drawn, Span(said), Span(failed, Role.FAILED))
     return _filled(spans, max(cells, width(spans) + 2))
 

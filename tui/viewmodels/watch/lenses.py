@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _CARD_CELLS, _CARD_BEST_CELLS = 26, 48  # narrowest card, and the width from which on it gains nothing
-_CARD_LINES, FRAMED_LINES = 3, 5  # lowest card, and lowest card with a frame
+_CARD_LINES = 3  # lowest card
 MOST_CARDS = 32
 _LINE_CELLS, _LINE_BEST_CELLS = 20, 64
 _GAP = 2  # cells between cards, and between columns of lines

@@ -1,4 +1,4 @@
-"""Cards and lines of the node map: what a node is and does, in a box, in a few lines, in a word or as a symbol."""
+"""Cards and lines of the node map: what a node is and does, in a few lines, in one, in a word or as a symbol."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, TASK, hook_glyph
 from tui.viewmodels.properties import next_words
 from tui.viewmodels.text import ItemRef, Line, Role, Span, between, cut, fit, line, merged, one_line, squeeze, width
-from tui.viewmodels.watch.lenses import FRAMED_LINES, Form, Lens, slots_glyph
+from tui.viewmodels.watch.lenses import Form, Lens, slots_glyph
 from tui.viewmodels.watch.node_map import MOST_OUTPUT
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tui.viewmodels.watch.node_map import NodeMapModel
 
 
-_FRAMED_CELLS = 30  # narrower cards have no frame
 _MOST_SLOT_CELLS = 8
 _BAR_FROM, _WORDS_FROM, _MOST_BAR = 24, 34, 20  # cells of a task's line with a bar and with words, and of the bar
 _STATE_FROM, _STATE_CELLS = 44, 12  # cells of a line with the name of the state, and of the name
@@ -41,18 +40,12 @@ class Cards:
     # -- a card --------------------------------------------------------------------------------------------------
 
     def card(self, index: int, cells: int, lines: int, *, is_cursor: bool) -> list[Line]:
-        """Return the lines of a node's card, with a frame if there is room for one."""
+        """Return the lines of a node's card: its head, what it does below it, and space."""
         model = self._model
         row = model.page.row(model.nodes[index])
-        is_framed = lines >= FRAMED_LINES and cells >= _FRAMED_CELLS
-        head, room = self._head(index, row, cells - 6 if is_framed else cells, is_cursor=is_cursor), lines - 1
-        inner = cells - 4 if is_framed else cells - 2
-        body = [cut(each, inner) for each in self._body(row, inner, room - is_framed)]
-        if is_framed:
-            drawn = self._framed(head, body, cells, lines, is_cursor=is_cursor)
-        else:
-            drawn = [head, *((Span("  "), *each) for each in body)]
-            drawn += [()] * (lines - len(drawn))
+        body = [cut(each, cells - 2) for each in self._body(row, cells - 2, lines - 1)]
+        drawn = [self._head(index, row, cells, is_cursor=is_cursor), *((Span("  "), *each) for each in body)]
+        drawn += [()] * (lines - len(drawn))
         is_dimmed = model.only is not None and model.glyph(index) != model.only
         return [tuple(span._replace(role=Role.DIM) for span in each) if is_dimmed else each for each in drawn]
 
@@ -60,17 +53,6 @@ class Cards:
         """Return what stands below the head of a node's card, in at most so many lines."""
         model = self._model
         return [cut(each, cells) for each in self._body(model.page.row(model.nodes[index]), cells, lines)]
-
-    def _framed(self, head: Line, body: list[Line], cells: int, lines: int, *, is_cursor: bool) -> list[Line]:
-        left, across, right, side, bottom, end = self._model.session.glyphs.frame
-        role = Role.KEY if is_cursor else Role.OFF
-        rest = across * max(0, cells - 4 - width(head))
-        drawn: list[Line] = [line(Span(f"{left} ", role), *head, Span(f" {rest}{right}", role))]
-        for at in range(lines - 2):
-            text = body[at] if at < len(body) else ()
-            gap = Span(" " * (cells - 4 - width(text)))
-            drawn.append(line(Span(f"{side} ", role), *text, gap, Span(f" {side}", role)))
-        return [*drawn, line(Span(f"{bottom}{across * (cells - 2)}{end}", role))]
 
     def _head(self, index: int, row: NodeRow, cells: int, *, is_cursor: bool) -> Line:
         """Return name and state, then as much as fits: what comes next, slots, the kind of node, the lens's glyph."""

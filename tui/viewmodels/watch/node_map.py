@@ -12,7 +12,6 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, Glyph, phase_glyph
 from tui.viewmodels.text import ItemRef, Line, Role, Span, line, width
 from tui.viewmodels.watch.lenses import (
-    FRAMED_LINES,
     LENSES,
     MOST_CARDS,
     Form,
@@ -200,7 +199,7 @@ class NodeMapModel:
         phases = () if job is None else (job.phases.preparation, job.phases.release)
         others = 1 + any(phase.has_begun for phase in phases)
         told = others + self._told
-        card = told + (len(self.nodes) > 1 or told >= FRAMED_LINES)  # a line of space or frame
+        card = told + (len(self.nodes) > 1)  # a line of space
         last = self._positions[-1] if self._positions else 0
         return Needs(card, card + self._told_most - self._told, len(f"n{last}"))
 
