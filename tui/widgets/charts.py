@@ -13,7 +13,7 @@ from tui.textual.keys import start_work, yielder_of
 from tui.textual.overrides import set_line_count
 from tui.textual.screens import OpenSubject, say
 from tui.textual.views import CursorView, LinesView, ResizeFilter, entitle, refresh_changes, row_bindings, strip_of
-from tui.viewmodels.text import ItemRef, Role, Span, line
+from tui.viewmodels.text import ItemRef, Role, Span
 from tui.viewmodels.watch.arrangement import MUCH, Wish
 from tui.viewmodels.watch.curves import CurvesModel
 from tui.viewmodels.watch.lenses import Form, Layout, LegendEntry, laid_out, legend_line
