@@ -34,3 +34,10 @@ def test_the_first_frame_of_a_form_is_its_last_one(dashboard_at, monkeypatch, fo
     monkeypatch.setattr(ActionForm, "_compositor_refresh", drawn)
     drive(app, *FORMS[form], tried_out, lambda app: frames.append(text_of(app)), size=size)
     assert len(set(map(tuple, frames))) == 1
+
+
+@pytest.mark.parametrize("keys", [("4", "ctrl+n"), ("2", "a", *"create a job", "enter")])
+def test_a_new_job_without_a_preparation_task_is_not_said_to_run_one(dashboard_at, keys):
+    app, seen = dashboard_at(330), []
+    drive(app, *["space" if key == " " else key for key in keys], lambda app: seen.append(text_of(app)))
+    assert "preparation task, if it has one" in " ".join(" ".join(line.replace("│", " ").split()) for line in seen[0])
