@@ -6,6 +6,7 @@ seeds, and a file for the results.
 
 from __future__ import annotations
 
+from functools import partial
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -32,11 +33,15 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.timer import Timer
 
     from engine.scenario.model import Scenario
     from engine.studies.runs import Study
     from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.session import Session
+
+
+_REST_S = 0.05
 
 
 class ScenarioPicker(Finder[str | None]):
@@ -50,6 +55,7 @@ class ScenarioPicker(Finder[str | None]):
         hint = "part of a name, or a path such as ./mine.yaml"
         super().__init__("Open a scenario", hint, pointer=glyphs.cursor)
         self._entries: list[ScenarioEntry] = []
+        self._rest: Timer | None = None  # until the cursor rests
 
     def compose(self) -> ComposeResult:
         with Frame(self._title, "type to filter, or a path  enter opens  esc close", id="scenarios"):
@@ -71,8 +77,15 @@ class ScenarioPicker(Finder[str | None]):
         self.on_choices_moved()
 
     def on_choices_moved(self) -> None:
+        """Show what the scenario under the cursor is about, and its mistakes if the cursor rests there."""
+        self._show_preview(checks=False)
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(_REST_S, partial(self._show_preview, checks=True))
+
+    def _show_preview(self, *, checks: bool) -> None:
         about = self.query_one("#about", LinesView)
-        about.show(preview(self._entry, max(20, about.size.width - 2)))
+        about.show(preview(self._entry, max(20, about.size.width - 2), checks=checks))
 
     def action_complete(self) -> None:
         """Put the name under the cursor into the text."""
