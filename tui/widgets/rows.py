@@ -35,8 +35,6 @@ class Choices(CursorView):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "cursor(-1)", "up", show=False, id="choices.up"),
         Binding("down,j", "cursor(1)", "down", show=False, id="choices.down"),
-        Binding("pageup", "cursor(-10)", "ten lines up", show=False, id="choices.page-up"),
-        Binding("pagedown", "cursor(10)", "ten lines down", show=False, id="choices.page-down"),
         Binding("enter", "choose", "go there", id="choices.open"),
     ]
 
