@@ -139,7 +139,7 @@ def test_marked_rows_are_acted_on_together_and_the_answer_counts(dashboard_at):
     )
     assert contains(seen[0], "Act on 2 marked nodes", "Reboot 2 nodes")
     assert contains(seen[1], "Simulated until", "tasks requeued", "Recorded as")
-    assert seen[2] == "2 × rebootNode accepted. c compares with the run without it; R saves it as a scenario."
+    assert seen[2] == "2 × rebootNode accepted. u takes it back, c compares with the run without it, R saves it."
     assert not app.session.marks
     by_hand = app.session.simulation.journal.by_hand()
     assert len(by_hand) == 2

@@ -145,6 +145,25 @@ def test_a_branch_says_that_it_undoes_what_clients_did_later(served):
     assert contains(messages_of(app), "Branched: time goes on from here. 1 later command is undone.")
 
 
+def test_taking_back_names_what_clients_have_done_since_and_both_come_back(served):
+    app, seen = served(), []
+    app.session.simulation.run_until(600_000)
+    given = lambda app: seen.append([one.command.NAME for one in app.session.simulation.by_hand])  # noqa: E731
+    resize = ("2", "a", *"resize", "enter", "3", "ctrl+s")
+    steps = ask("POST", "/jobs", A_JOB, 201), "u", lambda app: seen.append(text_of(app)), "u", given
+    drive(app, *resize, *steps, ask("GET", "/jobs/risk", wanted=404), "U", given, ask("GET", "/jobs/risk"))
+    assert contains(seen[0], "It undoes what clients have done since: create")
+    assert seen[1:] == [[], ["resizePool", "createJob"]]
+    assert not app.session.is_past
+
+
+def test_what_clients_have_done_is_not_taken_back_by_u(served):
+    app = served()
+    app.session.simulation.run_until(600_000)
+    drive(app, ask("POST", "/jobs", A_JOB, 201), "u", ask("GET", "/jobs/risk"))
+    assert contains(messages_of(app), "Nothing was done by hand up to this moment")
+
+
 def test_a_session_saved_from_the_dashboard_replays_to_the_same_log(served, tmp_path):
     app = served()
     drive(app, ask("POST", "/jobs", A_JOB, 201))

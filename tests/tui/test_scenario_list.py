@@ -53,7 +53,7 @@ def test_scenarios_are_offered_and_no_other_files(typed):
 @pytest.mark.parametrize("name", ["./broken.yaml", "./wrong.yaml"])
 def test_a_broken_file_is_told_before_it_is_opened(dashboard_at, name):
     entry = next(entry for entry in offered(name) if entry.name == name)
-    lines = ["".join(span.text for span in each) for each in preview(entry, 60)]
+    lines = ["".join(span.text for span in each) for each in preview(entry, 60, checks=True)]
     assert lines[0].startswith("It is broken: 1 mistake")
     assert contains(lines, f"{name[2:]}:")
     seen = []

@@ -246,7 +246,10 @@ def _report(main: ViewScreen, first: Input, count: int, refused: Sequence[tuple[
         say(main, f"{first.NAME} accepted, nothing changes. {what(log.row(log.count - 1))}")
     elif accepted:
         many = f"{accepted:,} × " if count > 1 else ""
-        say(main, f"{many}{first.NAME} accepted. c compares with the run without it; R saves it as a scenario.")
+        say(
+            main,
+            f"{many}{first.NAME} accepted. u takes it back, c compares with the run without it, R saves it.",
+        )
     if refused:
         lines = refusal_lines(refused)
         one = f"{first.NAME} {lines[0].removeprefix(f'{first.NAME} ')}"

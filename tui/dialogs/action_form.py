@@ -68,11 +68,13 @@ class FormTrial:
             self._timer.stop()
         self._timer = self._form.set_timer(seconds, then)
 
-    def take(self, commands: Sequence[Command]) -> None:
-        """Try commands out soon, unless they are those of the last trial."""
+    def take(self, commands: Sequence[Command], *, at_once: bool) -> None:
+        """Try commands out soon or at once, unless they are those of the last trial."""
         self._commands = commands
         self.is_behind = bool(commands) and commands != self._tried
-        if self.is_behind:
+        if self.is_behind and at_once:
+            self._begin()
+        elif self.is_behind:
             self.wait(self._delay_s, self._begin)
 
     @property
@@ -105,6 +107,7 @@ class FormTrial:
 _FRAME_LINES = 4  # the border, and a line of the main screen above and below it
 _LEAST_FORM, _FORM_REST = 22, 5  # lines of the form of a body, which leaves room for what would happen
 _READ_DELAY_S = 0.01  # after a key: several keys in quick succession are read once
+_MOST_HELD_S = 0.2  # until the first frame
 _CONFIRM = "confirm"
 
 
@@ -148,6 +151,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._result = FormResult(())
         self._tried: TrialResult | None = None
         self._trial_lines: list[Line] = []
+        self.hold_frames()  # until it says what would happen, if that takes no time
 
     def compose(self) -> ComposeResult:
         classes = "-document" if self._action.document.is_editable else ""
@@ -170,6 +174,12 @@ class ActionForm(Modal[list[Command] | Action | None]):
         if not self._inputs.focus_first():
             (self._confirmation.entry if action.to_type else buttons).focus()
         self.call_after_refresh(self._update)
+        self.set_timer(_MOST_HELD_S, self._draw_whole)
+
+    def _draw_whole(self) -> None:
+        """Draw the form for the first time, once it has been laid out with all that it shows."""
+        if self.is_held:
+            self.call_after_refresh(self.draw_now)
 
     def _show_keys(self) -> None:
         needs_more = self._action.type.cannot_be_undone or bool(self._action.to_type)
@@ -228,12 +238,15 @@ class ActionForm(Modal[list[Command] | Action | None]):
             return
         self._result = self._inputs.read()
         self.fill()
-        self._trial.take(self._result.commands)
+        self._trial.take(self._result.commands, at_once=self.is_held)
+        if not self._trial.is_behind:
+            self._draw_whole()
 
     def _show_trial(self, result: TrialResult) -> None:
         self._tried = result
         self._trial_lines = trial_result_lines(self._session, result, self._cells)
         self.fill()
+        self._draw_whole()
 
     # -- drawing -------------------------------------------------------------------------------------------------
 

@@ -238,7 +238,11 @@ _BRANCHES_NEXT = "Nothing was done yet. Enter again branches here; the run that 
 class ActionSheet(Modal[list[Command] | Action | None]):
     """Returns the confirmed commands, an action that needs the editor of formulas, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="actions.close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "close", id="actions.close"),
+        Binding("pageup", "cursor(-10)", "ten lines up", show=False, priority=True, id="actions.page-up"),
+        Binding("pagedown", "cursor(10)", "ten lines down", show=False, priority=True, id="actions.page-down"),
+    ]
 
     def __init__(self, session: Session, title: str, groups: Sequence[ActionGroup], branch: Callable[[], None]) -> None:
         """The title names the items of the first group. ``branch`` makes the moment that is shown the present."""
@@ -299,6 +303,9 @@ class ActionSheet(Modal[list[Command] | Action | None]):
             self._show_consequences(self._offered[lines[0][0]][1])
         else:
             self.query_one("#consequences", LinesView).show([])
+
+    def action_cursor(self, by: int) -> None:
+        self.query_one(Choices).action_cursor(by)
 
     def on_key(self, event: events.Key) -> None:
         """Filter the actions by the letters typed so far. A digit is a view: close the menu and show it."""

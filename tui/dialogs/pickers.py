@@ -46,7 +46,7 @@ class JumpTarget(NamedTuple):
 
 
 class Jump(Modal[JumpTarget | None]):
-    """Returns the target that was chosen; any other key, and a click, closes the dialog."""
+    """Returns the target that was chosen; a click goes to its pane, any other key closes the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="jump.close")]
 
@@ -85,8 +85,11 @@ class Jump(Modal[JumpTarget | None]):
         else:
             self.dismiss(None)
 
-    def on_click(self) -> None:
-        self.dismiss(None)
+    def on_click(self, event: events.Click) -> None:
+        """Return the pane that was clicked, or close the dialog."""
+        clicked = (pane for pane in self._panes.values() if pane.region.contains(event.screen_x, event.screen_y))
+        pane = next(clicked, None)
+        self.dismiss(None if pane is None else JumpTarget(pane))
 
 
 class ColumnChooser(Modal[None]):
@@ -298,12 +301,20 @@ class Finder(Modal[ResultT]):
 
     def compose(self) -> ComposeResult:
         with Frame(self._title, "enter go  esc close", id="finder"):
-            yield TextField(self._initial, id="typed", placeholder=self._hint)
+            yield self.entry("typed")
             yield LinesView(id="found")
-            choices = Choices(self._pointer, id="choices")
-            choices.can_focus = False
-            choices.is_driven = True
-            yield choices
+            yield self.found("choices")
+
+    def entry(self, identity: str) -> TextField:
+        """Return the input."""
+        return TextField(self._initial, id=identity, placeholder=self._hint)
+
+    def found(self, identity: str) -> Choices:
+        """Return the list, which leaves the focus to the input, also when it is clicked."""
+        choices = Choices(self._pointer, id=identity)
+        choices.can_focus = False
+        choices.is_driven = True
+        return choices
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()

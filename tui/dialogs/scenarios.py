@@ -6,6 +6,7 @@ seeds, and a file for the results.
 
 from __future__ import annotations
 
+from functools import partial
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +19,7 @@ from engine.scenario.locations import completions
 from engine.scenario.tree import parse_valid
 from engine.studies.runs import DEFAULT_SEEDS
 from tui.dialogs.form_fields import FieldRow
+from tui.dialogs.pickers import Finder
 from tui.textual.screens import Frame, Modal
 from tui.textual.views import LinesView, TextField
 from tui.viewmodels.actions.action import Field
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.timer import Timer
 
     from engine.scenario.model import Scenario
     from engine.studies.runs import Study
@@ -38,81 +41,69 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
 
 
-class ScenarioPicker(Modal[str | None]):
+_REST_S = 0.05
+
+
+class ScenarioPicker(Finder[str | None]):
     """Returns the name or path of the scenario that was chosen, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "close", id="scenarios.close"),
-        Binding("up", "move(-1)", "up", show=False, priority=True, id="scenarios.up"),
-        Binding("down", "move(1)", "down", show=False, priority=True, id="scenarios.down"),
         Binding("tab", "complete", "take the name under the cursor", show=False, priority=True, id="scenarios.tab"),
     ]
 
     def __init__(self, glyphs: GlyphSet) -> None:
-        super().__init__()
-        self._glyphs = glyphs
+        hint = "part of a name, or a path such as ./mine.yaml"
+        super().__init__("Open a scenario", hint, pointer=glyphs.cursor)
         self._entries: list[ScenarioEntry] = []
+        self._rest: Timer | None = None  # until the cursor rests
 
     def compose(self) -> ComposeResult:
-        with Frame("Open a scenario", "type to filter, or a path  enter opens  esc close", id="scenarios"):
-            yield TextField(placeholder="part of a name, or a path such as ./mine.yaml", id="wanted")
+        with Frame(self._title, "type to filter, or a path  enter opens  esc close", id="scenarios"):
+            yield self.entry("wanted")
             with Horizontal():
-                choices = Choices(self._glyphs.cursor, id="offered")
-                choices.is_driven = True
-                yield choices
+                yield self.found("offered")
                 yield LinesView(id="about")
-
-    def on_mount(self) -> None:
-        self.query_one(Input).focus()
-        self.call_after_refresh(self._offer, "")
-
-    def fill(self) -> None:
-        self._offer(None)
 
     @property
     def _entry(self) -> ScenarioEntry | None:
         number = self.query_one(Choices).number
         return self._entries[number] if 0 <= number < len(self._entries) else None
 
-    def _offer(self, text: str | None) -> None:
-        """List what fits a text; None is the text typed last."""
-        self._entries = offered(self.query_one(Input).value if text is None else text)
-        choices = self.query_one(Choices)
-        cells = max(20, choices.size.width - choices.POINTER_CELLS)
-        if text is not None:
-            choices.number = 0
-            choices.scroll_home(animate=False)
-        choices.show([(number, scenario_line(entry, cells)) for number, entry in enumerate(self._entries)])
-        self._show_preview()
+    def find(self, text: str) -> None:
+        """List what fits a text, and what the first one shows."""
+        self._entries = offered(text)
+        lines = [(number, scenario_line(entry, self.cells)) for number, entry in enumerate(self._entries)]
+        self.query_one(Choices).show(lines)
+        self.on_choices_moved()
 
-    def _show_preview(self) -> None:
+    def on_choices_moved(self) -> None:
+        """Show what the scenario under the cursor is about, and its mistakes if the cursor rests there."""
+        self._show_preview(checks=False)
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(_REST_S, partial(self._show_preview, checks=True))
+
+    def _show_preview(self, *, checks: bool) -> None:
         about = self.query_one("#about", LinesView)
-        about.show(preview(self._entry, max(20, about.size.width - 2)))
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        self._offer(event.value)
-
-    def action_move(self, by: int) -> None:
-        """Move the cursor in the list while the text has the focus."""
-        self.query_one(Choices).action_cursor(by)
+        about.show(preview(self._entry, max(20, about.size.width - 2), checks=checks))
 
     def action_complete(self) -> None:
         """Put the name under the cursor into the text."""
         if self._entry is not None:
             self._type(self._entry.name)
 
-    def _choose(self) -> None:
-        entry, typed = self._entry, self.query_one(Input).value.strip()
-        if entry is None:
-            if typed:
-                self.dismiss(typed)
-        elif entry.is_directory:
+    def on_input_submitted(self) -> None:
+        """Return a path that is not listed; one that is listed is chosen."""
+        if not self._entries and self.typed.strip():
+            self.dismiss(self.typed.strip())
+
+    def choose(self, number: int) -> None:
+        """Return the scenario, or look into the directory."""
+        entry = self._entries[number]
+        if entry.is_directory:
             self._type(entry.name)
         else:
             self.dismiss(entry.name)
-
-    on_choices_moved = _show_preview
-    on_choices_chosen = on_input_submitted = _choose
 
     def _type(self, text: str) -> None:
         entry = self.query_one(Input)

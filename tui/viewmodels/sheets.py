@@ -16,7 +16,7 @@ from engine import load_scenario
 from engine.base.errors import ScenarioError
 from engine.base.terms import NodeState
 from engine.base.values import called, lazy_regex
-from engine.scenario.text import SUFFIXES, bundled, content_of, decode, headline, listed
+from engine.scenario.text import bundled, content_of, decode, headline, listed
 from engine.views.resources.account import bytes_of_run
 from tui.saving.settings import OPTIONS, Source, Value
 from tui.viewmodels import format as fmt
@@ -177,7 +177,7 @@ def _states(table: Iterable[Glyph], glyphs: GlyphSet, cells: int, *, has_room: b
 
 
 _HEAD = 16_384  # bytes of a file that tell what it is
-_MOST_FILES = 4096  # that are known: a key does not read them again
+_MOST_DIRECTORIES = 16  # of which the scenarios are known
 _YAML_KEY = lazy_regex(r"^\ufeff?[\"']?(?:scenario|pools)[\"']?[ ]*:", re.MULTILINE)
 _OTHER_KEY = lazy_regex(r"^(?:apiVersion|resources|services)[ ]*:", re.MULTILINE)
 _JSON_KEY = lazy_regex(r"[\"']?\b(?:scenario|pools)[\"']?\s*:")
@@ -186,7 +186,7 @@ EMPTY_TEXT = "scenario: new\n"
 NEW_EMPTY = "New, empty"
 """The path of a scenario that was begun from nothing: it gets the name of the file in which it is saved."""
 _ABOUT_NEW = "Nothing in it: build pools and jobs by hand"
-_READ_AT_ONCE = 200_000  # characters of a scenario that is read when the cursor comes to it
+_READ_AT_ONCE = 50_000  # characters of a scenario that is read when the cursor rests on it
 _SCENARIO_CELLS = 38  # beside a description
 _LEAST_ABOUT = 40  # cells; a shorter part of a description says nothing
 
@@ -209,7 +209,7 @@ def offered(text: str) -> list[ScenarioEntry]:
     text = text.strip()
     if "/" in text or text.startswith(("~", ".")):
         return _at_path(text)
-    here = [ScenarioEntry(f"./{name}") for name in listed(Path()) if _is_scenario(Path(name))]
+    here = [ScenarioEntry(f"./{name}") for name in _scenarios_in(Path.cwd())]
     shipped = [ScenarioEntry(name, _bundled_headline(name)[0]) for name in bundled()]
     words = text.casefold().split()
     new = ScenarioEntry(NEW_EMPTY, _ABOUT_NEW)
@@ -237,23 +237,29 @@ def _at_path(text: str) -> list[ScenarioEntry]:
         return []
     named = [each for each in found if each.name.startswith(begun) and (begun or not each.name.startswith("."))]
     folders = [ScenarioEntry(f"{shown}{each.name}/", is_directory=True) for each in named if each.is_dir()]
-    files = [each for each in named if each.suffix in SUFFIXES and _is_scenario(each)]
-    return folders + [ScenarioEntry(f"{shown}{each.name}") for each in files]
+    files = (name for name in _scenarios_in(parent.absolute()) if name.startswith(begun))
+    return folders + [ScenarioEntry(f"{shown}{name}") for name in files if begun or not name.startswith(".")]
+
+
+def _scenarios_in(directory: Path) -> Sequence[str]:
+    """Return the names of the scenarios in a directory, also of those with mistakes; a key does not read them again."""
+    try:
+        return _read_names(directory, directory.stat().st_mtime_ns)
+    except OSError:
+        return ()
+
+
+@lru_cache(_MOST_DIRECTORIES)
+def _read_names(directory: Path, _changed_ns: int) -> Sequence[str]:
+    return [name for name in listed(directory) if _is_scenario(directory / name)]
 
 
 def _is_scenario(path: Path) -> bool:
-    """Return whether a file is a scenario, perhaps with mistakes, and no other YAML or JSON."""
+    """Return whether the beginning of a file has a key that only a scenario has, and none that only others have."""
     try:
-        status = path.stat()
-        return _begins_a_scenario(str(path), status.st_mtime_ns, status.st_size)
+        head = content_of(path, _HEAD).decode("utf-8", "replace")
     except OSError:
         return False
-
-
-@lru_cache(_MOST_FILES)
-def _begins_a_scenario(path: str, *_version: int) -> bool:
-    """Return whether the beginning of a file has a key that only a scenario has, and none that only a result has."""
-    head = content_of(path, _HEAD).decode("utf-8", "replace")
     is_json = head.lstrip("\ufeff \t\r\n").startswith(("{", "["))
     own, others = (_JSON_KEY, _RESULT_KEY) if is_json else (_YAML_KEY, _OTHER_KEY)
     return bool(own.search(head)) and not others.search(head)
@@ -274,8 +280,8 @@ def scenario_line(entry: ScenarioEntry, cells: int) -> Line:
     return line(Span(fit(squeeze(name, name_cells), name_cells), Role.PLAIN), Span(about, Role.DIM))
 
 
-def preview(entry: ScenarioEntry | None, cells: int) -> list[Line]:
-    """Return what a scenario shows, and what to look at in it."""
+def preview(entry: ScenarioEntry | None, cells: int, *, checks: bool = False) -> list[Line]:
+    """Return what a scenario shows, and what to look at in it; with ``checks`` the mistakes of a file that has some."""
     if entry is None:
         return [line(Span("No scenario fits.", Role.DIM))]
     if entry.is_directory:
@@ -289,7 +295,7 @@ def preview(entry: ScenarioEntry | None, cells: int) -> list[Line]:
         try:
             text = decode(content_of(path), entry.name)
             about, comments = headline(text)
-            if len(text) <= _READ_AT_ONCE:
+            if checks and len(text) <= _READ_AT_ONCE:
                 load_scenario(str(path), text=text)
         except OSError as error:
             return [line(Span(each, Role.FAILED)) for each in wrapped(f"It cannot be read: {error}", cells)]

@@ -15,7 +15,7 @@ from tui.viewmodels.actions import forms
 from tui.viewmodels.actions.action import LASTING, ActionType, Better, Field, file_to_delete, options
 from tui.viewmodels.actions.item_fields import JOB_FIELDS, POOL_CHANGES, POOL_FIELDS, POOL_PROPERTIES
 
-FIRST_PREPARATION = "a preparation task runs on a node before the job's first task there (PREP-1)"
+FIRST_PREPARATION = "a preparation task, if it has one, runs on a node before its first task there (PREP-1)"
 NO_CAPACITY = ("later requests get at most that many (RSZ-12); in the simulation only",)
 AVAILABLE_NODES = Field[Any]("nodes", "Nodes", "nodes of this size still available", "0")
 STORAGE_OUTAGE = ActionType[Any](

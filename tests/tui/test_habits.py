@@ -1,0 +1,124 @@
+"""Tasks counted in keys, and the mouse: a double click opens what Enter opens, the wheel scrolls."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual.widgets import Input
+
+from tests.tui.driving import drive
+from tests.tui.screen_text import contains, text_of
+from tui.widgets.rows import Choices
+
+LATER_S = 330
+
+
+def test_stderr_cause_and_reimage_of_a_failing_node_take_ten_keys(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+    look = lambda app: seen.append(text_of(app))  # noqa: E731
+    keys = ["down", "f", look, "escape", "w", look, "b", "r", "e", "i", "enter", "enter"]
+    drive(app, *keys)
+    assert len([key for key in keys if isinstance(key, str)]) == 10
+    assert contains(seen[0], "jobpreparation/stderr.txt")
+    assert contains(seen[1], "failed with exit code 3")
+    assert [one.command.NAME for one in app.session.simulation.by_hand] == ["reimageNode"]
+
+
+# By the keys that lead there, the widget with the focus and the line of it that is clicked.
+PLACES = {
+    "pools": (("2",), 1),
+    "nodes": (("3",), 2),
+    "jobs": (("4",), 1),
+    "tasks": (("5",), 3),
+    "preparation": (("6",), 2),
+    "events": (("9",), 2),
+    "job": (("shift+tab",), 1),
+    "node": ((), 0),
+    "list": (("tab",), 2),
+    "attention": (("tab", "tab"), 0),
+    "palette": (("ctrl+p", *"help"), 1),
+    "scenario": (("ctrl+o", *"reboot"), 0),
+    "actions": (("3", "a"), 4),
+    "settings": (("s",), 2),
+    "jobs to choose": (("J",), 0),
+    "files": (("3", "f"), 2),
+    "columns": (("5", "C"), 1),
+    "search": (("ctrl+f", *"deal"), 2),
+}
+
+
+def there(app):
+    """What is shown: the screen, its title, the view, and the item that it is about."""
+    titles = [str(each.border_title) for each in app.screen.query("*") if each.border_title]
+    main = app.main_screen
+    page = main.detail_page
+    return (
+        type(app.screen).__name__,
+        titles[:1],
+        main.view.id,
+        page and page.subject,
+        app.session.simulation.scenario.name,
+    )
+
+
+async def clicks(app, keys, y, *, opens):
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        for key in keys:
+            await pilot.press(key)
+        await pilot.pause()
+        drives_a_list = isinstance(app.screen.focused, Input)
+        widget = next(iter(app.screen.query(Choices))) if drives_a_list else app.screen.focused
+        await pilot.click(widget, offset=(6, y + widget.gutter.top), times=1 if opens == "enter" else 2)
+        if opens == "enter":
+            await pilot.press("enter")
+        await pilot.pause()
+        return there(app)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_double_click_opens_what_enter_opens(dashboard_at, place):
+    keys, y = PLACES[place]
+    by_key = asyncio.run(clicks(dashboard_at(LATER_S), keys, y, opens="enter"))
+    by_mouse = asyncio.run(clicks(dashboard_at(LATER_S), keys, y, opens="clicks"))
+    assert by_mouse == by_key
+
+
+def test_a_click_in_a_list_leaves_the_input_the_focus(dashboard_at):
+    texts = []
+
+    async def run(app):
+        async with app.run_test(size=(80, 24)) as pilot:
+            for key in ("ctrl+p", "ctrl+f", "ctrl+o"):
+                await pilot.press(key)
+                await pilot.pause()
+                await pilot.click(next(iter(app.screen.query(Choices))), offset=(5, 1))
+                await pilot.press("x", "pagedown")
+                await pilot.pause()
+                texts.append(app.screen.query_one(Input).value)
+                await pilot.press("escape")
+
+    asyncio.run(run(dashboard_at(LATER_S)))
+    assert texts == ["x", "x", "x"]
+
+
+def test_page_keys_move_the_cursor_of_a_list(dashboard_at):
+    app, numbers = dashboard_at(LATER_S), []
+    note = lambda app: numbers.append(next(iter(app.screen.query(Choices))).number)  # noqa: E731
+    drive(app, "2", "a", "pagedown", note, "pageup", note, "escape", "ctrl+o", "pagedown", note, size=(80, 24))
+    assert numbers == [10, 0, 10]
+
+
+def test_a_click_on_a_pane_jumps_there(dashboard_at):
+    async def run(app):
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            attention = app.screen.query_one("#attention")
+            await pilot.press("apostrophe")
+            await pilot.pause()
+            await pilot.click(offset=(attention.region.x + 5, attention.region.y + 1))
+            await pilot.pause()
+            assert app.focused is attention
+
+    asyncio.run(run(dashboard_at(LATER_S)))
