@@ -116,10 +116,11 @@ def test_values_are_repeated_for_more_cells_and_of_too_many_the_highest_counts()
     assert list(stretched([], 3)) == []
 
 
-def test_a_line_goes_up_and_down_in_steps():
+def test_a_line_stands_at_its_values_where_no_area_hides_it():
     line = Layer("target", Role.STRONG, [1, 1, 3, 3, 2])
-    assert drawn([], 3, 5, 3, over=line) == ["  ╭─╮", "  │ ╰", "──╯  "]
-    assert drawn([], 3, 5, 3, Style(ascii_only=True), line) == ["  +-+", "  | +", "--+  "]
+    assert drawn([], 3, 5, 3, over=line) == ["  ── ", "    ─", "──   "]
+    assert drawn([], 3, 5, 3, Style(ascii_only=True), line) == ["  -- ", "    -", "--   "]
+    assert drawn([Layer("a", BLUE, [0, 0, 2, 2, 2])], 3, 5, 3, over=line)[0] == "  ── "
 
 
 def fresh_module():

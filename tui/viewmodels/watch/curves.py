@@ -7,8 +7,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.resources.jobs import pool_of_job
-from tui.viewmodels.text import Line, Role, Span, cut, fit, squeeze, width
-from tui.viewmodels.watch.charts import Style, charts_of, nice_top, plot, stretched
+from tui.viewmodels.text import Line, Role, Span, cut, squeeze, width
+from tui.viewmodels.watch.charts import Style, charts_of, nice_top, plot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SIDE_BY_SIDE_FROM, _THREE_FROM = 76, 168  # cells
 _KEPT = 64  # titles, and plots, which have the same columns until one more is complete
 _CHARTS = 5  # before the first drawing
-_CHART_ROWS = 4  # at least: a title and three rows of plot
+_CHART_ROWS, _LEAST_ROWS = 4, 2  # a title and three rows of plot, or one where there are no others
 _GOOD_ROWS, _HIGH_ROWS = 6, 9
 _FEW = 4  # charts, which are drawn however low they are; more of them only in good height
 _GAP = 2  # cells between charts side by side
@@ -29,7 +29,6 @@ _LEAST_PLOT = 8  # cells
 _AIR = 1.25  # times the highest value is the top of a scale at least
 _SCALE_CELLS = 5  # of most scales, beside a plot
 _MOST_NAME = 24  # cells of an id in the title
-_NAME_CELLS, _SPARK_READING = 15, 18
 _NO_TIME = " no time has gone by yet"
 
 
@@ -94,7 +93,7 @@ class CurvesModel:
         return self._lines
 
     def _draw(self, cells: int, rows: int) -> list[Line]:
-        if rows < 1 or cells < _LEAST_PLOT:
+        if rows < _LEAST_ROWS or cells < _LEAST_PLOT:
             return []
         session = self._session
         columns = _columns(cells)
@@ -109,8 +108,6 @@ class CurvesModel:
         flat = flat[: max(0, columns * (rows // _HIGH_ROWS) - self._count)] if self._count < len(charts) else flat
         charts = [chart for chart in charts if chart.top or chart in flat]
         style = Style(session.glyphs.ascii_only, self.has_grounds)
-        if rows < _CHART_ROWS:
-            return _sparklines(charts, cells, rows, columns, style)
         return self._small_multiples(charts, cells, rows, columns, style)
 
     def _small_multiples(
@@ -299,23 +296,3 @@ def _reading(reading: Reading, layers: Sequence[Layer], line: Layer | None, styl
         return (Span(reading.text + name, layers[0].role),)
     mark = "■" if style.has_grounds and not style.ascii_only else style.texture(reading.layer)
     return Span(f"{mark} ", layers[reading.layer].role), Span(reading.text + name)
-
-
-def _sparklines(charts: Sequence[Chart], cells: int, rows: int, columns: int, style: Style) -> list[Line]:
-    """Return a line for each chart: its title, its first area or line, and the value of now."""
-    widths = _widths(cells, columns)
-    shown = charts[: rows * columns]
-    by_column = (shown[number::columns] for number in range(columns))
-    blocks = [[_sparkline(chart, wide, style) for chart in part] for part, wide in zip(by_column, widths, strict=True)]
-    longest = max(map(len, blocks))
-    return _side_by_side([[*block, *([()] * (longest - len(block)))] for block in blocks], widths)
-
-
-def _sparkline(chart: Chart, cells: int, style: Style) -> Line:
-    room = max(1, cells - _NAME_CELLS - _SPARK_READING)
-    reading = chart.readings[0]
-    layer = chart.layers[0]
-    values = stretched(layer.values, room)
-    (picture,) = plot((layer._replace(values=values),), None, top_of(chart), room, 1, style)
-    name = Span(fit(chart.title, _NAME_CELLS - 1) + " ", Role.STRONG)
-    return cut((name, *picture, Span(f" {reading.text} {reading.name}", layer.role)), cells)
