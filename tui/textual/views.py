@@ -218,11 +218,16 @@ def entitle(widget: Widget, title: str | Line, keys: Sequence[tuple[str, str]], 
 
 @lru_cache(maxsize=64)
 def _with_keys(title: Line, keys: Sequence[tuple[str, str]], cells: int) -> Content:
+    return title_of(title) + _of_keys(keys, cells - width(title))
+
+
+@lru_cache(maxsize=64)
+def _of_keys(keys: Sequence[tuple[str, str]], room: int) -> Content:
+    spans: Line = ()
     for key, does in keys:
-        longer = (*title, Span(f"   {key}", Role.KEY), Span(f" {does}", Role.DIM))
-        if width(longer) <= cells:
-            title = longer
-    return title_of(title)
+        longer = (*spans, Span(f"   {key}", Role.KEY), Span(f" {does}", Role.DIM))
+        spans = longer if width(longer) <= room else spans
+    return title_of(spans)
 
 
 def title_of(spans: Line) -> Content:
