@@ -20,7 +20,7 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels.text import Line, Role, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from engine.views.log.series import Axis, PoolSeries, Window
     from tui.viewmodels.session import Session
@@ -280,21 +280,21 @@ def _highest(layers: tuple[Layer, ...], line: Layer | None) -> float:
     return max(max(sums, default=0), max(line.values, default=0) if line else 0)
 
 
-def charts_of(session: Session, pool_id: str, job_id: str, window: Window, columns: int) -> list[Chart]:
-    """Return the charts of a pool and a job on it, the most important first.
+def charts_of(session: Session, pool_id: str, job_id: str, window: Window, columns: int) -> Iterator[Chart]:
+    """Yield the charts of a pool and a job on it, the most important first.
 
     Those of all pools stand in for a pool, and those of all jobs for a job, if there is none.
     """
-    if session.pool(pool_id) is not None:
-        nodes = _nodes_of_pool(session, pool_id, window, columns)
+    has_pool = session.pool(pool_id) is not None
+    if has_pool:
+        yield _nodes_of_pool(session, pool_id, window, columns)
     else:
-        nodes = _nodes_of_all(session, window, columns)
+        yield from _nodes_of_all(session, window, columns)
     if session.job(job_id) is not None:
-        tasks = _of_job(session, job_id, window, columns)
-    else:
-        tasks = [] if session.pool(pool_id) is not None else _of_all_jobs(session, window, columns)
-    cost = _cost(session, pool_id, window, columns)
-    return [*nodes, *tasks, *cost]
+        yield from _of_job(session, job_id, window, columns)
+    elif not has_pool:
+        yield from _of_all_jobs(session, window, columns)
+    yield from _cost(session, pool_id, window, columns)
 
 
 class _Area(NamedTuple):
@@ -359,7 +359,7 @@ def _nodes_of_all(session: Session, window: Window, columns: int) -> list[Chart]
     return [_chart("Nodes of all pools", values.axis, areas)] if any(any(each.values) for each in areas) else []
 
 
-def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
+def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int) -> Chart:
     values, pool = session.series.of_pool(pool_id, window, columns), session.pool(pool_id)
     assert pool is not None
     numbers = dict.fromkeys(Measure, 0)
@@ -369,7 +369,7 @@ def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int)
     aim = Reading("pool", "deleted") if pool.state is None else Reading(f"{target:,}", "target", -1)
     line = Layer("target", Role.STRONG, tuple(values.target))
     now = max(target, sum(numbers[kind] for _, _, kind in _KINDS))
-    return [_chart("Nodes", values.axis, areas, aim, line=line, now=now)]
+    return _chart("Nodes", values.axis, areas, aim, line=line, now=now)
 
 
 def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
@@ -395,7 +395,7 @@ def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[
     return [_chart("Cost", whole.axis, areas, *told, label=session.money)]
 
 
-def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list[Chart]:
+def _of_job(session: Session, job_id: str, window: Window, columns: int) -> Iterator[Chart]:
     values, job = session.series.of_job(job_id, window, columns), session.job(job_id)
     assert job is not None
     axis, tasks, others, all_running = values.axis, job.phases.tasks, list[float](), job.phases.tasks.running
@@ -405,11 +405,19 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
     running = [_Area("running", Role.RUNNING, values.running, f"{tasks.running:,}")]
     if any(others):
         running.append(_Area("of other jobs", Role.OFF, others, f"{all_running - tasks.running:,}"))
+    yield _chart("Running tasks", axis, running, now=all_running)
     active, preparing = (tasks.active, tasks.preparing) if job.record.end_ms is None else (0, 0)
     waits = [max(0.0, all_ - some) for all_, some in zip(values.waiting, values.preparing, strict=True)]
     waiting = [_Area("waiting", Role.OFF, waits, f"{active:,}")]
     if preparing or any(values.preparing):
         waiting.append(_Area("preparing", Role.PREPARING, values.preparing, f"{preparing:,}"))
+    yield _chart("Waiting tasks", axis, waiting, now=active + preparing)
+    if job.phases.preparation.is_specified:
+        spent_ms, count = session.series.preparation_ms(job_id), sum(job.phases.preparation[each] for each in _RUNS)
+        noun = "node" if count == 1 else "nodes"
+        nodes = [_Area("preparing", Role.PREPARING, values.preparing_nodes, f"{count:,}", noun)]
+        in_all = Reading(fmt.span(spent_ms // SECOND_MS * SECOND_MS), "in all")
+        yield _chart("Preparing nodes", axis, nodes, in_all, now=count)
     rate = session.series.succeeded_in_a_minute(job_id)
     now, said = compact(round(rate, 1)), "a minute"
     if not job.is_live or session.is_over:  # a rate would be that of some stretch before the end
@@ -417,14 +425,4 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
     done = [_Area("succeeded", Role.OK, values.succeeded_a_minute, now, said)]
     if tasks.failed or any(values.failed_a_minute):
         done.append(_Area("failed", Role.FAILED, values.failed_a_minute, f"{tasks.failed:,}"))
-    found = [
-        _chart("Running tasks", axis, running, now=all_running),
-        _chart("Waiting tasks", axis, waiting, now=active + preparing),
-    ]
-    if job.phases.preparation.is_specified:
-        spent_ms, count = session.series.preparation_ms(job_id), sum(job.phases.preparation[each] for each in _RUNS)
-        noun = "node" if count == 1 else "nodes"
-        nodes = [_Area("preparing", Role.PREPARING, values.preparing_nodes, f"{count:,}", noun)]
-        in_all = Reading(fmt.span(spent_ms // SECOND_MS * SECOND_MS), "in all")
-        found.append(_chart("Preparing nodes", axis, nodes, in_all, now=count))
-    return [*found, _chart("Completed tasks", axis, done, now=rate)]
+    yield _chart("Completed tasks", axis, done, now=rate)

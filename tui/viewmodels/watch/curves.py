@@ -99,7 +99,11 @@ class CurvesModel:
         columns = _columns(cells)
         wide = (cells - _GAP * (columns - 1)) // columns
         room = max(_LEAST_PLOT, wide - _SCALE_CELLS)
-        charts = charts_of(session, session.pool_id, session.job_id, self._shown_window, room)
+        charts: list[Chart] = []
+        for chart in charts_of(session, session.pool_id, session.job_id, self._shown_window, room):
+            charts.append(chart)
+            if sum(each.top > 0 for each in charts) >= max(_FEW, _layers(columns, rows) * columns):
+                break  # the others have no room
         if not charts:
             return [(Span("There is no pool and no job yet.", Role.DIM),)]
         # A flat line at zero would take room for little; but few charts would be too high for what they say.
@@ -115,8 +119,7 @@ class CurvesModel:
     ) -> list[Line]:
         has_axis = rows > _CHART_ROWS
         room = rows - has_axis
-        few = min(-(-_FEW // columns), room // _CHART_ROWS)
-        layers = max(1, min(-(-len(charts) // columns), max(few, room // _GOOD_ROWS)))
+        layers = min(-(-len(charts) // columns), _layers(columns, room))
         charts = charts[: layers * columns]
         in_rows = [charts[at * columns : (at + 1) * columns] for at in range(layers)]
         weights = [1 + any(chart.top for chart in row) for row in in_rows]  # flat ones need less height
@@ -155,6 +158,11 @@ class CurvesModel:
             if first >= 0:
                 text = text[:first] + label + text[first + len(label) :]
         return Span(" " * (label_cells + 1)), Span(text[:room], Role.DIM)
+
+
+def _layers(columns: int, room: int) -> int:
+    """Return how many charts stand below one another at most, in so many rows."""
+    return max(1, min(-(-_FEW // columns), room // _CHART_ROWS), room // _GOOD_ROWS)
 
 
 def _columns(cells: int) -> int:
