@@ -81,6 +81,13 @@ def test_no_curve_is_drawn_with_blocks_which_have_seams_on_many_terminals(ascii_
     assert set(drawn_texts).isdisjoint("▁▂▃▄▅▆▇█▒░▓")
 
 
+def test_the_middle_of_a_scale_has_a_number_only_if_that_is_round():
+    model = model_at("priorities-and-fairness", 360_000)
+    labels = {each.partition("┤")[0].strip() for each in text_of(model, 58, 30) if "┤" in each}
+    assert "$0.025" in labels
+    assert labels.isdisjoint({"$0.013", "$0.012", "1.5"})
+
+
 def test_two_tenths_of_the_height_stay_free_and_a_scale_of_things_has_whole_numbers():
     session = session_of("job-prep-release-sample", 300_000)
     for chart in charts_of(session, session.pool_id, session.job_id, Window.ALL, 40):

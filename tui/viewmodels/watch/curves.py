@@ -235,9 +235,10 @@ def _framed(picture: Sequence[Line], labels: Sequence[str], cells: int, style: S
 
 
 def _scale(chart: Chart) -> list[str]:
-    """Return the label of the top, and of half of it if that can be a value; it may be longer: $0.10 and $0.050."""
+    """Return the label of the top, and of half of it if that is round, too; it may be longer: $0.10 and $0.050."""
     top = top_of(chart)
-    return [chart.label(top), *([] if chart.is_count and top / 2 % 1 else [chart.label(top / 2)])]
+    has_half = nice_top(top / 2, is_count=chart.is_count) == top / 2
+    return [chart.label(top), *([chart.label(top / 2)] if has_half else [])]
 
 
 class _Form(NamedTuple):
