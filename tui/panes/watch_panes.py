@@ -57,7 +57,7 @@ _SIDES = 4  # cells of frame and padding
 _LOW = 6  # lines; a lower pane has a legend of one line and no description
 _LOW_VIEW = 24  # lines
 _MORE_OUTPUT = 3  # lines by which each card can grow at most
-_MAP_KEYS = (("map.lens", "lens"),)
+_MAP_KEYS, _KEY_CELLS = (("map.lens", "lens"),), 9
 
 
 class NodeMapPane(Vertical):
@@ -97,7 +97,7 @@ class NodeMapPane(Vertical):
         legend = min(1 if is_low else _LEGEND, model.legend_lines(cells))
         self._legend.update(legend)
         self._describe(0 if is_low else self._described_lines(cells, size.height - legend))
-        entitle(self, model.title(size.width, layout), _MAP_KEYS)
+        entitle(self, model.title(size.width - _KEY_CELLS, layout), _MAP_KEYS)
 
     def wish(self, width: int, height: int) -> Wish:
         """Return the rows for the nodes, with the legend: cards in three fifths of the view, else half of it.
