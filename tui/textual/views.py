@@ -119,6 +119,7 @@ def _theme(name: str) -> Theme:
             **((BUILTIN_THEMES.get("ansi-dark") or BUILTIN_THEMES["textual-ansi"]).variables if is_ansi else {}),
             "cursor-ground": cursor,
             "frame": colours[Role.DIM],
+            "thumb": colours[Role.DIM] if is_ansi else _mixed(name, Role.DIM),
             "frame-focus": colours[Role.KEY],
         },
     )
@@ -162,8 +163,13 @@ def _pale(found: Style, theme: str, role: Role) -> Style:
     """Return a style with the colour of a role mixed with the background, or dim where colours cannot be mixed."""
     if not has_grounds(theme):
         return found + Style(dim=True)
+    return found + Style(color=_mixed(theme, role))
+
+
+def _mixed(theme: str, role: Role) -> str:
+    """Return the colour of a role mixed with the background."""
     ground, colour = Color.parse(_GROUNDS[theme][0]), Color.parse(_COLOURS[theme][role])
-    return found + Style(color=ground.blend(colour, _SHARE_OF_COLOUR).hex)
+    return ground.blend(colour, _SHARE_OF_COLOUR).hex
 
 
 def ground(theme: str) -> str:
