@@ -278,7 +278,7 @@ def deadline_s(expected: Iterable[Expectation]) -> float | None:
     for each in expected:
         (subject, wanted), due_ms = each.condition, each.within_ms if each.at_ms is None else each.at_ms
         makespan, state = wanted.get("makespan"), wanted.get("state")
-        if subject.kind is SubjectKind.JOB and due_ms is not None and matches(state, JobState.COMPLETED.value):
+        if subject.kind is SubjectKind.JOB and due_ms is not None and matches(state, JobState.COMPLETED.wire):
             jobs.append(due_ms / SECOND_MS)
         elif isinstance(makespan, Bounds) and makespan.at_most is not None:
             bounds.append(makespan.at_most)

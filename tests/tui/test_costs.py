@@ -109,7 +109,7 @@ def test_a_job_whose_pool_could_not_be_made_has_no_pool(at_the_end):
     model = NodesModel(at_the_end)
     model.update()
     assert model.nothing_shown() == ("Job hourly:job-3 has no pool.", "P chooses a pool.")
-    found = charts_of(at_the_end, "", "hourly:job-3", at_the_end.window, 40)
+    found = list(charts_of(at_the_end, "", "hourly:job-3", at_the_end.window, 40))
     assert found[0].title == "Nodes of all pools"
     assert found[-1].readings[0].text == "$0.21"
     strip = JobStripModel(at_the_end)

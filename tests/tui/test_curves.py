@@ -81,6 +81,13 @@ def test_no_curve_is_drawn_with_blocks_which_have_seams_on_many_terminals(ascii_
     assert set(drawn_texts).isdisjoint("▁▂▃▄▅▆▇█▒░▓")
 
 
+def test_the_middle_of_a_scale_has_a_number_only_if_that_is_round():
+    model = model_at("priorities-and-fairness", 360_000)
+    labels = {each.partition("┤")[0].strip() for each in text_of(model, 58, 30) if "┤" in each}
+    assert "$0.025" in labels
+    assert labels.isdisjoint({"$0.013", "$0.012", "1.5"})
+
+
 def test_two_tenths_of_the_height_stay_free_and_a_scale_of_things_has_whole_numbers():
     session = session_of("job-prep-release-sample", 300_000)
     for chart in charts_of(session, session.pool_id, session.job_id, Window.ALL, 40):
@@ -116,10 +123,11 @@ def test_values_are_repeated_for_more_cells_and_of_too_many_the_highest_counts()
     assert list(stretched([], 3)) == []
 
 
-def test_a_line_goes_up_and_down_in_steps():
+def test_a_line_stands_at_its_values_where_no_area_hides_it():
     line = Layer("target", Role.STRONG, [1, 1, 3, 3, 2])
-    assert drawn([], 3, 5, 3, over=line) == ["  ╭─╮", "  │ ╰", "──╯  "]
-    assert drawn([], 3, 5, 3, Style(ascii_only=True), line) == ["  +-+", "  | +", "--+  "]
+    assert drawn([], 3, 5, 3, over=line) == ["  ── ", "    ─", "──   "]
+    assert drawn([], 3, 5, 3, Style(ascii_only=True), line) == ["  -- ", "    -", "--   "]
+    assert drawn([Layer("a", BLUE, [0, 0, 2, 2, 2])], 3, 5, 3, over=line)[0] == "  ── "
 
 
 def fresh_module():

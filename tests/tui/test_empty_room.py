@@ -339,7 +339,7 @@ def test_three_rows_that_no_pane_can_use_show_the_newest_event(dashboard_at):
 def test_a_timeline_of_few_rows_fills_its_pane(dashboard_at, size):
     seen = []
     drive(dashboard_at(360, "mpi-on-four-nodes"), "8", "r", lambda app: seen.extend(text_of(app)), size=size)
-    empty = [line for line in seen if line.startswith("┃") and not line.strip("┃ ")]
+    empty = [line for line in seen if line.startswith("│") and not line.strip("│ ")]
     assert len(empty) <= size[1] // 4
 
 

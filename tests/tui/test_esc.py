@@ -83,7 +83,8 @@ def test_a_maximised_pane_leaves_room_for_clock_keys_and_questions_and_escape_le
     )
     maximised, asked, restored = seen
     assert contains(maximised[:1], "risk")
-    assert contains(maximised[-1:], "space run", "/ filter")
+    assert contains(maximised[-1:], "space run", "enter open")
+    assert contains(maximised, "/ filter")
     assert not contains(maximised, "Details")
     assert contains(asked[-2:], "field:value", "filter:  state:completed")
     assert contains(restored, "Details")

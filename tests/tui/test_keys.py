@@ -45,7 +45,7 @@ def test_details_help_and_actions_open_and_close(dashboard_at):
     lines = after(dashboard_at(LATER_S), "6", size=(80, 60))
     assert contains(lines, "ineligible for this job until its disk is new", "workitems/risk/job-1/jobpreparation")
     lines = after(dashboard_at(LATER_S), "6", "enter", size=(80, 16))  # no room for details below the list
-    assert contains(lines, "━ Preparation task ━", "esc close")
+    assert contains(lines, "─ Preparation task ─", "esc close")
     lines = after(dashboard_at(LATER_S), "6", "question_mark", size=(80, 24))
     assert contains(lines, "In this pane", "Sort by the next column.")
     app = dashboard_at(LATER_S)

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from tests.tui.conftest import SOON_S
+from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.textual.views import Regions
 
@@ -95,3 +96,25 @@ def test_on_a_low_screen_the_welcome_leaves_room_for_every_phase(dashboard_at, i
     assert contains(lines, "Preparation fails for good on node 1") == introduces
     assert contains(lines, "ctrl+o opens another scenario  any key closes this") == introduces
     assert contains(lines, "  Prep    ", "  Tasks   ", "  Release ", "sample-3")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_only_the_pane_with_the_focus_has_a_frame_and_no_pane_moves_with_it(dashboard_at, size):
+    frames, regions = [], []
+
+    def look(app):
+        lines = text_of(app)
+        frames.append([line.count("╭─ ") for line in lines[3:]])
+        regions.append([widget.region for widget in app.screen.query("#panes > *")])
+
+    drive(dashboard_at(330), look, *("tab", look) * 4, size=size)
+    assert [sum(each) for each in frames] == [1] * 5
+    assert len({tuple(each) for each in frames}) > 1
+    assert all(each == regions[0] for each in regions)
+
+
+def test_titles_show_the_keys_of_their_panes_as_they_are_now(dashboard_at):
+    app = dashboard_at(330)
+    app.main_screen.keymap, _ = app.main_screen.keymap.rebound("row.why", "f9")
+    seen = after(app, size=(160, 50))
+    assert contains(seen, "f9 why", "l lens", "a act   m mark", "H hour or all")

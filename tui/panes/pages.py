@@ -14,7 +14,7 @@ from engine.views.log.reader import Kept
 from tui.textual import views
 from tui.textual.overrides import set_title
 from tui.textual.screens import View
-from tui.textual.views import LinesView, ResizeFilter
+from tui.textual.views import LinesView, ResizeFilter, entitle
 from tui.viewmodels.detail_model import tab_at, tab_bar
 from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.items import VIEW_OF
@@ -51,6 +51,8 @@ _FEW_SHARE = 0.4  # of the height that few rows take at most where details have 
 class ListPage(ResizeFilter, View):
     """One of the lists as a view."""
 
+    hints = (("table.open", "open"),)
+
     def __init__(self, model: RowsModel, *, id: str) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id, classes="list-page")
         self.model = model
@@ -86,10 +88,10 @@ class ListPage(ResizeFilter, View):
         return (glyph for glyph in states_of(self.title) if glyphs.of(glyph) in seen)
 
     @property
-    def hints(self) -> Sequence[tuple[str, str]]:
-        """Return the keys that the list has, without that for its order if it stands in one only."""
+    def _keys(self) -> Sequence[tuple[str, str]]:
+        """The keys that the list has, without that for its order if it stands in one only."""
         sort = () if self.model.only_order else (("table.sort", "sort"),)
-        return ("table.open", "open"), ("list.filter", "filter"), *sort, ("table.failed", "only failed")
+        return ("list.filter", "filter"), *sort, ("table.failed", "only failed")
 
     def build(self, switcher: ContentSwitcher) -> None:
         """Mount the page with all that is in it, unless that is done: most pages are not shown in most sessions."""
@@ -203,7 +205,7 @@ class ListPage(ResizeFilter, View):
         hidden = table.hidden_columns if self.model.count else 0
         columns = "column" if hidden == 1 else "columns"
         title = clip(f"{self.model.title}{shown}", max(0, table.outer_size.width - _TITLE_ENDS))
-        set_title(table, title, f"{hidden} more {columns}, C" if hidden else "")
+        entitle(table, title, self._keys, f"{hidden} more {columns}, C" if hidden else "")
         key = table.key
         if key is not None and self.model.kind is not None:
             self._cursor_id = "" if table.chosen_key is None else self.model.identity_of(key)

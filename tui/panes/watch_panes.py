@@ -57,7 +57,7 @@ _SIDES = 4  # cells of frame and padding
 _LOW = 6  # lines; a lower pane has a legend of one line and no description
 _LOW_VIEW = 24  # lines
 _MORE_OUTPUT = 3  # lines by which each card can grow at most
-_MAP_KEYS = (("map.lens", "lens"),)
+_MAP_KEYS, _KEY_CELLS = (("map.lens", "lens"),), 9
 
 
 class NodeMapPane(Vertical):
@@ -99,7 +99,7 @@ class NodeMapPane(Vertical):
         more = max(0, min(described - 1, model.legend_lines(cells) - legend))  # of the legend, before more is described
         self._legend.update(legend + more)
         self._describe(described - more)
-        entitle(self, model.title(size.width, layout), _MAP_KEYS)
+        entitle(self, model.title(size.width - _KEY_CELLS, layout), _MAP_KEYS)
 
     def wish(self, width: int, height: int) -> Wish:
         """Return the rows for the nodes, with the legend: cards in three fifths of the view, else half of it.

@@ -119,6 +119,7 @@ def _theme(name: str) -> Theme:
             **((BUILTIN_THEMES.get("ansi-dark") or BUILTIN_THEMES["textual-ansi"]).variables if is_ansi else {}),
             "cursor-ground": cursor,
             "frame": colours[Role.DIM],
+            "thumb": colours[Role.DIM] if is_ansi else _mixed(name, Role.DIM),
             "frame-focus": colours[Role.KEY],
         },
     )
@@ -162,8 +163,13 @@ def _pale(found: Style, theme: str, role: Role) -> Style:
     """Return a style with the colour of a role mixed with the background, or dim where colours cannot be mixed."""
     if not has_grounds(theme):
         return found + Style(dim=True)
+    return found + Style(color=_mixed(theme, role))
+
+
+def _mixed(theme: str, role: Role) -> str:
+    """Return the colour of a role mixed with the background."""
     ground, colour = Color.parse(_GROUNDS[theme][0]), Color.parse(_COLOURS[theme][role])
-    return found + Style(color=ground.blend(colour, _SHARE_OF_COLOUR).hex)
+    return ground.blend(colour, _SHARE_OF_COLOUR).hex
 
 
 def ground(theme: str) -> str:
@@ -218,11 +224,16 @@ def entitle(widget: Widget, title: str | Line, keys: Sequence[tuple[str, str]], 
 
 @lru_cache(maxsize=64)
 def _with_keys(title: Line, keys: Sequence[tuple[str, str]], cells: int) -> Content:
+    return title_of(title) + _of_keys(keys, cells - width(title))
+
+
+@lru_cache(maxsize=64)
+def _of_keys(keys: Sequence[tuple[str, str]], room: int) -> Content:
+    spans: Line = ()
     for key, does in keys:
-        longer = (*title, Span(f"   {key}", Role.KEY), Span(f" {does}", Role.DIM))
-        if width(longer) <= cells:
-            title = longer
-    return title_of(title)
+        longer = (*spans, Span(f"   {key}", Role.KEY), Span(f" {does}", Role.DIM))
+        spans = longer if width(longer) <= room else spans
+    return title_of(spans)
 
 
 def title_of(spans: Line) -> Content:

@@ -399,9 +399,7 @@ def scatter_lines(
     canvas = ScatterCanvas(cells, rows)
     _draw_axes(canvas, x, y, margin, step_s, signs, dots[0].currency)
     if due_s is not None:
-        words = f" deadline {end_text(due_s)} "
-        dashes = signs["dash"] * max(0, x.cells - len(words))
-        canvas.put(margin + 1, room - 1 - y.cell(due_s), dashes + words[: x.cells], Role.WARNING)
+        canvas.put(margin + 1, room - 1 - y.cell(due_s), signs["dash"] * x.cells, Role.WARNING)
     medians = {dot.number: (_of(dot.cost.median), _of(dot.end.median)) for dot in dots}
     place = {number: (margin + 1 + x.cell(cost), room - 1 - y.cell(end)) for number, (cost, end) in medians.items()}
     _draw_line(canvas, [place[dot.number] for dot in sorted(dots, key=_by_cost) if dot.is_pareto], signs["line"])
@@ -412,6 +410,9 @@ def scatter_lines(
             canvas.put(margin + 1 + at, row, signs["level"], role)
         for at in range(y.cell(_of(dot.end.p5)), y.cell(_of(dot.end.p95)) + 1):
             canvas.put(column, room - 1 - at, signs["upright"], role)
+    if due_s is not None:
+        words = f" deadline {end_text(due_s)} "
+        canvas.put(max(margin + 1, cells - len(words)), room - 1 - y.cell(due_s), words, Role.WARNING)
     in_order = sorted(dots, key=lambda dot: (dot.number == cursor, _ORDER[dot.glyph], -dot.number))
     for dot in in_order:
         column, row = place[dot.number]

@@ -367,7 +367,7 @@ class Legend(CursorView):
                 self.action_only()
 
 
-_LEAST_ROWS = 4
+_LEAST_ROWS = 6
 _SLICE_S = 0.02  # from slice to slice of the reading
 _SLICES_SHOWN = 10  # are read from drawing to drawing
 _FRAME_CELLS, _FRAME_ROWS = 4, 2

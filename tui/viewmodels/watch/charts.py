@@ -20,7 +20,7 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels.text import Line, Role, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from engine.views.log.series import Axis, PoolSeries, Window
     from tui.viewmodels.session import Session
@@ -31,8 +31,6 @@ _BRAILLE = 0x2800  # without dots
 _LEFT, _RIGHT = (0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08)  # the dots from below
 _PATTERNS = (0xFF, 0x95, 0x47, 0xD2)  # dots of the layers where there are no colours
 _ASCII_TEXTURES = "#:.="
-_CORNERS = ("─", "│", "╭", "╮", "╰", "╯")  # level, upright, up into, level then down, down into, level then up
-_ASCII_CORNERS = ("-", "|", "+", "+", "+", "+")
 _STEPS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 _LOOKS = tuple(product(Role, (False, True)))  # of a cell: the role of its text, and whether it is pale
 _CODES = {look: chr(number) for number, look in enumerate(_LOOKS)}
@@ -40,7 +38,7 @@ _ALIKE = lazy_regex(r"(?s:(.)\1*)")  # characters that are equal
 KEPT_COLUMNS, _KEPT_ROWS = 4096, 1024
 _NO_LINE = -1  # in place of a row
 _Ends = tuple[int, ...]  # of the layers, in dots
-_Key = tuple[_Ends, _Ends, int, int]  # of a column
+_Key = tuple[_Ends, _Ends, int]  # of a column
 
 
 class Style(NamedTuple):
@@ -128,7 +126,7 @@ def plot(
     else:
         line_role, crossed = None, [_NO_LINE] * cells
     columns = _columns(rows, tuple(layer.role for layer in layers), line_role, style)
-    keys = zip((heights[0], *heights[:-1]), heights, (crossed[0], *crossed[:-1]), crossed, strict=True)
+    keys = zip((heights[0], *heights[:-1]), heights, crossed, strict=True)
     picture = "".join(map(columns.__getitem__, keys))
     return [_row(picture[at :: 2 * rows], picture[rows + at :: 2 * rows]) for at in range(rows)]
 
@@ -136,9 +134,9 @@ def plot(
 class _Columns(dict[_Key, str]):
     """The columns of charts of one height and one look, each drawn when it is asked for first.
 
-    The key of a column is the upper ends of the layers in the column before it and in this one, and the rows in which a
-    line comes into it and leaves it. A column is the characters of its cells from the top down, followed by the codes
-    of their looks: so the characters of a row, and their codes, are slices of the joined columns.
+    The key of a column is the upper ends of the layers in the column before it and in this one, and the row of the
+    line. A column is the characters of its cells from the top down, followed by the codes of their looks: so the
+    characters of a row, and their codes, are slices of the joined columns.
     """
 
     def __init__(self, rows: int, roles: tuple[Role, ...], line_role: Role | None, style: Style) -> None:
@@ -150,10 +148,10 @@ class _Columns(dict[_Key, str]):
     def __missing__(self, key: _Key) -> str:
         if len(self) >= KEPT_COLUMNS:
             self.clear()
-        ends_before, ends, before, here = key
-        cells = [self._draw(ends_before, ends, low, self._roles, self._style) for low in self._lows]
-        if self._line_role is not None:
-            _draw_line(cells, before, here, self._line_role, self._style)
+        before, here, line_row = key
+        cells = [self._draw(before, here, low, self._roles, self._style) for low in self._lows]
+        if self._line_role is not None and ord(cells[line_row].text) < _BRAILLE:  # the edges of areas hide it
+            cells[line_row] = _Cell("-" if self._style.ascii_only else "─", self._line_role)
         self[key] = column = "".join([cell.text for cell in cells] + [_CODES[cell[1:]] for cell in cells])
         return column
 
@@ -209,19 +207,11 @@ def _is_there(ends: _Ends, at: int) -> bool:
     return ends[at] > (ends[at - 1] if at else 0)
 
 
-def _textures(before: _Ends, column: _Ends, low: int, roles: Sequence[Role], style: Style) -> _Cell:  # noqa: ARG001
-    """Return a whole cell with the texture of the layer that has most of it, or an empty one."""
-    if column[-1] <= low:
-        return _EMPTY
-    begin, best, found = low, 0, 0
-    for number, end in enumerate(column):
-        part = min(end, low + _DOTS) - begin
-        if part > best:
-            best, found = part, number
-        begin += max(0, part)
-    if begin - low < _DOTS // 2 and low:
-        return _EMPTY
-    return _Cell(style.texture(found), roles[found])
+def _textures(before: _Ends, here: _Ends, low: int, roles: Sequence[Role], style: Style) -> _Cell:  # noqa: ARG001
+    """Return a whole cell with the texture of the layer in its middle, or an empty one; what is not zero is visible."""
+    middle = low + _DOTS // 2 if low else 1
+    at = next((at for at, end in enumerate(here) if end >= middle), None)
+    return _EMPTY if at is None else _Cell(style.texture(at), roles[at])
 
 
 def _crossed(values: Sequence[float], top: float, rows: int) -> list[int]:
@@ -230,24 +220,6 @@ def _crossed(values: Sequence[float], top: float, rows: int) -> list[int]:
         value: rows - 1 - min(rows - 1, max(0, -(-round(value * rows * 100 / top) // 100) - 1)) for value in set(values)
     }
     return list(map(row_of.__getitem__, values))
-
-
-def _draw_line(column: list[_Cell], before: int, here: int, role: Role, style: Style) -> None:
-    """Draw a line that comes from the row ``before`` on the areas that it crosses. The edges of areas hide it."""
-    level, upright, into_up, then_down, into_down, then_up = _ASCII_CORNERS if style.ascii_only else _CORNERS
-
-    def put(row: int, text: str) -> None:
-        if ord(column[row].text) < _BRAILLE:
-            column[row] = _Cell(text, role)
-
-    if before == here:
-        put(here, level)
-        return
-    goes_up = here < before
-    put(before, then_up if goes_up else then_down)
-    put(here, into_up if goes_up else into_down)
-    for row in range(min(before, here) + 1, max(before, here)):
-        put(row, upright)
 
 
 @lru_cache(maxsize=_KEPT_ROWS)
@@ -308,21 +280,21 @@ def _highest(layers: tuple[Layer, ...], line: Layer | None) -> float:
     return max(max(sums, default=0), max(line.values, default=0) if line else 0)
 
 
-def charts_of(session: Session, pool_id: str, job_id: str, window: Window, columns: int) -> list[Chart]:
-    """Return the charts of a pool and a job on it, the most important first.
+def charts_of(session: Session, pool_id: str, job_id: str, window: Window, columns: int) -> Iterator[Chart]:
+    """Yield the charts of a pool and a job on it, the most important first.
 
     Those of all pools stand in for a pool, and those of all jobs for a job, if there is none.
     """
-    if session.pool(pool_id) is not None:
-        nodes = _nodes_of_pool(session, pool_id, window, columns)
+    has_pool = session.pool(pool_id) is not None
+    if has_pool:
+        yield _nodes_of_pool(session, pool_id, window, columns)
     else:
-        nodes = _nodes_of_all(session, window, columns)
+        yield from _nodes_of_all(session, window, columns)
     if session.job(job_id) is not None:
-        tasks = _of_job(session, job_id, window, columns)
-    else:
-        tasks = [] if session.pool(pool_id) is not None else _of_all_jobs(session, window, columns)
-    cost = _cost(session, pool_id, window, columns)
-    return [*nodes, *tasks, *cost]
+        yield from _of_job(session, job_id, window, columns)
+    elif not has_pool:
+        yield from _of_all_jobs(session, window, columns)
+    yield from _cost(session, pool_id, window, columns)
 
 
 class _Area(NamedTuple):
@@ -387,7 +359,7 @@ def _nodes_of_all(session: Session, window: Window, columns: int) -> list[Chart]
     return [_chart("Nodes of all pools", values.axis, areas)] if any(any(each.values) for each in areas) else []
 
 
-def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
+def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int) -> Chart:
     values, pool = session.series.of_pool(pool_id, window, columns), session.pool(pool_id)
     assert pool is not None
     numbers = dict.fromkeys(Measure, 0)
@@ -397,7 +369,7 @@ def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int)
     aim = Reading("pool", "deleted") if pool.state is None else Reading(f"{target:,}", "target", -1)
     line = Layer("target", Role.STRONG, tuple(values.target))
     now = max(target, sum(numbers[kind] for _, _, kind in _KINDS))
-    return [_chart("Nodes", values.axis, areas, aim, line=line, now=now)]
+    return _chart("Nodes", values.axis, areas, aim, line=line, now=now)
 
 
 def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
@@ -423,7 +395,7 @@ def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[
     return [_chart("Cost", whole.axis, areas, *told, label=session.money)]
 
 
-def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list[Chart]:
+def _of_job(session: Session, job_id: str, window: Window, columns: int) -> Iterator[Chart]:
     values, job = session.series.of_job(job_id, window, columns), session.job(job_id)
     assert job is not None
     axis, tasks, others, all_running = values.axis, job.phases.tasks, list[float](), job.phases.tasks.running
@@ -433,11 +405,19 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
     running = [_Area("running", Role.RUNNING, values.running, f"{tasks.running:,}")]
     if any(others):
         running.append(_Area("of other jobs", Role.OFF, others, f"{all_running - tasks.running:,}"))
+    yield _chart("Running tasks", axis, running, now=all_running)
     active, preparing = (tasks.active, tasks.preparing) if job.record.end_ms is None else (0, 0)
     waits = [max(0.0, all_ - some) for all_, some in zip(values.waiting, values.preparing, strict=True)]
     waiting = [_Area("waiting", Role.OFF, waits, f"{active:,}")]
     if preparing or any(values.preparing):
         waiting.append(_Area("preparing", Role.PREPARING, values.preparing, f"{preparing:,}"))
+    yield _chart("Waiting tasks", axis, waiting, now=active + preparing)
+    if job.phases.preparation.is_specified:
+        spent_ms, count = session.series.preparation_ms(job_id), sum(job.phases.preparation[each] for each in _RUNS)
+        noun = "node" if count == 1 else "nodes"
+        nodes = [_Area("preparing", Role.PREPARING, values.preparing_nodes, f"{count:,}", noun)]
+        in_all = Reading(fmt.span(spent_ms // SECOND_MS * SECOND_MS), "in all")
+        yield _chart("Preparing nodes", axis, nodes, in_all, now=count)
     rate = session.series.succeeded_in_a_minute(job_id)
     now, said = compact(round(rate, 1)), "a minute"
     if not job.is_live or session.is_over:  # a rate would be that of some stretch before the end
@@ -445,14 +425,4 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> list
     done = [_Area("succeeded", Role.OK, values.succeeded_a_minute, now, said)]
     if tasks.failed or any(values.failed_a_minute):
         done.append(_Area("failed", Role.FAILED, values.failed_a_minute, f"{tasks.failed:,}"))
-    found = [
-        _chart("Running tasks", axis, running, now=all_running),
-        _chart("Waiting tasks", axis, waiting, now=active + preparing),
-    ]
-    if job.phases.preparation.is_specified:
-        spent_ms, count = session.series.preparation_ms(job_id), sum(job.phases.preparation[each] for each in _RUNS)
-        noun = "node" if count == 1 else "nodes"
-        nodes = [_Area("preparing", Role.PREPARING, values.preparing_nodes, f"{count:,}", noun)]
-        in_all = Reading(fmt.span(spent_ms // SECOND_MS * SECOND_MS), "in all")
-        found.append(_chart("Preparing nodes", axis, nodes, in_all, now=count))
-    return [*found, _chart("Completed tasks", axis, done, now=rate)]
+    yield _chart("Completed tasks", axis, done, now=rate)

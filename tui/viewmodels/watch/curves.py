@@ -7,8 +7,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.resources.jobs import pool_of_job
-from tui.viewmodels.text import Line, Role, Span, cut, fit, squeeze, width
-from tui.viewmodels.watch.charts import Style, charts_of, nice_top, plot, stretched
+from tui.viewmodels.text import Line, Role, Span, cut, squeeze, width
+from tui.viewmodels.watch.charts import Style, charts_of, nice_top, plot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SIDE_BY_SIDE_FROM, _THREE_FROM = 76, 168  # cells
 _KEPT = 64  # titles, and plots, which have the same columns until one more is complete
 _CHARTS = 5  # before the first drawing
-_CHART_ROWS = 4  # at least: a title and three rows of plot
+_CHART_ROWS, _LEAST_ROWS = 4, 2  # a title and three rows of plot, or one where there are no others
 _GOOD_ROWS, _HIGH_ROWS = 6, 9
 _FEW = 4  # charts, which are drawn however low they are; more of them only in good height
 _GAP = 2  # cells between charts side by side
@@ -29,7 +29,6 @@ _LEAST_PLOT = 8  # cells
 _AIR = 1.25  # times the highest value is the top of a scale at least
 _SCALE_CELLS = 5  # of most scales, beside a plot
 _MOST_NAME = 24  # cells of an id in the title
-_NAME_CELLS, _SPARK_READING = 15, 18
 _NO_TIME = " no time has gone by yet"
 
 
@@ -102,13 +101,17 @@ class CurvesModel:
         return self._lines
 
     def _draw(self, cells: int, rows: int) -> list[Line]:
-        if rows < 1 or cells < _LEAST_PLOT:
+        if rows < _LEAST_ROWS or cells < _LEAST_PLOT:
             return []
         session = self._session
         columns = _columns(cells)
         wide = (cells - _GAP * (columns - 1)) // columns
         room = max(_LEAST_PLOT, wide - _SCALE_CELLS)
-        charts = charts_of(session, session.pool_id, session.job_id, self._shown_window, room)
+        charts: list[Chart] = []
+        for chart in charts_of(session, session.pool_id, session.job_id, self._shown_window, room):
+            charts.append(chart)
+            if sum(each.top > 0 for each in charts) >= max(_FEW, _layers(columns, rows) * columns):
+                break  # the others have no room
         if not charts:
             return [(Span("There is no pool and no job yet.", Role.DIM),)]
         # A flat line at zero would take room for little; but few charts would be too high for what they say.
@@ -117,8 +120,6 @@ class CurvesModel:
         flat = flat[: max(0, columns * (rows // _HIGH_ROWS) - self._count)] if self._count < len(charts) else flat
         charts = [chart for chart in charts if chart.top or chart in flat]
         style = Style(session.glyphs.ascii_only, self.has_grounds)
-        if rows < _CHART_ROWS:
-            return _sparklines(charts, cells, rows, columns, style)
         return self._small_multiples(charts, cells, rows, columns, style)
 
     def _small_multiples(
@@ -126,8 +127,7 @@ class CurvesModel:
     ) -> list[Line]:
         has_axis = rows > _CHART_ROWS
         room = rows - has_axis
-        few = min(-(-_FEW // columns), room // _CHART_ROWS)
-        layers = max(1, min(-(-len(charts) // columns), max(few, room // _GOOD_ROWS)))
+        layers = min(-(-len(charts) // columns), _layers(columns, room))
         charts = charts[: layers * columns]
         in_rows = [charts[at * columns : (at + 1) * columns] for at in range(layers)]
         weights = [1 + any(chart.top for chart in row) for row in in_rows]  # flat ones need less height
@@ -166,6 +166,11 @@ class CurvesModel:
             if first >= 0:
                 text = text[:first] + label + text[first + len(label) :]
         return Span(" " * (label_cells + 1)), Span(text[:room], Role.DIM)
+
+
+def _layers(columns: int, room: int) -> int:
+    """Return how many charts stand below one another at most, in so many rows."""
+    return max(1, min(-(-_FEW // columns), room // _CHART_ROWS), room // _GOOD_ROWS)
 
 
 def _columns(cells: int) -> int:
@@ -238,9 +243,10 @@ def _framed(picture: Sequence[Line], labels: Sequence[str], cells: int, style: S
 
 
 def _scale(chart: Chart) -> list[str]:
-    """Return the label of the top, and of half of it if that can be a value; it may be longer: $0.10 and $0.050."""
+    """Return the label of the top, and of half of it if that is round, too; it may be longer: $0.10 and $0.050."""
     top = top_of(chart)
-    return [chart.label(top), *([] if chart.is_count and top / 2 % 1 else [chart.label(top / 2)])]
+    has_half = nice_top(top / 2, is_count=chart.is_count) == top / 2
+    return [chart.label(top), *([chart.label(top / 2)] if has_half else [])]
 
 
 class _Form(NamedTuple):
@@ -307,23 +313,3 @@ def _reading(reading: Reading, layers: Sequence[Layer], line: Layer | None, styl
         return (Span(reading.text + name, layers[0].role),)
     mark = "■" if style.has_grounds and not style.ascii_only else style.texture(reading.layer)
     return Span(f"{mark} ", layers[reading.layer].role), Span(reading.text + name)
-
-
-def _sparklines(charts: Sequence[Chart], cells: int, rows: int, columns: int, style: Style) -> list[Line]:
-    """Return a line for each chart: its title, its first area or line, and the value of now."""
-    widths = _widths(cells, columns)
-    shown = charts[: rows * columns]
-    by_column = (shown[number::columns] for number in range(columns))
-    blocks = [[_sparkline(chart, wide, style) for chart in part] for part, wide in zip(by_column, widths, strict=True)]
-    longest = max(map(len, blocks))
-    return _side_by_side([[*block, *([()] * (longest - len(block)))] for block in blocks], widths)
-
-
-def _sparkline(chart: Chart, cells: int, style: Style) -> Line:
-    room = max(1, cells - _NAME_CELLS - _SPARK_READING)
-    reading = chart.readings[0]
-    layer = chart.layers[0]
-    values = stretched(layer.values, room)
-    (picture,) = plot((layer._replace(values=values),), None, top_of(chart), room, 1, style)
-    name = Span(fit(chart.title, _NAME_CELLS - 1) + " ", Role.STRONG)
-    return cut((name, *picture, Span(f" {reading.text} {reading.name}", layer.role)), cells)
