@@ -343,7 +343,7 @@ def test_a_line_of_the_legend_dims_the_others_and_marks_its_nodes(dashboard_at):
         "escape",
         "escape",
         roles,
-        "u",
+        "escape",
         marks,
     )
     assert seen[0] == 4

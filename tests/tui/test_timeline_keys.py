@@ -191,4 +191,4 @@ def test_the_band_gives_way_where_there_is_little_room(dashboard_at):
     seen = []
     for size in ((120, 40), (80, 24), (80, 17)):
         drive(dashboard_at(LATER_S), "8", lambda app: seen.append(text_of(app)), size=size)
-    assert [any(line.startswith("┃ preparing  ") for line in lines) for lines in seen] == [True, True, False]
+    assert [any(line.startswith("│ preparing  ") for line in lines) for lines in seen] == [True, True, False]
