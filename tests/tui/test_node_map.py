@@ -14,7 +14,7 @@ from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.glyphs import GlyphSet
 from tui.viewmodels.session import Session
-from tui.viewmodels.text import ItemRef, Role, plain, width
+from tui.viewmodels.text import ItemRef, Role, Span, plain, width
 from tui.viewmodels.watch.lenses import LENSES, Form, Layout, Lens, Needs, laid_out, layout_for, legend_line
 from tui.viewmodels.watch.node_cards import Cards, MapLines
 from tui.viewmodels.watch.node_map import NodeMapModel
@@ -445,3 +445,16 @@ def test_few_nodes_have_a_line_of_words_each_in_a_low_view():
     drive(Dashboard(sim, plays=False), lambda app: seen.extend(text_of(app)), size=(80, 24))
     for node in range(7):
         assert contains(seen, f"n{node} ◉ ✓  book-{node}"), node
+
+
+def test_a_legend_that_is_cut_to_any_width_can_be_drawn(mixed):
+    counts = model_of(mixed).counts()
+    glyphs = [glyph for glyph, _ in counts]
+    for number in range(60):
+        entries = laid_out(counts, GlyphSet(ascii_only=False), number, most_lines=2)
+        lines = [
+            legend_line(entries, at, cursor=glyphs[0], only=only, is_last=False)
+            for at in range(entries[-1].line + 1)
+            for only in (None, *glyphs)
+        ]
+        assert all(width((Span(plain(line).rstrip()),)) <= max(number, 1) for line in lines)

@@ -315,11 +315,12 @@ def legend_line(
     for entry in entries:
         if entry.line != line:
             continue
-        sign, name = entry.spans
+        is_at, is_only = entry.glyph == cursor, entry.glyph == only
+        sign, *name = entry.spans  # without a name where it was cut to a cell or none
         if only is not None:
-            name = name._replace(role=Role.STRONG if entry.glyph == only else Role.DIM)
-            sign = sign if entry.glyph == only else sign._replace(role=Role.DIM)
-        spans += [sign._replace(is_fill=entry.glyph == cursor), name._replace(is_underlined=entry.glyph == cursor)]
+            name = [each._replace(role=Role.STRONG if is_only else Role.DIM) for each in name]
+            sign = sign if is_only else sign._replace(role=Role.DIM)
+        spans += [sign._replace(is_fill=is_at), *(each._replace(is_underlined=is_at) for each in name)]
         spans.append(Span(_ENTRY_GAP))
     hidden = [entry.nodes for entry in entries if entry.line > line] if is_last else []
     return (*spans, Span(others(hidden), Role.DIM)) if hidden else tuple(spans)
