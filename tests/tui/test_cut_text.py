@@ -18,7 +18,8 @@ from tui.viewmodels.lists.columns import Column, layout
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, plain, width
-from tui.viewmodels.timeline.rows import FAILED, NOTHING, RUNNING, Bar, Canvas, Height, TimeColumns
+from tui.viewmodels.timeline.lines import Canvas
+from tui.viewmodels.timeline.rows import FAILED, NOTHING, RUNNING, Bar, Height, TimeColumns
 from tui.viewmodels.watch import job_strip
 from tui.viewmodels.watch.job_strip import JobStripModel
 from tui.viewmodels.watch.lenses import Lens
@@ -46,7 +47,7 @@ def test_the_end_of_the_job_stands_whole_in_the_strip(cells):
     sim = simulation(a_job(tasks=90, prep=a_line(5), release=a_line(5), **ENDS))
     run_to(sim, seconds=READY_S + 400)
     told = plain(job_strip.rail(Session(sim), cells, 9)[-1])
-    assert re.search(r"job (completed )?\d\d:\d\d:\d\d", told)
+    assert re.search(r"job (ends )?\d\d:\d\d:\d\d", told)
 
 
 @pytest.mark.parametrize("cells", [76, 116])
@@ -136,10 +137,10 @@ def bars_of(*bars, cells=40):
 
 
 def test_a_bar_that_has_ended_does_not_begin_with_the_symbol_of_what_runs():
-    assert bars_of(Bar(0, None, RUNNING, "price-1")).startswith("◉price-1")
-    assert bars_of(Bar(0, 20_000, RUNNING, "price-1")).startswith("▏price-1█")
+    assert bars_of(Bar(0, None, RUNNING, "price-1")).startswith("◉ price-1 ━")
+    assert bars_of(Bar(0, 20_000, RUNNING, "price-1")).startswith("▏price-1 ━")
     assert bars_of(Bar(0, 20_000, RUNNING, "price-1", (), FAILED))[19] == "✗"
-    assert bars_of(Bar(0, 2_000, RUNNING, "price-1")).startswith("▏█ ")
+    assert bars_of(Bar(0, 2_000, RUNNING, "price-1")).startswith("▏━ ")
 
 
 def test_the_end_of_a_name_is_not_covered_by_the_next_bar():

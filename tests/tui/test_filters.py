@@ -347,7 +347,7 @@ def test_a_filter_that_is_too_long_for_the_title_is_cut(dashboard_at):
     words = "deal " * 20
     lines = after(dashboard_at(LATER_S), "9", "slash", *typed(words), "enter", size=(80, 24))
     (title,) = (line for line in lines if ", filter deal deal" in line)
-    assert title.endswith("dea… ━┓")
+    assert title.endswith("dea… ─╮")
 
 
 def test_a_job_without_failed_tasks_says_so(session_at):

@@ -63,8 +63,8 @@ def test_a_retry_is_no_red_problem_of_its_job():
     session.update()
     strip = JobStripModel(session)
     strip.update()
-    spans = [span for line in strip.lines(120, 4, 0) for span in line if span.text.strip() in ("!1", "✗1")]
-    assert [(span.text.strip(), span.role) for span in spans] == [("!1", Role.WARNING)]
+    spans = [span for line in strip.lines(120, 4, 0) for span in line if span.text.strip() in ("1 problem", "!1", "✗1")]
+    assert [(span.text.strip(), span.role) for span in spans] == [("1 problem", Role.WARNING)]
 
 
 # -- stopped ---------------------------------------------------------------------------------------------------------

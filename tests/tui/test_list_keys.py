@@ -213,7 +213,7 @@ def test_a_page_leaves_its_update_to_the_screen_where_the_cursor_chooses_the_foc
     def show_row(app):
         page = app.screen.list_page
         with monkeypatch.context() as patched:
-            patched.setattr(page.model, "summary", lambda: updated.append("summary") or ())
+            patched.setattr(page.model, "summary", lambda _: updated.append("summary") or ())
             patched.setattr(page.model, "footer", lambda: updated.append("row") or ())
             page.show_row()
 

@@ -104,6 +104,7 @@ def test_only_the_pane_with_the_focus_has_a_frame_and_no_pane_moves_with_it(dash
 
     def look(app):
         lines = text_of(app)
+        assert not contains(lines, "▊")  # titles stand on blanks
         frames.append([line.count("╭─ ") for line in lines[3:]])
         regions.append([widget.region for widget in app.screen.query("#panes > *")])
 

@@ -15,7 +15,7 @@ from textual.message import Message
 
 from tui.dialogs.sheets import Pick, Picker
 from tui.textual import views
-from tui.textual.overrides import set_line_count
+from tui.textual.overrides import compose_frame_once, set_line_count
 from tui.textual.screens import OpenSubject, ShowView
 from tui.textual.views import LinesView, ResizeFilter, RowsView, entitle, refresh_changes, row_bindings, strip_of
 from tui.viewmodels.lists.events import EventsModel
@@ -67,6 +67,7 @@ class NodeMapPane(Vertical):
 
     def __init__(self, session: Session) -> None:
         super().__init__(id="map-pane", classes="panel")
+        compose_frame_once(self)
         self.model = NodeMapModel(session)
         self.nodes = NodeMap(self.model, id="map")
         self._cards = Cards(self.model)

@@ -165,6 +165,11 @@ def _as_bar(title: Strip) -> Strip:
     return Strip(segments, title.cell_length)
 
 
+def compose_frame_once(widget: Widget) -> None:
+    """Draw the frame of a widget once for all its lines, and its title as a bar where it has no frame."""
+    widget._styles_cache = LineCache()  # there is no other way
+
+
 @cache
 def handles(kind: type[MessagePump], name: str, beside: tuple[type, ...] = ()) -> bool:
     """Return whether a class has a handler of this name; those of the classes ``beside`` do not count."""
@@ -236,7 +241,7 @@ class CellScrollBar(ScrollBar):
 
     def __init__(self, *, thickness: int) -> None:
         super().__init__(vertical=True, name="vertical", thickness=thickness)
-        self._styles_cache = LineCache()
+        compose_frame_once(self)
 
     @property
     def is_blank(self) -> bool:
@@ -281,7 +286,7 @@ class QuietView(ScrollView):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id, classes=classes)
-        self._styles_cache = LineCache()  # there is no other way to have a frame composed once
+        compose_frame_once(self)
 
     @property
     def size(self) -> Size:
