@@ -47,7 +47,7 @@ class HookStatus(Enum):
     FAILED = auto()
     RETRYING = auto()
     RUNNING = auto()
-    SUPERSEDED = auto()  # has succeeded, but the preparation runs again before the next task here
+    SUPERSEDED = auto()  # has a record, but the preparation runs again before the next task here
     SUCCEEDED = auto()
     LEAVING = auto()  # preparation only: has a record, but the node is leaving its pool
     GONE = auto()  # the node has left its pool: preparation has to run elsewhere, or was interrupted
@@ -67,10 +67,9 @@ def prep_status(state: int, flags: int, *, has_failed: bool, is_gone: bool, is_o
         return HookStatus.GONE
     if state == InstanceState.RUNNING:
         return HookStatus.RUNNING
-    if has_failed:
-        return HookStatus.FAILED
-    is_void = not flags & (PrepFlag.VALID | PrepFlag.INELIGIBLE) and not is_over
-    return HookStatus.SUPERSEDED if is_void else HookStatus.SUCCEEDED
+    if not flags & (PrepFlag.VALID | PrepFlag.INELIGIBLE) and not is_over:
+        return HookStatus.SUPERSEDED
+    return HookStatus.FAILED if has_failed else HookStatus.SUCCEEDED
 
 
 def release_status(

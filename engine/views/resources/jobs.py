@@ -18,7 +18,7 @@ from engine.rules.decisions import capacity, metrics
 from engine.rules.jobs import MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
 from engine.run.conditions import cost_of_nodes, price_of
 from engine.specs.commands import EnablePoolAutoScale
-from engine.state.instances import ABSENT
+from engine.state.instances import ABSENT, PrepFlag
 from engine.state.nodes import GONE
 from engine.state.pools import AutoScaleRun
 from engine.views.hook_status import OVER, Hook, failed_places, version_of
@@ -349,17 +349,21 @@ def nodes_of_failed_releases(world: World, job: Job) -> list[int]:
 def _preparation(simulation: Simulation, job: Job) -> NodeCounts:
     """Return where preparation has run to its end, by its last result there, also on nodes that have left since.
 
-    Until the job has ended, the nodes of its pool on which it has never been count to the total.
+    Until the job has ended, the nodes of its pool on which it has never been count to the total, and so do those on
+    which it has failed and would run again.
     """
     world = simulation.world
     instances, nodes = world.instances, world.nodes.state
     rows = instances.rows_of_job(job.row)
     states = bytes(values(instances.prep_state, rows))
-    failed = sum(states[at] == InstanceState.COMPLETED for at in failed_places(instances, rows, Hook.PREPARATION))
-    done, running = states.count(InstanceState.COMPLETED) - failed, states.count(InstanceState.RUNNING)
+    bad = [rows[at] for at in failed_places(instances, rows, Hook.PREPARATION) if states[at] == InstanceState.COMPLETED]
+    counts = PrepFlag.VALID | PrepFlag.INELIGIBLE
+    again = [row for row in bad if job.state not in OVER and not instances.flags[row] & counts]
+    failed = len(bad) - len(again)
+    done, running = states.count(InstanceState.COMPLETED) - len(bad), states.count(InstanceState.RUNNING)
     pool = () if job.pool < 0 or job.state in OVER else world.pools[job.pool].nodes
     present = len(pool) - bytes(values(nodes, pool)).count(GONE)
-    seen = len(states) - states.count(ABSENT)
+    seen = len(states) - states.count(ABSENT) - sum(nodes[instances.node[row]] != GONE for row in again)
     if nodes.find(GONE) >= 0:  # nodes that have left are among those of the job
         gone = [states[at] for at in places(bytes(values(nodes, values(instances.node, rows))), GONE)]
         seen -= len(gone) - gone.count(ABSENT)
