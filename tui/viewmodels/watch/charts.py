@@ -421,8 +421,8 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> Iter
     rate = session.series.succeeded_in_a_minute(job_id)
     now, said = compact(round(rate, 1)), "a minute"
     if not job.is_live or session.is_over:  # a rate would be that of some stretch before the end
-        rate, now, said = 0.0, f"{tasks.succeeded:,}", "succeeded"
+        rate, now, said = 0.0, f"{tasks.succeeded:,}", "succeeded in all"
     done = [_Area("succeeded", Role.OK, values.succeeded_a_minute, now, said)]
     if tasks.failed or any(values.failed_a_minute):
-        done.append(_Area("failed", Role.FAILED, values.failed_a_minute, f"{tasks.failed:,}"))
-    yield _chart("Completed tasks", axis, done, now=rate)
+        done.append(_Area("failed", Role.FAILED, values.failed_a_minute, f"{tasks.failed:,}", "failed in all"))
+    yield _chart("Tasks done a minute", axis, done, now=rate)
