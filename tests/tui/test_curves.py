@@ -432,3 +432,11 @@ def test_jobs_on_other_pools_are_no_part_of_the_curve_of_running_tasks(session_a
         if chart.title == "Running tasks"
     )
     assert [reading.name for reading in running.readings] == ["running"]
+
+
+def test_before_the_first_node_the_price_of_an_hour_is_that_of_nodes_to_come():
+    session = session_of("preparation-fails-on-one-node", 10_000)
+    (cost,) = (
+        each for each in charts_of(session, session.pool_id, session.job_id, Window.ALL, 40) if each.title == "Cost"
+    )
+    assert [each.name for each in cost.readings if each.name.startswith("an hour")] == ["an hour once nodes start"]

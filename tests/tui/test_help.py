@@ -119,10 +119,16 @@ def test_the_palette_finds_help_of_any_view_settings_and_themes(dashboard_at):
 def test_one_key_tells_the_meaning_of_the_symbols_on_the_screen(dashboard_at, key):
     app, seen = dashboard_at(900, "nodes-fail-and-recover"), []
     look = lambda app: seen.append((text_of(app), list(app.screen.view.symbols) if not seen else []))  # noqa: E731
-    drive(app, key, look, "question_mark", look, size=(80, 40))
+    drive(app, key, look, "question_mark", look, size=(80, 50))
     (screen, symbols), (explained, _) = seen
     assert contains(explained, "On the screen now")
     assert symbols
     for glyph in symbols:
         assert contains(screen, glyph.symbol), glyph
         assert contains(explained, f"{glyph.symbol} {glyph.name}"), glyph
+
+
+def test_the_counts_of_preparation_on_watch_are_among_the_symbols_on_the_screen(dashboard_at):
+    app, seen = dashboard_at(360, "spot-evictions"), []
+    drive(app, lambda app: seen.extend(glyph.symbol for glyph in app.main_screen.view.symbols))
+    assert "≃" in seen

@@ -391,7 +391,7 @@ def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[
     told = [] if later is None else [Reading(session.money(later), "by the end")]
     an_hour = session.cost_an_hour()
     if an_hour > _LEAST_USD:
-        told.append(Reading(session.money(an_hour), "an hour"))
+        told.append(Reading(session.money(an_hour), "an hour" if in_all else "an hour once nodes start"))
     return [_chart("Cost", whole.axis, areas, *told, label=session.money)]
 
 
