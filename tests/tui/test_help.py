@@ -119,7 +119,7 @@ def test_the_palette_finds_help_of_any_view_settings_and_themes(dashboard_at):
 def test_one_key_tells_the_meaning_of_the_symbols_on_the_screen(dashboard_at, key):
     app, seen = dashboard_at(900, "nodes-fail-and-recover"), []
     look = lambda app: seen.append((text_of(app), list(app.screen.view.symbols) if not seen else []))  # noqa: E731
-    drive(app, key, look, "question_mark", look, size=(80, 50))
+    drive(app, key, look, "question_mark", look, size=(80, 40))
     (screen, symbols), (explained, _) = seen
     assert contains(explained, "On the screen now")
     assert symbols
