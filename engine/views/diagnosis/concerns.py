@@ -285,7 +285,7 @@ class Attention:
 
     def has_failed(self, job_id: str) -> bool:
         """Return whether a job has failures, or a concern about it tells one."""
-        return self.worst(job_id) <= Severity.FAILURE or self._failures(job_id) > 0
+        return Severity.FAILURE in self._severities(job_id) or self._failures(job_id) > 0
 
     def _failures(self, job_id: str) -> int:
         job = self._simulation.world.jobs.find(job_id)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
 from engine.base.values import called
+from engine.views.diagnosis.model import Severity
 from engine.views.hook_status import HookStatus
 from engine.views.resources.jobs import is_unfinished, jobs_worst_first
 from tui.viewmodels import format as fmt
@@ -285,10 +286,9 @@ class JobStripModel:
         live, completed = jobs_worst_first(self.session.simulation)
         attention = self.session.attention
         live.sort(key=attention.worst)
-        failed = list(filter(attention.has_failed, completed))
-        self._failed = set(failed)
-        completed = [job_id for job_id in completed if job_id not in self._failed]
-        self.job_ids, self._live = [*live, *failed, *completed], len(live)
+        self._failed = set(filter(attention.has_failed, completed))
+        completed.sort(key=lambda job_id: job_id not in self._failed)  # among themselves the newest first
+        self.job_ids, self._live = [*live, *completed], len(live)
         self.fold(len(self.job_ids))
 
     def fold(self, lines: int) -> None:
@@ -383,7 +383,8 @@ class JobStripModel:
     def _problems(self, job: JobProgress, *, is_told: bool) -> Span:
         """Return the number of problems, in the colour of the worst: that of failed tasks stands at their bar."""
         attention = self.session.attention
-        count, has_failed = attention.problems(job.job_id), attention.has_failed(job.job_id)
+        count = attention.problems(job.job_id)
+        has_failed = attention.has_failed(job.job_id) or attention.worst(job.job_id) <= Severity.FAILURE
         said = fmt.counted(count, "problem") if is_told else f"!{count:,}"
         return Span(said if count else "", Role.FAILED if has_failed else Role.WARNING)
 
