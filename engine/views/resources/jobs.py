@@ -338,9 +338,9 @@ def failures_of(world: World, job: Job) -> int:
 
 def nodes_of_failed_releases(world: World, job: Job) -> list[int]:
     """Return the nodes on which the last release of the job has failed, in order."""
-    if not job.has_release:
-        return []
     instances = world.instances
+    if not job.has_release or job.state not in OVER or not any(instances.sparse):
+        return []
     rows = instances.rows_of_job(job.row)
     failed = (rows[at] for at in failed_places(instances, rows, Hook.RELEASE))
     return sorted(instances.node[row] for row in failed if instances.release_state[row] == InstanceState.COMPLETED)
