@@ -13,6 +13,7 @@ from engine.studies.outcome import Tally
 from engine.studies.runs import Player, Run, planned, read
 from engine.studies.sides import read_state
 from engine.views.diagnosis.questions import expected
+from engine.views.hook_status import HookStatus
 from engine.views.log.tally import Measure, all_job_ids, node_use, recorded_columns, tally, task_times
 from engine.views.resources.jobs import job_ids, pool_ids
 from engine.views.results import GONE, json_text, run_totals, summary
@@ -144,7 +145,13 @@ def _check_job(session: Session, told: JobResult) -> None:
         assert (shown is None) == (not counts.is_specified)
         if shown is not None:
             assert shown.done + shown.failed <= total.count
+            assert shown.failed == total.failed or (progress.is_live and shown.failed < total.failed)
+            assert counts[HookStatus.FAILED] == shown.failed or counts[HookStatus.GONE]
             assert progress.is_live or shown.total == shown.done + shown.failed, "nothing is to come"
+    failures = progress.release.failed if progress.release is not None else 0
+    problems = session.attention.problems(told.job_id)
+    assert problems >= tasks.failed + failures
+    assert session.attention.has_failed(told.job_id) or not tasks.failed + failures
     end = session.job_end(told.job_id)
     if end is not None and end.is_simulated and not end.is_of_tasks:
         future = session.ahead.future

@@ -399,7 +399,7 @@ def test_preempted_nodes_that_cannot_be_replaced_say_how_many_are_left():
     sim = Simulation(load_scenario("spot-night-run"))
     run_to(sim, minutes=80)
     lines = listed(sim)[1]
-    assert " ".join(lines[0].split()) == "▾ pool farm: 4 Spot nodes preempted since 20:01:30 n1, n2, n4 … 20:07:30"
+    assert " ".join(lines[0].split()) == "▾ pool farm: 4 Spot nodes preempted since 20:01:30 n1, n2, n4 …"
     assert lines[1].startswith("  5 of 9 nodes left, no capacity for more; Batch tries again at 20:21:30 (SPOT-5)")
 
 

@@ -191,7 +191,7 @@ def test_the_curves_fill_their_room_exactly(name, size, style):
 def test_the_least_important_chart_is_left_out_first():
     model = model_at("job-prep-release-sample", 300_000)
     tall, low = "\n".join(text_of(model, 60, 40)), "\n".join(text_of(model, 60, 9))
-    for title in ("Nodes", "Running tasks", "Waiting tasks", "Completed tasks", "Preparing nodes", "Cost"):
+    for title in ("Nodes", "Running tasks", "Waiting tasks", "Tasks done a minute", "Preparing nodes", "Cost"):
         assert title in tall
     assert "Nodes" in low
     assert "Cost" not in low
@@ -227,7 +227,7 @@ def test_the_scale_reaches_the_numbers_of_now(name):
         session.update()
         for chart in charts_of(session, session.pool_id, session.job_id, Window.ALL, 40):
             numbers = [int(each.text) for each in chart.readings if each.text.isdecimal() and each.layer is not None]
-            is_rate = chart.title == "Completed tasks"  # at the end of a job with the number of all in its title
+            is_rate = chart.title == "Tasks done a minute"  # at the end of a job with the number of all in its title
             assert not chart.is_count or is_rate or chart.top >= max(numbers, default=0)
 
 
@@ -248,7 +248,7 @@ def test_a_rate_counts_what_has_just_been_completed():
     simulation.seek(done[0])
     session.update()
     text = text_of(CurvesModel(session), 120, 20)
-    assert contains(text, "Completed tasks")
+    assert contains(text, "Tasks done a minute")
     assert not contains(text, "0 a minute")
 
 
@@ -258,9 +258,9 @@ def test_at_the_end_completed_tasks_are_counted_instead_of_a_rate_of_some_stretc
     simulation.finish()
     session = Session(simulation)
     charts = charts_of(session, session.pool_id, session.job_id, Window.ALL, 40)
-    readings = next(chart.readings for chart in charts if chart.title == "Completed tasks")
+    readings = next(chart.readings for chart in charts if chart.title == "Tasks done a minute")
     done = session.job(session.job_id).phases.tasks.succeeded
-    assert (readings[0].text, readings[0].name) == (str(done), "succeeded")
+    assert (readings[0].text, readings[0].name) == (str(done), "succeeded in all")
 
 
 def test_at_the_start_of_a_run_the_plots_say_why_they_are_empty():
@@ -432,3 +432,11 @@ def test_jobs_on_other_pools_are_no_part_of_the_curve_of_running_tasks(session_a
         if chart.title == "Running tasks"
     )
     assert [reading.name for reading in running.readings] == ["running"]
+
+
+def test_before_the_first_node_the_price_of_an_hour_is_that_of_nodes_to_come():
+    session = session_of("preparation-fails-on-one-node", 10_000)
+    (cost,) = (
+        each for each in charts_of(session, session.pool_id, session.job_id, Window.ALL, 40) if each.title == "Cost"
+    )
+    assert [each.name for each in cost.readings if each.name.startswith("an hour")] == ["an hour once nodes start"]

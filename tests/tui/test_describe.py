@@ -24,9 +24,9 @@ def test_forty_nodes(session_at):
         "Estimated: tasks end 09:01:53, job ends 09:01:58.",
         "3 things need attention.",
         "1: Preparation task failed on 2 nodes: exit code 1 n7, n31. No task of the job runs there (PREP-9). "
-        "Reimage to prepare anew.",
+        "Reimage to try preparation again.",
         "2: Preparation task failed on n23: exit code 137. No task of the job runs there (PREP-9). "
-        "Reimage to prepare anew.",
+        "Reimage to try preparation again.",
     ]
     assert said[10].startswith("3: Node n")
     assert "offline. No tasks run there, but it is billed (NOP-6)." in said[10]

@@ -38,7 +38,7 @@ def test_a_chart_without_any_value_gives_its_room_to_the_others(one_task):
     model = CurvesModel(Session(one_task))
     text = "\n".join(plain(each) for each in model.lines(60, 26))
     assert all(title in text for title in ("Nodes", "Running tasks", "Cost"))
-    assert "Completed tasks" not in text
+    assert "Tasks done a minute" not in text
     assert len(model.lines(60, 26)) == 26
     assert model.best_rows(60) < 30
 

@@ -38,7 +38,7 @@ from tui.viewmodels.watch.lenses import Lens, glyph_for
 def ended(*, badly):
     """A job that is completed; badly: before its work was done."""
     nothing = TaskCounts(*(0 for _ in TaskCounts._fields))
-    return JobProgress("render", JobState.COMPLETED, "TaskFailed" if badly else "", None, nothing, None, 0, 0, 0)
+    return JobProgress("render", JobState.COMPLETED, "TaskFailed" if badly else "", None, nothing, None, 0, 0)
 
 
 # Table by table: symbol, letter, role.

@@ -100,7 +100,7 @@ def test_the_beginning_of_several_commands_tells_them(session_at):
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("stat", "Waiting"), ("critical path", "The chain of tasks that decides the end"), ("theme", "Settings")],
+    [("stat", "Waiting"), ("critical path", "The chain of tasks that ends last"), ("theme", "Settings")],
 )
 def test_the_go_line_opens_tabs_and_settings(dashboard_at, text, shown):
     seen = []

@@ -126,3 +126,9 @@ def test_one_key_tells_the_meaning_of_the_symbols_on_the_screen(dashboard_at, ke
     for glyph in symbols:
         assert contains(screen, glyph.symbol), glyph
         assert contains(explained, f"{glyph.symbol} {glyph.name}"), glyph
+
+
+def test_the_counts_of_preparation_on_watch_are_among_the_symbols_on_the_screen(dashboard_at):
+    app, seen = dashboard_at(360, "spot-evictions"), []
+    drive(app, lambda app: seen.extend(glyph.symbol for glyph in app.main_screen.view.symbols))
+    assert "≃" in seen

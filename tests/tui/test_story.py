@@ -45,7 +45,10 @@ def test_the_story_from_the_failure_to_the_replay(dashboard_at, tmp_path, monkey
     )
     assert contains(seen["watch"], "preparation task failed", "a: reimage to prepare")
     assert contains(
-        seen["why"], "Why is n1 ineligible for job align?", "exit code 56", "A reboot does not help; a reimage does."
+        seen["why"],
+        "Why is n1 ineligible for job align?",
+        "exit code 56",
+        "A reboot does not make it run again; a reimage does.",
     )
     assert contains(seen["rebooted"], "✗ 1 failed")
     assert contains(seen["reimaged"], "≃ 1 would run again before a task")

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from engine import Simulation
-from engine.specs.commands import ResizePool
+from engine.specs.commands import COMMANDS, ResizePool
 from tests.tui.driving import drive, look
 from tests.tui.screen_text import contains, messages_of
 from tui.viewmodels.moments import Bookmarks
@@ -217,3 +217,20 @@ def test_no_action_changes_the_speed(dashboard_at, faster):
     assert len(speeds) == 6
     assert len(set(speeds[:5])) == 1
     assert speeds[5] == speeds[0]
+
+
+def test_taking_back_what_was_created_gives_back_the_focus_that_was_before(session_at):
+    session = session_at(LATER_S)
+    bookmarks, shown_ms = Bookmarks(session), session.now_ms
+    session.focus_job(session.job_id)
+    before, simulation = session.focus, session.simulation
+    for name in ("one", "two"):
+        command = COMMANDS["createJob"].from_wire({"id": name, "poolInfo": {"poolId": session.pool_id}})
+        bookmarks.note([command])
+        simulation.submit(command)
+        session.update()
+        session.focus_job(name)
+    simulation.seek(shown_ms)
+    bookmarks.branch(session.now_ms)
+    assert session.focus == before
+    assert session.job(session.job_id) is not None

@@ -167,7 +167,7 @@ def test_prep_9_barred():
         "The job's first task on the node was assigned. [PREP-3]",
         "It is not retried: its maxTaskRetryCount is 0. [PREP-12]",
         "The job gets no task here until the node has a new disk. [PREP-9]",
-        "A reboot does not help; a reimage does. [PREP-17]",
+        "A reboot does not make it run again; a reimage does. [PREP-17]",
         "Next: nothing by itself, a user has to act [PREP-9]",
     ]
 

@@ -41,7 +41,7 @@ def test_prep_17_a_node_says_until_when_it_is_ineligible(options, until):
 @pytest.mark.parametrize(
     ("options", "until", "remedy"),
     [
-        ({}, "until the node has a new disk", "A reboot does not help; a reimage does. [PREP-17]"),
+        ({}, "until the node has a new disk", "A reboot does not make it run again; a reimage does. [PREP-17]"),
         (RETRIES, "until the node reboots", "A reboot lets it run again (rebootRetriesFailedPreparation). [PREP-17]"),
     ],
 )
@@ -75,7 +75,7 @@ def test_prep_17_a_task_that_finds_no_node_says_until_when(options, text):
 )
 def test_prep_17_attention_names_the_remedy(options, helps):
     sim = failed(**options)
-    assert [concern.remedy for concern in Attention(sim).concerns()] == [f"{helps} to prepare anew"]
+    assert [concern.remedy for concern in Attention(sim).concerns()] == [f"{helps} to try preparation again"]
 
 
 @pytest.mark.parametrize(("options", "is_eligible"), [({}, False), (RETRIES, True)])

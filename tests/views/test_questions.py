@@ -170,7 +170,7 @@ def test_why_is_this_node_ineligible():
     run_to(sim, minutes=2)
     lines = of_node(sim)["Why is n0 ineligible for job j?"]
     assert "✗ preparation           failed with exit code 3 at 08:01:01, FailureExitCode [PREP-5]" in lines
-    assert "A reboot does not help; a reimage does. [PREP-17]" in lines
+    assert "A reboot does not make it run again; a reimage does. [PREP-17]" in lines
     assert lines[-1] == f"{NOTHING} [PREP-9]"
 
 

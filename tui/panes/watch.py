@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 from textual.message import Message
 
+from engine.views.hook_status import HookStatus
 from tui.panes.watch_panes import JobLists, JobStrip, NodeMapPane
 from tui.textual.overrides import set_title
 from tui.textual.screens import GoToTime, OpenSubject, ShowSheet, ShowView, View
 from tui.textual.views import LinesView, Regions, ResizeFilter, entitle
-from tui.viewmodels.glyphs import NODE, TASK_GLYPHS, glyph_of_job
+from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, TASK_GLYPHS, glyph_of_job
 from tui.viewmodels.lists.events import EventsModel, brief_lines
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+    from engine.views.diagnosis.model import Finding
     from tui.textual.keys import Keymap
     from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.lists.rows import RowsModel
@@ -75,6 +77,11 @@ class Attention(ResizeFilter, Choices):
     def subject(self) -> ItemRef | None:
         """The first of these items."""
         return self._model.subject(self.number)
+
+    @property
+    def concern(self) -> Finding | None:
+        """The entry under the cursor."""
+        return self._model.concerns[self.number] if 0 <= self.number < len(self._model.concerns) else None
 
     @property
     def worst(self) -> ItemRef | None:
@@ -294,10 +301,20 @@ class Watch(View):
         session, strip = self._session, self._panes[0]
         nodes, tasks = session.nodes().counts(), session.tasks(session.job_id).counts()
         jobs = map(session.progress, strip.model.rows if isinstance(strip, JobStrip) else ())
+        job = session.job(session.job_id)
+        is_rail = isinstance(strip, JobStrip) and strip.model.is_single
+        phases = job.phases if job is not None and is_rail else None
+        hooks = () if phases is None else ((PREPARATION, phases.preparation), (RELEASE, phases.release))
         return (
             *(glyph for glyph, _ in self._map.model.counts()),
             *(glyph for state, glyph in NODE.items() if nodes.get(state)),
             *(glyph for glyph, count in zip(TASK_GLYPHS, tasks, strict=False) if count),
+            *(
+                glyph
+                for table, counts in hooks
+                for status, glyph in table.items()
+                if counts[status] and status is not HookStatus.WILL_RUN
+            ),
             *map(glyph_of_job, filter(None, jobs)),
         )
 

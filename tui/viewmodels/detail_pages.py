@@ -127,7 +127,7 @@ class JobDetailModel(DetailModel):
             return [line(Span("The job has no tasks yet.", Role.DIM))]
         links = critical_path(self.session.simulation, task)
         one = "It depends on no other task. w says which tasks had the slots." if len(links) == 1 else ""
-        heading = line(Span("The chain of tasks that decides the end", Role.STRONG), Span(_ASKED, Role.DIM))
+        heading = line(Span("The chain of tasks that ends last", Role.STRONG), Span(_ASKED, Role.DIM))
         lines = [heading, *path_lines(self.session, links, cells), *([line(Span(one, Role.DIM))] if one else [])]
         return self._with_curves(lines, cells)
 

@@ -99,6 +99,7 @@ class Bookmarks:
         self._untouched: Recording | None = None
         self._given: list[Command] = []  # on this screen: clients give commands too
         self._taken_back: list[LeftRun] = []
+        self._focuses: list[tuple[str, str]] = []  # before each time that commands were given
 
     def add(self) -> int:
         """Bookmark the present moment. Return the number of its bookmark, from 1."""
@@ -112,6 +113,7 @@ class Bookmarks:
         if not self._session.simulation.by_hand:
             self._untouched = self._recording("the run without what was done by hand", self._session.newest_ms)
         self._given += commands
+        self._focuses.append(self._session.focus)
         self._taken_back.clear()
 
     # -- taking back ---------------------------------------------------------------------------------------------
@@ -156,6 +158,9 @@ class Bookmarks:
         taken_back = len(session.simulation.branch())
         if taken_back:
             self._taken_back.append(self.runs[-1].left)
+        session.update()
+        while self._focuses and not session.has_focus:  # what was created is no more
+            session.focus = self._focuses.pop()
         self._forget_crossed()
         return taken_back
 

@@ -272,6 +272,12 @@ class Session:
         self._job_id, self._pool_id = chosen
         self._first_job = None
 
+    @property
+    def has_focus(self) -> bool:
+        """True unless the chosen job or pool does not exist."""
+        job_id, pool_id = self.focus
+        return not (job_id and self.job(job_id) is None) and not (pool_id and self.pool(pool_id) is None)
+
     # -- looked up once for each moment --------------------------------------------------------------------------
 
     def pages(self, job_id: str) -> tuple[InstancePage, InstancePage]:

@@ -166,12 +166,13 @@ def page_lines(page: HelpPage, glyphs: GlyphSet, cells: int) -> list[Line]:
 
 def _states(table: Iterable[Glyph], glyphs: GlyphSet, cells: int, *, has_room: bool) -> list[Line]:
     """Return each state with its glyph. With ``has_room`` each is on a line of its own, with its remark."""
-    entries = [(glyphs.span(glyph), Span(" " + fit(glyph.name, _ENTRY_CELLS - 2))) for glyph in table]
+    entry_cells = max([_ENTRY_CELLS, *(len(glyph.name) + 3 for glyph in table)])
+    entries = [(glyphs.span(glyph), Span(" " + fit(glyph.name, entry_cells - 2))) for glyph in table]
     if has_room and any(glyph in _REMARKS for glyph in table):
-        rest = cells - _ENTRY_CELLS
+        rest = cells - entry_cells
         remarks = (Span(fit(_REMARKS.get(glyph, ""), rest), Role.DIM) for glyph in table)
         return [(*entry, remark) for entry, remark in zip(entries, remarks, strict=True)]
-    columns = max(1, cells // _ENTRY_CELLS)
+    columns = max(1, cells // entry_cells)
     rows = -(-len(entries) // columns)
     return [tuple(span for entry in entries[at::rows] for span in entry) for at in range(rows)]
 

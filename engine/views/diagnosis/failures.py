@@ -155,7 +155,7 @@ def _consequence(simulation: Simulation, hook: Hook, groups: Sequence[_Failures]
     helps = eligible_again(simulation.world.options)
     who = "job" if len(groups) == 1 else "jobs"
     effect = f"no task of the {who} runs there", helps.rule
-    return Condition.PREPARATION_FAILED, Clause(*effect), f"{helps.remedy} to prepare anew"
+    return Condition.PREPARATION_FAILED, Clause(*effect), f"{helps.remedy} to try preparation again"
 
 
 _BY_USERS = ("TaskEnded", "JobBeingTerminated")

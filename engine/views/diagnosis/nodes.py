@@ -270,7 +270,7 @@ _INELIGIBLE = {
     None: (note("The job has ended: none of its tasks starts any more.", "SCHED-7"),),
     False: (
         note("The job gets no task here until the node has a new disk.", "PREP-9"),
-        helps("A reboot does not help; a reimage does.", "PREP-17"),
+        helps("A reboot does not make it run again; a reimage does.", "PREP-17"),
     ),
     True: (
         note("The job gets no task here until the node reboots.", "PREP-9"),

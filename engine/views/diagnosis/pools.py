@@ -447,7 +447,7 @@ def _spot(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
         moments = [world.nodes.since[node] for node in preempted]
         text = f"{some(len(preempted), 'Spot node')} preempted {_at(world, moments, 'since')}"
         condition = Condition.PREEMPTED
-        yield _concern(world, pool, condition, text, max(moments), *effects, remedy=remedy, nodes=preempted)
+        yield _concern(world, pool, condition, text, min(moments), *effects, remedy=remedy, nodes=preempted)
     elif has_failed and since_ms is not None and not pool.resize_errors:
         text = f"{some(missing, 'Spot node')} missing since {moment(world, since_ms)}"
         yield _concern(world, pool, Condition.SPOT_MISSING, text, since_ms, *effects, remedy=remedy)
@@ -479,7 +479,7 @@ class Evictions:
             moments = [ms for node in nodes if (ms := world.nodes[node].evicted_ms) is not None]
             if moments:
                 text = f"{some(len(nodes), 'Spot node')} will be preempted {_at(world, moments, 'from')}"
-                since_ms = max(moments) - world.eviction_notice_ms
+                since_ms = min(moments) - world.eviction_notice_ms
                 yield _concern(world, pool, Condition.EVICTION, text, since_ms, effect, nodes=nodes)
 
 

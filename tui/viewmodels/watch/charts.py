@@ -391,7 +391,7 @@ def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[
     told = [] if later is None else [Reading(session.money(later), "by the end")]
     an_hour = session.cost_an_hour()
     if an_hour > _LEAST_USD:
-        told.append(Reading(session.money(an_hour), "an hour"))
+        told.append(Reading(session.money(an_hour), "an hour" if in_all else "an hour once nodes start"))
     return [_chart("Cost", whole.axis, areas, *told, label=session.money)]
 
 
@@ -421,8 +421,8 @@ def _of_job(session: Session, job_id: str, window: Window, columns: int) -> Iter
     rate = session.series.succeeded_in_a_minute(job_id)
     now, said = compact(round(rate, 1)), "a minute"
     if not job.is_live or session.is_over:  # a rate would be that of some stretch before the end
-        rate, now, said = 0.0, f"{tasks.succeeded:,}", "succeeded"
+        rate, now, said = 0.0, f"{tasks.succeeded:,}", "succeeded in all"
     done = [_Area("succeeded", Role.OK, values.succeeded_a_minute, now, said)]
     if tasks.failed or any(values.failed_a_minute):
-        done.append(_Area("failed", Role.FAILED, values.failed_a_minute, f"{tasks.failed:,}"))
-    yield _chart("Completed tasks", axis, done, now=rate)
+        done.append(_Area("failed", Role.FAILED, values.failed_a_minute, f"{tasks.failed:,}", "failed in all"))
+    yield _chart("Tasks done a minute", axis, done, now=rate)
