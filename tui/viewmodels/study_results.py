@@ -315,9 +315,10 @@ def _broken(one: Result) -> Span:
 _CELLS_FOR_BARS, _ROWS_FOR_BARS = 40, 5  # the room for bars of all variants, and of each of them
 _MOST_NUMBERS = 60  # points with their numbers; more cannot be read
 _LEAST_CELLS, _LEAST_ROWS = 16, 4
+_ROWS_FOR_DEADLINE = 3
 _ROWS_FOR_MARK, _CELLS_FOR_MARK = 2, 10  # between two marks of an axis
 _UNICODE = {"upright": "│", "level": "─", "tick": "┤", "foot": "┴", "corner": "└", "line": "·", "dash": "╌"}
-_ASCII = {"upright": "|", "level": "-", "tick": "+", "foot": "+", "corner": "+", "line": ".", "dash": "-"}
+_ASCII = {"upright": "|", "level": "-", "tick": "+", "foot": "+", "corner": "+", "line": ".", "dash": "="}
 _ORDER = {glyph: at for at, glyph in enumerate(reversed(VARIANT_GLYPHS))}
 
 
@@ -333,13 +334,24 @@ class Dot(NamedTuple):
 
 
 class _Scale(NamedTuple):
-    """A range of values on a number of cells."""
+    """A range of values on a number of cells; what differs from the ``bound`` is on its side of the bound's cell."""
 
     low: float
     high: float
     cells: int
+    bound: float | None = None
 
     def cell(self, value: float) -> int:
+        at = self._nearest(value)
+        if self.bound is None:
+            return at
+        least, most = int(self.low < self.bound), self.cells - 1 - int(self.bound < self.high)
+        bound = max(least, min(most, self._nearest(self.bound)))
+        if value == self.bound:
+            return bound
+        return max(at, bound + 1) if value > self.bound else min(at, bound - 1)
+
+    def _nearest(self, value: float) -> int:
         share = (value - self.low) / (self.high - self.low)
         return max(0, min(self.cells - 1, round(share * (self.cells - 1))))
 
@@ -377,7 +389,7 @@ def scatter_lines(
 ) -> list[Line]:
     """Return the plot for so much room: the cost grows to the right, and the end upwards.
 
-    A dashed line is the deadline ``due_s``: what is above it ends too late. The variant ``cursor`` is highlighted and
+    A dashed line is the deadline ``due_s``: what is above it ends too late, what is below it in time. The variant ``cursor`` is highlighted and
     has bars from the 5th to the 95th percentile; all have them where there is room. A dotted line joins the variants
     that no other beats.
     """
@@ -391,10 +403,11 @@ def scatter_lines(
     ends = [_of(value) for dot in dots for value in (dot.end.p5, dot.end.p95)] + ([] if due_s is None else [due_s])
     costs = [_of(value) for dot in dots for value in (dot.cost.p5, dot.cost.p95)]
     room = rows - 2  # the axis, and its labels
+    due_s = due_s if room >= _ROWS_FOR_DEADLINE else None
     low_s, high_s = _range(ends, 60.0)
     step_s = time_step_s(high_s - low_s, max(5, room // _ROWS_FOR_MARK))
     margin = max(len(end_text(value)) for value in (low_s, high_s)) + 1
-    y = _Scale(low_s, high_s, room)
+    y = _Scale(low_s, high_s, room, due_s)
     x = _Scale(*_range(costs, 0.0), cells - margin - 1)
     canvas = ScatterCanvas(cells, rows)
     _draw_axes(canvas, x, y, margin, step_s, signs, dots[0].currency)
