@@ -389,9 +389,9 @@ def scatter_lines(
 ) -> list[Line]:
     """Return the plot for so much room: the cost grows to the right, and the end upwards.
 
-    A dashed line is the deadline ``due_s``: what is above it ends too late, what is below it in time. The variant ``cursor`` is highlighted and
-    has bars from the 5th to the 95th percentile; all have them where there is room. A dotted line joins the variants
-    that no other beats.
+    A dashed line is the deadline ``due_s``: what is above it ends too late, what is below it in time. The variant
+    ``cursor`` is highlighted and has bars from the 5th to the 95th percentile; all have them where there is room. A
+    dotted line joins the variants that no other beats.
     """
     if cells < _LEAST_CELLS or rows < _LEAST_ROWS:
         return []
