@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+    from engine.views.diagnosis.model import Finding
     from tui.textual.keys import Keymap
     from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.lists.rows import RowsModel
@@ -75,6 +76,11 @@ class Attention(ResizeFilter, Choices):
     def subject(self) -> ItemRef | None:
         """The first of these items."""
         return self._model.subject(self.number)
+
+    @property
+    def concern(self) -> Finding | None:
+        """The entry under the cursor."""
+        return self._model.concerns[self.number] if 0 <= self.number < len(self._model.concerns) else None
 
     @property
     def worst(self) -> ItemRef | None:

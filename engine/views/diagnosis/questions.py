@@ -32,11 +32,11 @@ from engine.views.diagnosis.model import (
     some,
     task_name,
 )
-from engine.views.diagnosis.nodes import why_node, why_preparation
+from engine.views.diagnosis.nodes import why_node, why_preparation, why_release
 from engine.views.diagnosis.pools import why_pool, why_targets
 from engine.views.diagnosis.tasks import why_task
 from engine.views.diagnosis.waste import restarts
-from engine.views.hook_status import HookStatus
+from engine.views.hook_status import OVER, HookStatus
 from engine.views.log.histories import JobHistory, TaskHistory
 from engine.views.log.reader import count_by_job, is_event, matching, where
 from engine.views.resources.instances import oldest_waiting
@@ -289,7 +289,7 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
         simulation: The run.
         kind: "task", "node", "job", "job schedule" or "pool".
         key: The row number of a task or node; the id of anything else.
-        job_id: The job whose preparation is explained beside the state of a node.
+        job_id: The job whose preparation and release are explained beside the state of a node.
     """
     world, now_ms = simulation.world, simulation.now_ms
     found: tuple[Explanation | None, ...] = ()
@@ -305,7 +305,9 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
         case "node":
             job = world.jobs.find(job_id)
             preparation = None if job is None or not job.has_prep else why_preparation(world, job, int(key))
-            found = why_node(world, int(key)), preparation
+            is_due = job is not None and job.has_release and job.state in OVER
+            release = why_release(world, job, int(key)) if job is not None and is_due else None
+            found = why_node(world, int(key)), preparation, release
         case "job" if (job := world.jobs.find(str(key))) is not None:
             outlook = Outlook(world)  # the task mostly waits for the nodes that the job does
             state = why_job(world, job, outlook)

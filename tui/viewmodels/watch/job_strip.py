@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
 from engine.base.values import called
-from engine.views.diagnosis.model import Severity
 from engine.views.hook_status import HookStatus
 from engine.views.resources.jobs import is_unfinished, jobs_worst_first
 from tui.viewmodels import format as fmt
@@ -279,14 +278,17 @@ class JobStripModel:
         self.job_ids: list[str] = []
         self.rows: list[str] = []  # the jobs with a line
         self._live = 0
+        self._failed: set[str] = set()  # of the completed ones
 
     def update(self) -> None:
         """Read the simulation again."""
         live, completed = jobs_worst_first(self.session.simulation)
-        worst = self.session.attention.worst
-        live.sort(key=worst)
-        completed.sort(key=lambda job_id: worst(job_id) > Severity.FAILURE)  # among themselves the newest first
-        self.job_ids, self._live = [*live, *completed], len(live)
+        attention = self.session.attention
+        live.sort(key=attention.worst)
+        failed = list(filter(attention.has_failed, completed))
+        self._failed = set(failed)
+        completed = [job_id for job_id in completed if job_id not in self._failed]
+        self.job_ids, self._live = [*live, *failed, *completed], len(live)
         self.fold(len(self.job_ids))
 
     def fold(self, lines: int) -> None:
@@ -328,9 +330,7 @@ class JobStripModel:
             return rail_title(session, cells)
         completed = len(self.job_ids) - self._live
         words = [f"{number:,} {word}" for number, word in ((self._live, "live"), (completed, "completed")) if number]
-        worst = session.attention.worst
-        failed = sum(worst(job_id) <= Severity.FAILURE for job_id in self.job_ids[self._live :])
-        words += [f"{failed:,} of them with failures"] if failed else []
+        words += [f"{len(self._failed):,} of them with failures"] if self._failed else []
         hidden = len(self.rows) - lines
         more = [f"+{hidden:,} more"] if hidden > 0 else []
         return session.text(" · ".join([f"Jobs: {', '.join(words)}", *more]))
@@ -374,7 +374,7 @@ class JobStripModel:
     def _folded(self) -> Line:
         """Return the line that counts the completed jobs without a line, and names those with failures."""
         session, folded = self.session, set(self.job_ids).difference(self.rows)
-        names = [each for each in self.job_ids if each in folded and session.attention.worst(each) <= Severity.FAILURE]
+        names = [each for each in self.job_ids if each in folded & self._failed]
         completed = JOB[JobState.COMPLETED]
         counts = line(session.glyphs.span(completed), Span(f" {len(folded):,} completed", Role.DIM))
         with_failures = f"  {len(names):,} with failures: {', '.join(names)}" if names else ""
@@ -383,8 +383,7 @@ class JobStripModel:
     def _problems(self, job: JobProgress, *, is_told: bool) -> Span:
         """Return the number of problems, in the colour of the worst: that of failed tasks stands at their bar."""
         attention = self.session.attention
-        count = job.problems or attention.problems(job.job_id)
-        has_failed = job.problems > 0 or attention.worst(job.job_id) <= Severity.FAILURE
+        count, has_failed = attention.problems(job.job_id), attention.has_failed(job.job_id)
         said = fmt.counted(count, "problem") if is_told else f"!{count:,}"
         return Span(said if count else "", Role.FAILED if has_failed else Role.WARNING)
 
