@@ -184,7 +184,7 @@ def why_waited(simulation: Simulation, task: int, which: str = "") -> Explanatio
         if len(attempts) > 1
         else None,
     )
-    return answer(world, f"What did {task_name(world, task)}{which} wait for?", findings)
+    return _aside(answer(world, f"What did {task_name(world, task)}{which} wait for?", findings))
 
 
 def _disabled(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> Finding | None:
@@ -321,7 +321,7 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
 
 
 def _aside(explanation: Explanation | None) -> Explanation | None:
-    """Return an explanation whose conditions have not caused what is asked: a failure comes from elsewhere."""
+    """Return an explanation of which no condition is in the way: it is past, or a failure comes from elsewhere."""
     if explanation is None:
         return None
     return replace(explanation, findings=tuple(one._replace(ok=one.ok or None) for one in explanation.findings))
