@@ -144,12 +144,7 @@ def _check_job(session: Session, told: JobResult) -> None:
         assert (shown is None) == (not counts.is_specified)
         if shown is not None:
             assert shown.done + shown.failed <= total.count
-            assert shown.failed == total.failed
             assert progress.is_live or shown.total == shown.done + shown.failed, "nothing is to come"
-    failures = progress.release.failed if progress.release is not None else 0
-    problems = session.attention.problems(told.job_id)
-    assert problems >= tasks.failed + failures
-    assert session.attention.has_failed(told.job_id) or not tasks.failed + failures
     end = session.job_end(told.job_id)
     if end is not None and end.is_simulated and not end.is_of_tasks:
         future = session.ahead.future

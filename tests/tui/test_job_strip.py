@@ -283,12 +283,12 @@ def test_a_problem_counts_failed_tasks_and_nodes_that_could_not_prepare():
     sim = simulation(a_job("a", tasks=4, prep=a_line(5, 1)), a_job("b", tasks=[a_task("t1", 5, 1), a_task("t2", 5, 1)]))
     run_to(sim, minutes=4)
     session = Session(sim)
-    assert session.attention.problems("b") == 2
-    assert session.attention.problems("a") == 1
+    assert session.progress("b").problems == 2
+    assert session.progress("a").problems == 1
     do(sim, "terminateJob", jobId="b")
     run_to(sim, minutes=6)
     session.update()
-    assert session.attention.problems("b") == 2
+    assert session.progress("b").problems == 2
 
 
 def test_the_strip_says_nothing_before_it_has_room(session_at):
@@ -380,16 +380,3 @@ def test_completed_jobs_are_one_line_of_counts_while_others_are_live(brief):
 def test_two_jobs_one_of_them_completed_have_a_line_each():
     model = model_of(brief_and_long(1))
     assert [each.split()[1] for each in texts(model, lines=2)] == ["long", "brief-0"]
-
-
-def test_a_release_that_fails_is_a_problem_as_a_preparation_that_fails_is():
-    jobs = [a_job(name, tasks=2, prep=a_line(5), release=a_line(5, 1), **ENDS) for name in ("a", "b")]
-    sim = simulation(*jobs, a_job("c", tasks=2, **ENDS), pool=a_pool(nodes=2))
-    run_to(sim, minutes=30)
-    session = Session(sim)
-    model = model_of(session)
-    assert session.progress("a").release.failed == 2
-    assert [session.attention.problems(job_id) for job_id in "abc"] == [2, 2, 0]
-    assert model.title(9, 100) == "Jobs: 3 completed, 2 of them with failures"
-    told = [contains([each], "release", "✗2", "2 problems") for each in texts(model, cells=130)[:3]]
-    assert told == [True, True, False]

@@ -318,15 +318,3 @@ def test_hostile_names_stay_text_in_a_browser(hostile, tmp_path):
     assert "<title>broken" not in document
     assert "<img" not in document
     assert "&lt;/script&gt;&lt;img src=x" in document
-
-
-def test_a_release_that_failed_is_counted_and_explained():
-    sim = Simulation(load_scenario("release-fails"))
-    sim.run_until(sim.end_ms)
-    sim.finish()
-    page = content_of(page_of(sim))
-    (job,) = page["jobs"]
-    failed, problems = (sum(column) for column in (job[-3], job[-1]))
-    assert (failed, problems) == (2, 2)
-    asked = {one["question"] for one in page["answers"]["node:1"]["findings"]}
-    assert "Why did release fail on n1, of job shot-0007?" in asked

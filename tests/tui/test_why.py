@@ -14,7 +14,6 @@ from tests.builders import READY_S, a_job, run_to, simulation, some_tasks
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.panes.watch import Attention
 from tui.viewmodels.sentences import answers_to, expected_of, next_change, plain_text, why_lines
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import plain, width
@@ -252,28 +251,3 @@ def test_time_that_goes_by_waits_while_an_answer_is_read_and_then_goes_on(dashbo
 
     drive(dashboard_at(LATER_S), *(["space"] if plays else []), look, "w", look, key, look)
     assert playing == [plays, False, plays]
-
-
-def _release_fails(seconds=600):
-    app = Dashboard(Simulation(load_scenario("release-fails")), plays=False)
-    run_to(app.session.simulation, seconds=seconds)
-    return app
-
-
-@pytest.mark.parametrize("view", ["7", "1"])
-def test_a_release_that_failed_is_explained_first_where_it_is_asked_about(view):
-    shown = []
-
-    def point(app):
-        if view == "1":
-            app.main_screen.query_one(Attention).focus()
-
-    drive(_release_fails(), view, point, "w", lambda app: shown.extend(text_of(app)))
-    assert contains(shown, "Why did release fail on n", "✗ release", "exit code 110")
-
-
-def test_a_node_on_which_release_failed_says_so_in_every_view():
-    session = _release_fails().session
-    session.update()
-    asked = [[each.question for each in answers_to(session, "node", 1, view)] for view in ("nodes", "watch", "release")]
-    assert [each.index("Why did release fail on n1, of job shot-0007?") for each in asked] == [2, 2, 0]

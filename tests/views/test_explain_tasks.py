@@ -137,12 +137,12 @@ def test_priority_is_no_cause_where_no_node_may_run_the_job():
     assert not any("priority" in line for line in said)
 
 
-def test_what_a_completed_task_waited_for_is_no_trouble_any_more():
+def test_dependencies_that_were_met_are_no_trouble_any_more():
     tasks = [a_task("first", 30), a_task("second", dependsOn={"taskIds": ["first"]})]
     sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True))
     sim.run_until(sim.end_ms)
     said = [line for each in explain(sim, "task", 1) for line in each.lines()]
-    assert any(line.startswith("· dependencies") and "met at" in line for line in said), said
+    assert any(line.startswith("✓ dependencies") and "met at" in line for line in said), said
     assert not any(line.startswith("✗") for line in said)
 
 

@@ -29,10 +29,9 @@ from tui.viewmodels.actions.menu import CREATING, NEW, PAST, Action, action_for_
 from tui.viewmodels.actions.trial import Trials, refusal_lines
 from tui.viewmodels.format import counted, what
 from tui.viewmodels.items import VIEW_OF, files_of
-from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.run_page import variant_note
-from tui.viewmodels.sentences import HOOK_VIEWS, answers_to, describe, expected_of
+from tui.viewmodels.sentences import answers_to, describe, expected_of
 from tui.viewmodels.sheets import HelpPage
 from tui.viewmodels.text import ItemRef, Role, Span, line, paragraph
 from tui.widgets.charts import NodeMap
@@ -307,9 +306,8 @@ def _explain(main: ViewScreen) -> None:
         when_ms = when_ms if view.grid.moment_ms is None else view.grid.moment_ms
     answers = []
     if subject is not None:
-        asked_as, job_id = _asked_here(main.focused) or (asked_as, "")
         with session.at(when_ms):
-            answers = answers_to(session, *subject, asked_as, job_id)
+            answers = answers_to(session, *subject, asked_as)
     if subject is None or not answers:
         say(main, "There is nothing here to explain.")
         return
@@ -329,15 +327,6 @@ def _explain(main: ViewScreen) -> None:
         return expected_of(session, *subject) if when_ms == session.now_ms else None
 
     main.app.push_screen(Why(session, answers, when_ms, WhyActions(main.playback.seek, act, expect, go_on)))
-
-
-def _asked_here(focused: Widget | None) -> tuple[str, str] | None:
-    """Return the view whose question a pane asks, and the job, where it is about preparation or release of a job."""
-    concern = focused.concern if isinstance(focused, Attention) else None
-    if concern is not None and concern.about in HOOK_VIEWS:
-        return concern.about, next(iter(concern.items.jobs), "")
-    model = focused.model if isinstance(focused, Table) else None
-    return (model.hook.name.lower(), "") if isinstance(model, InstancesModel) else None
 
 
 def _points_at_nothing(main: ViewScreen) -> bool:

@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
+from engine.views.diagnosis.expectations import expectation_count
 from tui.dialogs.sheets import Pick, Picker
 from tui.textual import views
 from tui.textual.overrides import set_line_count
@@ -179,7 +180,8 @@ class NodeMapPane(Vertical):
                 self.update()
 
         picks = [Pick(str(number), lens.value) for number, lens in enumerate(LENSES, 1)]
-        self.app.push_screen(Picker("Lens of the node map", picks, pointer=self.model.session.glyphs.cursor), picked)
+        now, pointer = LENSES.index(self.model.lens), self.model.session.glyphs.cursor
+        self.app.push_screen(Picker("Lens of the node map", picks, pointer=pointer, at=now), picked)
 
 
 _POINTER_CELLS = 2
@@ -376,7 +378,7 @@ class JobLists(Table):
     def _counts(self) -> dict[str, str]:
         """Return the number beside each tab."""
         job = self._session.job(self._session.job_id)
-        expected = {EXPECTATIONS_TAB: f"{len(self._session.simulation.scenario.expect):,}"}
+        expected = {EXPECTATIONS_TAB: f"{expectation_count(self._session.simulation):,}"}
         if job is None:
             return expected
         preparation, release = self._session.pages(job.job_id)

@@ -7,8 +7,7 @@ const MOST_CARDS = 24; // nodes; more are cells
 const MOST_FOUND = 8;
 const MOST_LISTED = 12; // rows of a list before the rest is folded
 const JOB = ["state", "active", "preparing", "running", "succeeded", "failed",
-  "prepared", "prepares", "prepFailed", "prepTotal", "released", "releases", "releaseFailed", "releaseTotal",
-  "problems"];
+  "prepared", "prepares", "prepFailed", "prepTotal", "released", "releases", "releaseFailed", "releaseTotal"];
 const POOL = ["state", "count", "target", "slots"];
 
 const $ = (id) => document.getElementById(id);
@@ -416,7 +415,7 @@ function fold(rows, tag, most = MOST_LISTED) {
 // -- jobs --------------------------------------------------------------------------------------------------------
 
 const isOpen = (job) => !["completed", "deleted"].includes(run.glyphs[job.state[at]][2]);
-const problems = (job) => job.problems[at];
+const problems = (job) => job.failed[at] + job.prepFailed[at] + (run.glyphs[job.state[at]][1] === "failed" ? 1 : 0);
 
 function showJobs() {
   const here = run.jobs.filter((job) => job.state[at] >= 0);
@@ -441,8 +440,7 @@ function jobRow(job) {
     phases.append(make("i", { style: { left: share(extent[0]), width: share(end - extent[0]), background: shade(role) } }));
   });
   phases.append(make("u", { style: { left: share(run.moments[at]) } }));
-  const failed = [[value("failed"), "failed"], [value("prepFailed"), "prep failed"],
-    [value("releaseFailed"), "release failed"]].filter(([number]) => number)
+  const failed = [[value("failed"), "failed"], [value("prepFailed"), "prep failed"]].filter(([number]) => number)
     .map(([number, word]) => `${number.toLocaleString("en")} ${word}`).join(", ");
   return make("button", { type: "button", className: "job", "aria-pressed": chosen === `job:${job.id}`,
     "aria-label": `job ${job.id}, ${run.glyphs[glyph][2]}, ${done} of ${total} tasks done${failed && `, ${failed}`}`, onclick: () => choose(`job:${job.id}`) },
@@ -581,7 +579,7 @@ function showCurves() {
       ...grid, ...drawn, draw("line", { class: "now", x1: 0, x2: 0, y1: 0, y2: 84 }));
     const names = shown.length > 1 ? shown.map(([name, role]) => make("em", {}, make("i", { style: { background: shade(role) } }), name)) : [];
     return make("figure", { className: "curve" }, make("figcaption", {}, make("b", {}, title), make("span", {}, ...names)),
-      make("div", { className: "plot" }, picture, make("span", { className: "top", "aria-hidden": "true" }, title.startsWith("Cost in ") ? `${compact(top)} ${title.slice(8)}` : compact(top))), axis());
+      make("div", { className: "plot" }, picture, make("span", { className: "top", "aria-hidden": "true" }, compact(top))), axis());
   }));
 }
 

@@ -65,7 +65,7 @@ _MOST_EXPLAINED = 200  # nodes and jobs
 _MOST_TASKS = 12  # of a job that are explained: the failed ones, then those that have not ended
 _PIECE, _LINE = 65_536, 8192  # characters that are packed at once, and of a line of the packed run
 _MORE = "", None  # in place of a part
-_NO_JOB = (0,) * 15  # numbers of a job
+_NO_JOB = (0,) * 14  # numbers of a job
 
 
 def variant_note(scenario: Scenario) -> str:
@@ -208,8 +208,7 @@ class _Recorder:
         return self._concerns.of((*told, found.since_ms, *_subject(found), tuple(found.items.nodes[:_MOST_EXPLAINED])))
 
     def _job(self, job: JobProgress) -> Sequence[int]:
-        hooks = *_counts(job.preparation), *_counts(job.release)
-        return self._glyph(glyph_of_job(job)), *job.tasks[:5], *hooks, self._attention.problems(job.job_id)
+        return self._glyph(glyph_of_job(job)), *job.tasks[:5], *_counts(job.preparation), *_counts(job.release)
 
     def _glyph(self, glyph: Glyph) -> int:
         return self._glyphs.of((glyph.symbol, glyph.role.name.lower(), glyph.name))
@@ -329,7 +328,7 @@ class _Recorder:
     def _answers(self) -> Iterator[tuple[str, object]]:
         """Yield the answers to "why?" at the end: about what is listed there, pools, jobs, nodes, and some tasks."""
         twin = self._twin
-        asked: dict[tuple[str, int | str], str] = {}  # with the job whose hooks are told beside a node
+        asked: dict[tuple[str, int | str], str] = {}  # with the job whose preparation is explained beside a node
         for concern in self._attention.concerns():
             kind, key = _subject(concern)
             if kind:
@@ -340,10 +339,9 @@ class _Recorder:
             asked |= {("task", task): "" for task in islice(TaskPage(twin, job_id).order(), _MOST_TASKS)}
         for pool_id in self._pools:
             pool, page = pool_row(twin, pool_id), NodePage(twin, pool_id, *pages_of(twin, ""))
-            jobs = () if pool is None else pool.jobs
-            first = next((each for each in jobs if has_preparation(twin, each)), next(iter(jobs), ""))
+            prepared = [each for each in (() if pool is None else pool.jobs) if has_preparation(twin, each)]
             for node in islice(page.nodes(), _MOST_EXPLAINED):
-                asked.setdefault(("node", node), first)
+                asked.setdefault(("node", node), next(iter(prepared), ""))
         for (kind, key), job_id in asked.items():
             found = tuple(explain(twin, kind, key, job_id))
             yield f"{kind}:{key}", Answer(twin, Items(), found, None).as_json()

@@ -205,25 +205,20 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (" …" if len(names) > _MOST_NAMES else "")
 
 
-HOOK_VIEWS = "preparation", "release"  # in the order of the answers about a node
 _COUNT_CELLS = 7
 _BAR_CELLS = 13
 _BARS_FROM = 60  # cells; narrower sheets have no bars
 
 
-def answers_to(session: Session, kind: Kind, key: int | str, view: str, job_id: str = "") -> list[Explanation]:
-    """Explain a node or task (by row number), or anything else (by id), as seen from a view, for the job in focus.
+def answers_to(session: Session, kind: Kind, key: int | str, view: str) -> list[Explanation]:
+    """Explain a node or task (by row number), or anything else (by id), as seen from a view.
 
-    Watch shows the oldest wait of the job in focus beside its nodes, so that is explained after a node. What is asked
-    about preparation or release on a node is answered first.
+    Watch shows the oldest wait of the job in focus beside its nodes, so that is explained after a node.
     """
-    found = explain(session.simulation, kind, key, job_id or session.job_id)
+    found = explain(session.simulation, kind, key, session.job_id)
     if kind == "node" and view == "watch":
         return [*found, *explain_oldest_wait(session.simulation, session.job_id)]
-    if kind == "node" and view in HOOK_VIEWS:
-        asked = HOOK_VIEWS.index(view) + 1
-        return [*found[asked : asked + 1], *found[:asked], *found[asked + 1 :]]
-    return found
+    return found[::-1] if kind == "node" and view == "preparation" else found
 
 
 def expected_of(session: Session, kind: Kind, key: int | str) -> Next | None:

@@ -26,7 +26,6 @@ from engine.views.diagnosis.pools import Evictions, node_concerns, pool_concerns
 from engine.views.diagnosis.stuck import FailingNodes, HangingTasks, Interruptions, NeverRun, hanging_preparations
 from engine.views.diagnosis.waste import LeftOpen, hanging_start_tasks, idle_pool_concerns, parked_nodes, unused_slots
 from engine.views.log.reader import Kept, LogReader, of_kind
-from engine.views.resources.jobs import failures_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -280,16 +279,8 @@ class Attention:
         return *self._simulation.moment, self._simulation.finished
 
     def problems(self, job_id: str) -> int:
-        """Return the number of problems of a job: its failures, or without any the concerns about it."""
-        return self._failures(job_id) or len(self._severities(job_id))
-
-    def has_failed(self, job_id: str) -> bool:
-        """Return whether a job has failures, or a concern about it tells one."""
-        return self.worst(job_id) <= Severity.FAILURE or self._failures(job_id) > 0
-
-    def _failures(self, job_id: str) -> int:
-        job = self._simulation.world.jobs.find(job_id)
-        return 0 if job is None else failures_of(self._simulation.world, job)
+        """Return the number of concerns about a job."""
+        return len(self._severities(job_id))
 
     def worst(self, job_id: str) -> int:
         """Return the severity of the worst concern about a job, as a number that orders jobs, the worst first."""

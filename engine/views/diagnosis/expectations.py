@@ -86,10 +86,23 @@ def expectation_rows(simulation: Simulation) -> list[ExpectationRow]:
     return [*rows, *_commands(simulation, len(rows))]
 
 
+def expectation_count(simulation: Simulation) -> int:
+    """Return the number of ``expectation_rows``; nothing is observed for it."""
+    return len(simulation.scenario.expect) + sum(1 for _ in _commands(simulation, 0))
+
+
 def broken_rows(simulation: Simulation) -> list[ExpectationRow]:
     """Return the entries of ``expect`` that are broken: at the end of the run all of them are decided."""
     judged = simulation.judgements(with_open=simulation.finished)
     return [row_of(simulation, each) for each in judged if not each.outcome.met]
+
+
+def told_as_broken(simulation: Simulation, at_end: Sequence[Outcome]) -> tuple[list[str], list[str]]:
+    """Return what is broken by now, refusals of commands included, and what ``foreseen`` finds, in words."""
+    rows = [row_of(simulation, each) for each in simulation.judgements(with_open=False)]
+    rows += _commands(simulation, len(simulation.scenario.expect))
+    decided = [f"{row.subject} {row.when}: {row.difference}" for row in rows if row.state is ExpectationState.BROKEN]
+    return decided, [f"{one.text.partition(': ')[2]} {one.effect}" for one in foreseen(simulation, at_end)]
 
 
 def newly_broken(before: Iterable[ExpectationRow], after: Iterable[ExpectationRow]) -> tuple[ExpectationRow, ...]:

@@ -46,7 +46,7 @@ from engine.views.diagnosis.model import (
     some,
 )
 from engine.views.diagnosis.pools import supply_checks
-from engine.views.resources.jobs import bad_end, nodes_of_failed_releases
+from engine.views.resources.jobs import bad_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,9 +152,8 @@ def _obstacles(world: World, job: Job) -> Iterator[Finding]:
     else:
         pool = world.pools[job.pool]
         present = len(pool.nodes) - bytes(values(world.nodes.state, pool.nodes)).count(GONE)
-        ready = sum((bits & ~job.ineligible).bit_count() for bits in pool.buckets)
-        is_ready = ready > 0 or (None if any(pool.buckets) else False)  # None: those that are ready are ineligible
-        yield check(Condition.NODES, is_ready, f"{ready:,} of {present:,} in {called('pool', pool.id)}", "SCHED-8")
+        ready = sum(bits.bit_count() for bits in pool.buckets)
+        yield check(Condition.NODES, ready > 0, f"{ready:,} of {present:,} in {called('pool', pool.id)}", "SCHED-8")
         yield from network_checks(world, pool)
         yield from supply_checks(world, pool) if job.counts[ACTIVE] and not ready else ()
     book = world.dependencies.get(job.row)
@@ -168,8 +167,8 @@ def _obstacles(world: World, job: Job) -> Iterator[Finding]:
         if job.ineligible:
             ineligible = sum(world.nodes.state[node] != GONE for node in ineligible_nodes(job, pool))
             value = f"{ineligible:,} of {present:,}: preparation failed there for good"
-            some_left = ineligible < present  # without keeping the tasks from starting it is no good sign either
-            yield check(Condition.INELIGIBLE, None if some_left else False, value, "PREP-9" if some_left else "PREP-11")
+            some_left = ineligible < present
+            yield check(Condition.INELIGIBLE, some_left, value, "PREP-9" if some_left else "PREP-11")
 
 
 def _suspended(world: World, job: Job) -> Explanation:
@@ -243,10 +242,8 @@ def _completed_job(world: World, job: Job) -> Explanation:
     ended = check("ended", not bad_end(job), f"{job.terminate_reason} at {when}", "JOB-10")
     if error is not None:
         ended = check("ended", False, f"at {when}: {error.code}", "JOB-20")
-    unreleased = listed([name_of(world, node) for node in nodes_of_failed_releases(world, job)], _MOST_NAMED)
     findings = (
         ended,
-        check(Condition.RELEASE, False, f"failed on {unreleased}", "REL-7") if unreleased else None,
         None
         if job.total or job.deleted or error is not None
         else check(Condition.TASKS, False, "it had none", "JOB-7"),

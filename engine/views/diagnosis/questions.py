@@ -32,11 +32,11 @@ from engine.views.diagnosis.model import (
     some,
     task_name,
 )
-from engine.views.diagnosis.nodes import why_node, why_preparation, why_release
+from engine.views.diagnosis.nodes import why_node, why_preparation
 from engine.views.diagnosis.pools import why_pool, why_targets
 from engine.views.diagnosis.tasks import why_task
 from engine.views.diagnosis.waste import restarts
-from engine.views.hook_status import OVER, HookStatus
+from engine.views.hook_status import HookStatus
 from engine.views.log.histories import JobHistory, TaskHistory
 from engine.views.log.reader import count_by_job, is_event, matching, where
 from engine.views.resources.instances import oldest_waiting
@@ -169,7 +169,7 @@ def why_waited(simulation: Simulation, task: int, which: str = "") -> Explanatio
     parent = world.tasks.task_id(before[-1].task) if before else ""
     findings = (
         check("added", True, f"at {created}", "TASK-7"),
-        check(Condition.DEPENDENCIES, False, f"met at {moment(world, ready_ms)}, by {parent}", "DEP-4")
+        check(Condition.DEPENDENCIES, True, f"met at {moment(world, ready_ms)}, by {parent}", "DEP-4")
         if before
         else None,
         _disabled(simulation, job, ready_ms, placed_ms),
@@ -184,7 +184,7 @@ def why_waited(simulation: Simulation, task: int, which: str = "") -> Explanatio
         if len(attempts) > 1
         else None,
     )
-    return _aside(answer(world, f"What did {task_name(world, task)}{which} wait for?", findings))
+    return answer(world, f"What did {task_name(world, task)}{which} wait for?", findings)
 
 
 def _disabled(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> Finding | None:
@@ -233,7 +233,7 @@ def _start(world: World, first: Attempt) -> Iterator[Finding]:
     value = f"{name_of(world, first.node)} at {moment(world, first.placed_ms)}"
     yield check(Condition.ROOM, True, value, "SCHED-9", "a node with free slots")
     if first.start_ms is not None and first.start_ms > first.placed_ms:
-        yield check(Condition.PREPARATION, False, f"ended at {moment(world, first.start_ms)}", "PREP-6")
+        yield check(Condition.PREPARATION, True, f"ended at {moment(world, first.start_ms)}", "PREP-6")
 
 
 def _users_of_slots(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> list[Finding]:
@@ -289,7 +289,7 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
         simulation: The run.
         kind: "task", "node", "job", "job schedule" or "pool".
         key: The row number of a task or node; the id of anything else.
-        job_id: The job whose preparation and release are explained beside the state of a node.
+        job_id: The job whose preparation is explained beside the state of a node.
     """
     world, now_ms = simulation.world, simulation.now_ms
     found: tuple[Explanation | None, ...] = ()
@@ -305,9 +305,7 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
         case "node":
             job = world.jobs.find(job_id)
             preparation = None if job is None or not job.has_prep else why_preparation(world, job, int(key))
-            is_due = job is not None and job.has_release and job.state in OVER
-            release = why_release(world, job, int(key)) if job is not None and is_due else None
-            found = why_node(world, int(key)), preparation, release
+            found = why_node(world, int(key)), preparation
         case "job" if (job := world.jobs.find(str(key))) is not None:
             outlook = Outlook(world)  # the task mostly waits for the nodes that the job does
             state = why_job(world, job, outlook)
@@ -321,7 +319,7 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
 
 
 def _aside(explanation: Explanation | None) -> Explanation | None:
-    """Return an explanation of which no condition is in the way: it is past, or a failure comes from elsewhere."""
+    """Return an explanation whose conditions have not caused what is asked: a failure comes from elsewhere."""
     if explanation is None:
         return None
     return replace(explanation, findings=tuple(one._replace(ok=one.ok or None) for one in explanation.findings))

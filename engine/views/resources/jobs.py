@@ -274,6 +274,7 @@ class JobProgress(NamedTuple):
     preparation: NodeCounts | None  # None: the job has no preparation task
     tasks: TaskCounts
     release: NodeCounts | None  # None: the job has no release task
+    problems: int  # failed tasks, nodes on which preparation failed for good, errors of the job itself
     created_ms: int
     end_ms: int | None
 
@@ -289,7 +290,7 @@ def jobs_worst_first(simulation: Simulation) -> tuple[list[str], list[str]]:
     completed: list[Job] = []
     for job in simulation.world.jobs.present():
         (completed if job.state is JobState.COMPLETED else live).append(job)
-    live.sort(key=lambda job: (not failures_of(simulation.world, job), -job.priority))
+    live.sort(key=lambda job: (not _problems(job), -job.priority))
     completed.sort(key=lambda job: -(job.end_ms or 0))
     return [job.id for job in live], [job.id for job in completed]
 
@@ -315,6 +316,7 @@ class JobsProgress:
             preparation=preparation,
             tasks=task_counts(job),
             release=release,
+            problems=_problems(job),
             created_ms=job.created_ms,
             end_ms=job.end_ms,
         )
@@ -330,20 +332,8 @@ class JobsProgress:
         return known[1:]
 
 
-def failures_of(world: World, job: Job) -> int:
-    """Return the number of failures of a job: tasks, preparation for good and release on nodes, and the job itself."""
-    released = len(nodes_of_failed_releases(world, job))
-    return job.failed + job.ineligible.bit_count() + released + bool(bad_end(job))
-
-
-def nodes_of_failed_releases(world: World, job: Job) -> list[int]:
-    """Return the nodes on which the last release of the job has failed, in order."""
-    if not job.has_release:
-        return []
-    instances = world.instances
-    rows = instances.rows_of_job(job.row)
-    failed = (rows[at] for at in failed_places(instances, rows, Hook.RELEASE))
-    return sorted(instances.node[row] for row in failed if instances.release_state[row] == InstanceState.COMPLETED)
+def _problems(job: Job) -> int:
+    return job.failed + job.ineligible.bit_count() + bool(bad_end(job))
 
 
 def _preparation(simulation: Simulation, job: Job) -> NodeCounts:
@@ -371,9 +361,8 @@ def _release(simulation: Simulation, job: Job) -> NodeCounts:
     instances = simulation.world.instances
     rows = instances.rows_of_job(job.row)
     states = bytes(values(instances.release_state, rows))
-    ended, running = states.count(InstanceState.COMPLETED), states.count(InstanceState.RUNNING)
-    failed = len(nodes_of_failed_releases(simulation.world, job)) if ended else 0
-    return NodeCounts(ended - failed, running, failed, ended + max(running, job.releases_open))
+    done, running = states.count(InstanceState.COMPLETED), states.count(InstanceState.RUNNING)
+    return NodeCounts(done, running, 0, done + max(running, job.releases_open))
 
 
 __all__ = ["AutoScaleRun", "Sampled", "ScalePage", "dry_run", "refusal_of", "scale_page"]

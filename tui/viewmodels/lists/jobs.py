@@ -254,9 +254,9 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
 
     def _failed(self, schedule_id: str) -> list[str]:
         """Return the ids of the schedule's jobs that failed or have failures."""
-        attention = self.session.attention
-        jobs = dict.fromkeys(job_id for one in attention.concerns() for job_id in one.items.jobs)
-        return [each for each in jobs if each.rpartition(":")[0] == schedule_id and attention.has_failed(each)]
+        failures = [one for one in self.session.attention.concerns() if one.is_failure]
+        jobs = dict.fromkeys(job_id for one in failures for job_id in one.items.jobs)
+        return [job_id for job_id in jobs if job_id.rpartition(":")[0] == schedule_id]
 
     def _latest(self, schedule_id: str) -> list[Block]:
         """Return the last jobs, the newest first, with their times and completed tasks; nothing before the first."""

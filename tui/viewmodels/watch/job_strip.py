@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
 from engine.base.values import called
+from engine.views.diagnosis.model import Severity
 from engine.views.hook_status import HookStatus
-from engine.views.resources.jobs import is_unfinished, jobs_worst_first
+from engine.views.resources.jobs import has_had_several_pools, is_unfinished, jobs_worst_first
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import HOOK_STATUSES, JOB, PREPARATION, RELEASE, TASK_GLYPHS, glyph_of_job
 from tui.viewmodels.properties import awaited, cost_words, node_words, pool_cost_words, slot_words
@@ -121,7 +122,10 @@ def rail_subtitle(session: Session, cells: int, *, has_pool: bool) -> str:
     pool, cost = session.pool(session.pool_id), cost_words(session)
     if pool is None:
         return cost
-    more = [slot_words(pool), pool_cost_words(session, pool.pool_id)]
+    own, slots = pool_cost_words(session, pool.pool_id), slot_words(pool)
+    if slots and has_had_several_pools(session.simulation):
+        slots = f"this pool's {slots}"  # beside the cost of all of them
+    more = [slots, own]
     if pool.state is not None:
         more.append(f"autoscale {'on' if pool.record.auto_scale else 'off'}")
     size = _size_words(pool)
@@ -278,17 +282,14 @@ class JobStripModel:
         self.job_ids: list[str] = []
         self.rows: list[str] = []  # the jobs with a line
         self._live = 0
-        self._failed: set[str] = set()  # of the completed ones
 
     def update(self) -> None:
         """Read the simulation again."""
         live, completed = jobs_worst_first(self.session.simulation)
-        attention = self.session.attention
-        live.sort(key=attention.worst)
-        failed = list(filter(attention.has_failed, completed))
-        self._failed = set(failed)
-        completed = [job_id for job_id in completed if job_id not in self._failed]
-        self.job_ids, self._live = [*live, *failed, *completed], len(live)
+        worst = self.session.attention.worst
+        live.sort(key=worst)
+        completed.sort(key=lambda job_id: worst(job_id) > Severity.FAILURE)  # among themselves the newest first
+        self.job_ids, self._live = [*live, *completed], len(live)
         self.fold(len(self.job_ids))
 
     def fold(self, lines: int) -> None:
@@ -330,7 +331,9 @@ class JobStripModel:
             return rail_title(session, cells)
         completed = len(self.job_ids) - self._live
         words = [f"{number:,} {word}" for number, word in ((self._live, "live"), (completed, "completed")) if number]
-        words += [f"{len(self._failed):,} of them with failures"] if self._failed else []
+        worst = session.attention.worst
+        failed = sum(worst(job_id) <= Severity.FAILURE for job_id in self.job_ids[self._live :])
+        words += [f"{failed:,} of them with failures"] if failed else []
         hidden = len(self.rows) - lines
         more = [f"+{hidden:,} more"] if hidden > 0 else []
         return session.text(" · ".join([f"Jobs: {', '.join(words)}", *more]))
@@ -374,7 +377,7 @@ class JobStripModel:
     def _folded(self) -> Line:
         """Return the line that counts the completed jobs without a line, and names those with failures."""
         session, folded = self.session, set(self.job_ids).difference(self.rows)
-        names = [each for each in self.job_ids if each in folded & self._failed]
+        names = [each for each in self.job_ids if each in folded and session.attention.worst(each) <= Severity.FAILURE]
         completed = JOB[JobState.COMPLETED]
         counts = line(session.glyphs.span(completed), Span(f" {len(folded):,} completed", Role.DIM))
         with_failures = f"  {len(names):,} with failures: {', '.join(names)}" if names else ""
@@ -383,7 +386,8 @@ class JobStripModel:
     def _problems(self, job: JobProgress, *, is_told: bool) -> Span:
         """Return the number of problems, in the colour of the worst: that of failed tasks stands at their bar."""
         attention = self.session.attention
-        count, has_failed = attention.problems(job.job_id), attention.has_failed(job.job_id)
+        count = job.problems or attention.problems(job.job_id)
+        has_failed = job.problems > 0 or attention.worst(job.job_id) <= Severity.FAILURE
         said = fmt.counted(count, "problem") if is_told else f"!{count:,}"
         return Span(said if count else "", Role.FAILED if has_failed else Role.WARNING)
 
