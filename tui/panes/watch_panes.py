@@ -238,7 +238,8 @@ class JobStrip(ResizeFilter, RowsView):
             self._at = self.model.row, height
             self.scroll_into_view(self.model.row)
         room = self.outer_size.width - _STRIP_TITLE_CELLS
-        entitle(self, self.model.title(height, room), _STRIP_KEYS, self.model.subtitle(room))
+        keys = _STRIP_KEYS if self._session.job_id else ()
+        entitle(self, self.model.title(height, room), keys, self.model.subtitle(room))
         self._draw(width, height)
 
     def resized(self) -> None:
