@@ -29,11 +29,11 @@ from engine.studies.outcome import (
     time_step_s,
 )
 from engine.views.diagnosis.expectations import ExpectationState
-from tui.viewmodels.glyphs import EXPECTATION, VARIANT_GLYPHS
+from tui.viewmodels.glyphs import EXPECTATION, VARIANT_GLYPHS, Canvas
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.study import short_head
-from tui.viewmodels.text import Block, Line, Role, Span, block_of, merged, row
+from tui.viewmodels.text import Block, Line, Role, Span, block_of, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -356,25 +356,6 @@ class _Scale(NamedTuple):
         return max(0, min(self.cells - 1, round(share * (self.cells - 1))))
 
 
-class ScatterCanvas:
-    """A grid of cells that are drawn one above another."""
-
-    def __init__(self, cells: int, rows: int) -> None:
-        """All cells are blank."""
-        self.cells, self.rows = cells, rows
-        self._grid = [[Span(" ")] * cells for _ in range(rows)]
-
-    def put(self, column: int, row: int, text: str, role: Role, *, is_fill: bool = False) -> None:
-        """Draw a text of one-cell characters from a column on, as far as the row goes."""
-        for at, letter in enumerate(text, start=column):
-            if 0 <= at < self.cells and 0 <= row < self.rows:
-                self._grid[row][at] = Span(letter, role, is_fill=is_fill)
-
-    def lines(self) -> list[Line]:
-        """Return the rows as lines."""
-        return [tuple(merged(row)) for row in self._grid]
-
-
 def dots_of(study: StudyModel) -> list[Dot]:
     """Return the variants that have an end and a cost."""
     return [
@@ -409,7 +390,7 @@ def scatter_lines(
     margin = max(len(end_text(value)) for value in (low_s, high_s)) + 1
     y = _Scale(low_s, high_s, room, due_s)
     x = _Scale(*_range(costs, 0.0), cells - margin - 1)
-    canvas = ScatterCanvas(cells, rows)
+    canvas = Canvas(cells, rows)
     _draw_axes(canvas, x, y, margin, step_s, signs, dots[0].currency)
     if due_s is not None:
         canvas.put(margin + 1, room - 1 - y.cell(due_s), signs["dash"] * x.cells, Role.WARNING)
@@ -437,7 +418,7 @@ def scatter_lines(
 
 
 def _draw_axes(
-    canvas: ScatterCanvas, x: _Scale, y: _Scale, margin: int, step_s: float, signs: dict[str, str], currency: str
+    canvas: Canvas, x: _Scale, y: _Scale, margin: int, step_s: float, signs: dict[str, str], currency: str
 ) -> None:
     for at_row in range(y.cells):
         canvas.put(margin, at_row, signs["upright"], Role.DIM)
@@ -464,7 +445,7 @@ def _draw_axes(
             free = first + len(label)
 
 
-def _draw_line(canvas: ScatterCanvas, places: Sequence[tuple[int, int]], sign: str) -> None:
+def _draw_line(canvas: Canvas, places: Sequence[tuple[int, int]], sign: str) -> None:
     """Join places with steps: at each cost the end is that of the last variant that costs no more."""
     for (column, at_row), (next_column, next_row) in pairwise(places):
         for at in range(column, next_column + 1):
@@ -474,7 +455,7 @@ def _draw_line(canvas: ScatterCanvas, places: Sequence[tuple[int, int]], sign: s
 
 
 def _draw_number(
-    canvas: ScatterCanvas, dot: Dot, column: int, row: int, taken: set[tuple[int, int]], *, is_cursor: bool
+    canvas: Canvas, dot: Dot, column: int, row: int, taken: set[tuple[int, int]], *, is_cursor: bool
 ) -> None:
     """Draw the number of a variant beside its mark, if there is room; bars and lines may be hidden."""
     text = f"{dot.number}"

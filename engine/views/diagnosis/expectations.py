@@ -204,7 +204,6 @@ def _value(currency: str, name: str, value: object) -> str:
 
 def _commands(simulation: Simulation, number: int) -> Iterator[ExpectationRow]:
     """Yield the refusals that the scenario expects, and those that it does not; not those of commands given by hand."""
-    by_hand = {id(one.command) for one in simulation.journal.by_hand()}
     announced = [entry for entry in simulation.scenario.timeline if entry.refused is not None]
     refusals = {
         id(one.command): (one.when_ms, str(outcome.seen), outcome.met)
@@ -216,9 +215,10 @@ def _commands(simulation: Simulation, number: int) -> Iterator[ExpectationRow]:
         decided_ms, seen, is_met = refusals.get(id(entry.command), others)
         part = ExpectationPart("refused", str(entry.refused), seen, is_met)
         yield _command_row(number, entry.command, decided_ms, part, entry.line)
-    expected = {id(entry.command) for entry in announced}
+    known = {id(entry.command) for entry in announced}
+    known |= {id(one.command) for one in simulation.journal.by_hand()} if simulation.refusals else set()
     for refusal in simulation.refusals:
-        if id(refusal.command) not in expected | by_hand:
+        if id(refusal.command) not in known:
             number += 1
             when_ms, seen, _ = refusals[id(refusal.command)]
             yield _command_row(number, refusal.command, when_ms, ExpectationPart("outcome", "accepted", seen, False))
