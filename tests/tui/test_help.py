@@ -117,19 +117,6 @@ def test_the_palette_finds_help_of_any_view_settings_and_themes(dashboard_at):
     assert contains(seen[0], "Help: Pools", "current and target number")
 
 
-@pytest.mark.parametrize("key", ["1", "3", "5", "8"])
-def test_one_key_tells_the_meaning_of_the_symbols_on_the_screen(dashboard_at, key):
-    app, seen = dashboard_at(900, "nodes-fail-and-recover"), []
-    look = lambda app: seen.append((text_of(app), list(app.screen.view.symbols) if not seen else []))  # noqa: E731
-    drive(app, key, look, "question_mark", look, size=(80, 40))
-    (screen, symbols), (explained, _) = seen
-    assert contains(explained, "On the screen now")
-    assert symbols
-    for glyph in symbols:
-        assert contains(screen, glyph.symbol), glyph
-        assert contains(explained, f"{glyph.symbol} {glyph.name}"), glyph
-
-
 def test_symbols_of_tasks_of_other_jobs_are_told_and_none_twice():
     job = a_job("near", 1), a_job("far", 1, prep=a_line(60))
     sim = simulation(*job, pool=a_pool(taskSlotsPerNode=2))
@@ -148,3 +135,16 @@ def test_keys_below_a_sheet_that_have_no_room_are_left_out_and_escape_stays(dash
     (below,) = [each for each in seen if "below: space" in each]
     assert "esc close" in below
     assert below.isascii()
+
+
+@pytest.mark.parametrize("key", ["1", "3", "5", "8"])
+def test_one_key_tells_the_meaning_of_the_symbols_on_the_screen(dashboard_at, key):
+    app, seen = dashboard_at(900, "nodes-fail-and-recover"), []
+    look = lambda app: seen.append((text_of(app), list(app.screen.view.symbols) if not seen else []))  # noqa: E731
+    drive(app, key, look, "question_mark", look, size=(80, 40))
+    (screen, symbols), (explained, _) = seen
+    assert contains(explained, "On the screen now")
+    assert symbols
+    for glyph in symbols:
+        assert contains(screen, glyph.symbol), glyph
+        assert contains(explained, f"{glyph.symbol} {glyph.name}"), glyph

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 from textual.message import Message
 
-from engine.views.resources.nodes import tasks_on
 from tui.panes.watch_panes import JobLists, JobStrip, NodeMapPane
 from tui.textual.overrides import set_title
 from tui.textual.screens import GoToTime, OpenSubject, ShowSheet, ShowView, View
 from tui.textual.views import LinesView, Regions, ResizeFilter, entitle
-from tui.viewmodels.glyphs import NODE, TASK, TASK_GLYPHS, glyph_of_job
+from tui.viewmodels.glyphs import NODE, TASK_GLYPHS, glyph_of_job
 from tui.viewmodels.lists.events import EventsModel, brief_lines
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
@@ -37,7 +36,6 @@ from tui.viewmodels.watch.arrangement import (
 from tui.viewmodels.watch.attention import ESTIMATES_HELP as HOW_ESTIMATED
 from tui.viewmodels.watch.attention import SHEETS, AttentionModel
 from tui.viewmodels.watch.job_strip import EVENTS_TAB, EXPECTATIONS_TAB, PREPARATION_TAB, RELEASE_TAB, TASKS_TAB
-from tui.viewmodels.watch.lenses import MOST_CARDS
 from tui.widgets.charts import Curves, Legend, NodeMap
 from tui.widgets.rows import Choices
 from tui.widgets.table import Table
@@ -59,7 +57,6 @@ _ATTENTION_KEYS = (("row.act", "act"), ("row.mark", "mark"))
 _FEWEST_CELLS = 10
 _TITLE_CELLS = 28
 _LEAST_LINES, _BEST_LINES = 5, 14
-_MOST_NAMED = 6  # tasks on a node
 
 
 class Attention(ResizeFilter, Choices):
@@ -297,13 +294,10 @@ class Watch(View):
         session, strip = self._session, self._panes[0]
         nodes, tasks = session.nodes().counts(), session.tasks(session.job_id).counts()
         jobs = map(session.progress, strip.model.rows if isinstance(strip, JobStrip) else ())
-        shown = self._map.model.nodes
-        with_tasks = shown if len(shown) <= MOST_CARDS else ()  # of whatever job
         return (
-            *(glyph for glyph, _ in self._map.model.counts()),
+            *self._map.model.symbols(),
             *(glyph for state, glyph in NODE.items() if nodes.get(state)),
             *(glyph for glyph, count in zip(TASK_GLYPHS, tasks, strict=False) if count),
-            *(TASK[task.state] for node in with_tasks for task in tasks_on(session.simulation, node, _MOST_NAMED)),
             *map(glyph_of_job, filter(None, jobs)),
         )
 
