@@ -112,9 +112,10 @@ class CoreUse:
         dated = sorted((change.at_ms, at) for at, change in enumerate(changes) if change.at_ms is not None)
         for at_ms, instant in groupby(dated, key=itemgetter(0)):
             changed = [changes[at] for _, at in instant]
-            for change in changed:
+            last = {change.pool: change for change in changed}
+            for change in sorted(changed, key=lambda change: (self._grows(last[change.pool]), change.pool.key)):
                 self._take(change)
-            for pool in {change.pool: None for change in changed}:
+            for pool in last:
                 self._set(pool, int(min(self._nodes[pool], at_least.get(pool.key, inf))))
                 if at_ms == 0 or pool in always:
                     always[pool] = min(always.get(pool, self._nodes[pool]), self._nodes[pool])
@@ -125,6 +126,10 @@ class CoreUse:
                 before = self._nodes.get(change.pool, 0)
                 self._take(change)
                 self._set(change.pool, before)
+
+    def _grows(self, change: Change) -> bool:
+        """Return whether a pool asks for more nodes: of one instant such pools come last, by their ids (ACC-8)."""
+        return (change.nodes or 0) > self._nodes.get(change.pool, 0)
 
     def _take(self, change: Change) -> None:
         """Give a pool the nodes that it asks for, as far as the limits allow."""

@@ -64,6 +64,17 @@ def test_the_advice_of_the_first_warning_is_enough_for_all_of_them():
     assert all("dedicatedCores: 320}" in warning for warning in (first, second, third))
 
 
+def test_acc_8_of_pools_that_ask_at_once_the_last_by_its_id_gets_too_few():
+    text = scenario(pool("Risk", 20), pool("genomics", 10), pool("render", 10))
+    (warning,) = load("q.yaml", text=text).warnings
+    assert warning.path == "pools[0].targetDedicatedNodes"
+    assert "80 cores beside 40 of pool genomics and 40 of pool render" in warning.message
+    assert "no more than 5 of them come" in warning.message
+    run = Simulation(load("q.yaml", text=text))
+    run.run_until(600_000)
+    assert [len(run.world.pools.latest(each).nodes) for each in ("Risk", "genomics", "render")] == [5, 10, 10]
+
+
 def test_many_pools_are_counted():
     text = scenario(*(pool(f"p{n}", 5) for n in range(6)))
     assert "20 cores beside 100 of 5 other pools" in warnings(text)[0]

@@ -8,7 +8,7 @@ from engine.base.terms import NodeState
 from engine.base.values import HOUR_MS, MINUTE_MS
 from engine.run.conditions import cost_of_nodes
 from engine.specs.commands import DisableJob, DisableNodeScheduling, ReimageNode, ResizePool
-from tests.builders import a_pool, simulation
+from tests.builders import READY_S, a_job, a_pool, run_to, simulation
 from tests.tui.acting import trial_of
 from tui.viewmodels import format as fmt
 from tui.viewmodels.actions.trial import trial_lines
@@ -21,7 +21,7 @@ from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, plain
 from tui.viewmodels.watch.charts import charts_of
 from tui.viewmodels.watch.curves import CurvesModel
-from tui.viewmodels.watch.job_strip import JobStripModel
+from tui.viewmodels.watch.job_strip import JobStripModel, rail_subtitle
 
 LEAVING = NodeState.LEAVING_POOL
 AUTO_POOLS, NIGHT = "one-pool-per-scheduled-job", "spot-night-run"
@@ -193,6 +193,18 @@ def test_the_cost_of_the_run_stands_on_the_strip_before_what_has_less_room(at_th
     strip = JobStripModel(at_the_end)
     strip.update()
     assert strip.subtitle(70).endswith("deleted · all pools $0.21")
+
+
+def test_slots_beside_the_cost_of_all_pools_are_said_to_be_of_one():
+    sim = simulation(a_job("j", 2, pool="one"), pools=[a_pool("one"), a_pool("two")])
+    run_to(sim, seconds=READY_S + 30)
+    session = Session(sim)
+    words = rail_subtitle(session, 200, has_pool=False)
+    assert "all pools $" in words
+    assert "this pool's slots 1/1 in use" in words
+    lone = simulation(a_job("j", 2))
+    run_to(lone, seconds=READY_S + 30)
+    assert "this pool" not in rail_subtitle(Session(lone), 200, has_pool=False)
 
 
 def test_the_cost_by_the_end_is_drawn_as_soon_as_it_is_known():

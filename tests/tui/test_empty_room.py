@@ -366,3 +366,10 @@ def test_events_of_nodes_name_their_pool_once_there_are_several():
     lines = newest_events(sim, 90)
     assert any(re.search(r" node +.* first/n0", line) for line in lines)
     assert any(re.search(r" node +.* other/n0", line) for line in lines)
+
+
+def test_without_a_job_the_strip_of_jobs_offers_no_why(dashboard_at):
+    app, seen = dashboard_at(0, "empty"), []
+    drive(app, "1", lambda app: seen.append(str(app.screen.query_one("#strip").border_title)))
+    assert "no job" in seen[0]
+    assert "why" not in seen[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from engine import Simulation, load_scenario
@@ -146,6 +148,17 @@ def test_expectations_can_be_typed_and_are_a_tab_of_watch():
     assert contains(seen[1], "Expectations", "pending", "cost")
 
 
+def test_the_tab_the_sheet_and_the_note_count_the_same_ones():
+    fails = [{"at": READY_S + 5, "failNode": {"poolId": "p", "node": 7}}]
+    sim = expecting(a_task("long", 60), expect=EXPECT[:1], timeline=fails)
+    run_to(sim, seconds=READY_S + 10)
+    app, tabs = Dashboard(sim, plays=False), []
+    drive(app, lambda app: tabs.append("".join(text_of(app))), size=(160, 50))
+    assert len(expectation_rows(sim)) == 2
+    assert re.search(r"Expect\w* 2", tabs[0])
+    assert broken_note(sim).startswith("1 expectation is broken: command failNode when it is given: outcome ")
+
+
 def test_saving_a_session_that_breaks_one_says_so(tmp_path):
     expect = [{"jobId": "j", "terminateReason": "AllTasksCompleted"}]
     sim = simulation(a_job(tasks=[a_task("long", 60)], onAllTasksComplete="terminatejob"), expect=expect)
@@ -157,6 +170,6 @@ def test_saving_a_session_that_breaks_one_says_so(tmp_path):
     while session.ahead.advance(1_000):
         pass
     note = broken_note(sim, session.ahead.expectations)
-    assert note.startswith("1 expectation is broken: job j at the end: terminateReason UserTerminate instead of")
+    assert note.startswith("1 expectation will be broken: job j at the end: terminateReason UserTerminate instead of")
     sim.run_until(sim.end_ms)
     assert "1 expectation is broken" in recorder.rescue()

@@ -9,6 +9,8 @@ from click.testing import CliRunner
 from textual import events
 from textual.screen import Screen
 
+from engine.views.resources.tasks import job_of_task
+from tests.builders import a_job, a_pool, simulation
 from tests.tui.acting import commands_of, read, trial_of
 from tests.tui.conftest import simulation_at
 from tests.tui.driving import drive, edit, look, tried_out, typed
@@ -20,6 +22,7 @@ from tui.dialogs.form_fields import FormInputs
 from tui.viewmodels.actions.menu import action_for_new, actions_for, grouped_actions, record_lines
 from tui.viewmodels.actions.trial import trial_lines
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
+from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, plain
 
 LATER_S = 330
@@ -343,6 +346,20 @@ def test_the_job_follows_the_actions_of_its_pool(session_at):
     groups = grouped_actions(session_at(LATER_S), [ItemRef("pool", "shared")])
     assert [group.heading for group in groups] == ["", "job risk"]
     assert grouped_actions(session_at(LATER_S), [ItemRef("account", "account")])[1:] == []
+
+
+def test_the_pool_and_the_job_of_what_is_acted_on_follow_not_those_in_focus():
+    run = simulation(a_job("near", pool="one"), a_job("far", pool="two"), pools=[a_pool("one"), a_pool("two")])
+    run.run_until(LATER_S * 1000)
+    session = Session(run)
+    session.focus_job("near")
+    two = run.world.pools.latest("two").nodes[0]
+    far = next(row for row in range(run.world.tasks.length) if job_of_task(run, row) == "far")
+    found = {
+        item.kind: [group.heading for group in grouped_actions(session, [item])][1:]
+        for item in (ItemRef("job", "far"), ItemRef("task", far), ItemRef("node", two), ItemRef("pool", "two"))
+    }
+    assert found == {"job": ["pool two"], "task": ["pool two", "job far"], "node": ["pool two"], "pool": []}
 
 
 def test_enter_in_the_past_says_that_nothing_was_done_and_what_enter_does_next(dashboard_at):

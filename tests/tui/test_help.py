@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from engine.base.terms import JobState, TaskState
+from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.app.main_screen import MainScreen, palette_entries
 from tui.dialogs.sheets import entries_of
 from tui.textual.keys import Keymap
-from tui.viewmodels.glyphs import NODE, GlyphSet
+from tui.viewmodels.glyphs import JOB, NODE, TASK, GlyphSet
 from tui.viewmodels.go_line import TABS
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.sheets import HelpPage, KeyEntry, key_lines, page_lines
+from tui.viewmodels.sheets import HelpPage, KeyEntry, key_lines, page_lines, symbol_lines
 from tui.viewmodels.text import Role, Span, plain, width
 
 LATER_S = 330
@@ -113,6 +115,26 @@ def test_the_palette_finds_help_of_any_view_settings_and_themes(dashboard_at):
 
     drive(app, find, lambda app: seen.append(text_of(app)))
     assert contains(seen[0], "Help: Pools", "current and target number")
+
+
+def test_symbols_of_tasks_of_other_jobs_are_told_and_none_twice():
+    job = a_job("near", 1), a_job("far", 1, prep=a_line(60))
+    sim = simulation(*job, pool=a_pool(taskSlotsPerNode=2))
+    run_to(sim, seconds=READY_S + 20)
+    app, seen = Dashboard(sim, plays=False), []
+    app.session.focus_job("near")
+    drive(app, lambda app: seen.extend(app.screen.view.symbols), size=(80, 40))
+    assert TASK[TaskState.PREPARING] in seen
+    explained = symbol_lines([JOB[JobState.ACTIVE], TASK[TaskState.ACTIVE]], GlyphSet(ascii_only=True), 70)
+    assert sum(each.count("a active") for each in texts(explained)) == 1
+
+
+def test_keys_below_a_sheet_that_have_no_room_are_left_out_and_escape_stays(dashboard_at):
+    app, seen = dashboard_at(LATER_S, ascii_only=True), []
+    drive(app, "w", lambda app: seen.extend(text_of(app)), size=(60, 12))
+    (below,) = [each for each in seen if "below: space" in each]
+    assert "esc close" in below
+    assert below.isascii()
 
 
 @pytest.mark.parametrize("key", ["1", "3", "5", "8"])

@@ -55,6 +55,17 @@ def test_a_card_tells_what_a_node_is_and_does(working):
     assert lines[5].startswith("    NPV 1")
 
 
+def test_the_last_output_on_a_node_of_several_jobs_says_whose_it_is():
+    said = a_line(10, 7, simulate={"stderr": "no space left\n"}, constraints={"maxTaskRetryCount": 0})
+    sim = simulation(a_job("First", prep=said), a_job("next", prep=a_line(10)))
+    run_to(sim, seconds=READY_S + 60)
+    model = model_of(sim)
+    model.session.focus_job("next")
+    model.update()
+    lines = card(model, 0)
+    assert any(each.startswith("  First/jobpreparation: no space left") for each in lines), lines
+
+
 def test_the_bar_of_a_task_grows_with_its_time(working):
     def done(sim):
         return card(model_of(sim), 0)[2].count("━")

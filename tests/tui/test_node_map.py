@@ -312,6 +312,17 @@ def test_a_lens_is_chosen_by_its_number(dashboard_at):
     assert contains(seen[1], "lens 1 of 5: node state")
 
 
+def test_the_choice_of_a_lens_begins_with_the_present_one(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+    drive(
+        app,
+        lambda app: seen.append(app.screen.query_one(NodeMap).model),
+        *("l", "l", "L", lambda app: seen.append(app.screen.query_one("#choices").number)),
+    )
+    model, begins = seen
+    assert LENSES[begins] is model.lens is not LENSES[0]
+
+
 def test_a_line_of_the_legend_dims_the_others_and_marks_its_nodes(dashboard_at):
     app = dashboard_at(LATER_S)
     seen = []

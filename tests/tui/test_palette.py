@@ -29,6 +29,7 @@ def entries():
         ("cost", "Pools"),
         ("money", "Pools"),
         ("price", "Pools"),
+        ("deadline", "Run a study of this scenario, or show it"),
         ("slow", "Slower"),
         ("speed", "Speed 1x"),
         ("exit", "Quit"),

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine import Simulation, pacing
-from tests.tui.driving import arrived
+from tests.tui.driving import arrived, drive
 from tests.tui.screen_text import text_of
 from tui.app import playback
 from tui.textual.screens import View
@@ -62,6 +62,15 @@ def test_a_view_that_comes_back_after_time_went_back_is_drawn_of_what_is_there(d
 
     assert len(asyncio.run(run())) == size[1] - 2
     assert app.session.now_ms == 0
+
+
+def test_a_search_for_a_failure_ends_when_all_that_happens_at_once_has_happened(dashboard_at):
+    app = dashboard_at(0)
+    drive(app, *"tfailure", "enter")
+    run = app.session.simulation
+    assert run.log.last_ms == run.now_ms
+    assert app.session.events.failures()
+    assert run.world.calendar.peek_ms() > run.now_ms
 
 
 @pytest.mark.parametrize("keys", ["tend", "tfailure"])

@@ -296,13 +296,27 @@ def test_the_deadline_is_a_line_below_which_variants_end_in_time(ascii_only):
     marks = f"{keeps}13", "deadline", f"{pareto}1"
     rows = [next(at for at, each in enumerate(lines) if text in each) for text in marks]
     assert rows == sorted(rows)
-    assert ("-" if ascii_only else "╌") * 9 in lines[rows[1]]
+    assert ("=" if ascii_only else "╌") * 9 in lines[rows[1]]
     late = [plain(each) for each in scatter_lines(DOTS, None, 60, 22, glyphs, 36_000.0)]
     assert "deadline" in late[0]
     expected.append({"makespan": {"atMost": "PT1H"}})
     bound = simulation(a_job("j"), a_job("other"), expect=expected).scenario.expect
     assert deadline_s(bound) == 3600
     assert deadline_s(bound[2:3]) is None
+
+
+@pytest.mark.parametrize("rows", range(5, 30))
+def test_each_variant_is_on_its_side_of_the_deadline_in_however_few_rows(rows):
+    ends = {1: 31_380.0, 2: 31_500.0, 3: 27_600.0, 4: 28_799.0, 5: 22_560.0}
+    dots = [
+        Dot(number, spread(number, number, number), spread(end, end, end), VARIANT_KEEPS, False)
+        for number, end in ends.items()
+    ]
+    for cursor in ends:
+        lines = [plain(each) for each in scatter_lines(dots, cursor, 80, rows, GlyphSet(ascii_only=False), 28_800.0)]
+        (row,) = [at for at, each in enumerate(lines) if "deadline" in each]
+        assert [each.count("●") for each in ("".join(lines[:row]), lines[row])] == [2, 0]
+        assert "╌" * 20 in lines[row]
 
 
 def test_the_variant_under_the_cursor_is_highlighted_and_has_bars():

@@ -280,6 +280,8 @@ def test_an_end_that_is_simulated_soon_is_not_estimated_first():
     session.simulation.run_until(300_000)
     session.awaits_end = True
     session.update()
+    assert " end not known yet  08:10:00 " in plain(scrubber(session, 140))
+    assert plain(scrubber(session, 70)).endswith(" 08:10:00 ? ")
     assert "end 08:" not in plain(scrubber(session, 140))
     session.awaits_end = False
     session.update()

@@ -5,9 +5,11 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.rules.decisions.verdicts import choose_node
 from engine.views.diagnosis.estimates import planned_end_ms, planned_task_end_ms
+from engine.views.diagnosis.questions import explain
 from engine.views.diagnosis.tasks import why_task
 from engine.views.resources.nodes import tasks_on
 from tests.builders import (
+    READY_S,
     a_job,
     a_line,
     a_pool,
@@ -120,6 +122,28 @@ def test_a_job_of_higher_priority_and_a_pool_that_grows():
         "It has been active since 08:00:00. [TASK-7]",
         "Next: a new node joins pool p at 08:00:10 [RSZ-2]",
     ]
+
+
+def test_priority_is_no_cause_where_no_node_may_run_the_job():
+    fails = a_line(10, 1, constraints={"maxTaskRetryCount": 0})
+    sim = simulation(a_job(prep=fails))
+    run_to(sim, seconds=READY_S + 30)
+    do(sim, "createJob", id="k", poolInfo={"poolId": "p"}, priority=10)
+    do(sim, "addTasks", jobId="k", tasks=some_tasks(4))
+    run_to(sim, seconds=READY_S + 60)
+    assert sim.world.jobs.find("k").busy
+    said = [*why_job_says(sim), *why_task_says(sim)]
+    assert any("ineligible" in line for line in said)
+    assert not any("priority" in line for line in said)
+
+
+def test_dependencies_that_were_met_are_no_trouble_any_more():
+    tasks = [a_task("first", 30), a_task("second", dependsOn={"taskIds": ["first"]})]
+    sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True))
+    sim.run_until(sim.end_ms)
+    said = [line for each in explain(sim, "task", 1) for line in each.lines()]
+    assert any(line.startswith("✓ dependencies") and "met at" in line for line in said), said
+    assert not any(line.startswith("✗") for line in said)
 
 
 def test_priority_is_named_as_the_cause_for_as_long_as_it_is():

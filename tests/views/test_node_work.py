@@ -45,10 +45,10 @@ def test_the_last_output_is_that_of_the_process_that_ended_last():
     run_to(sim, seconds=READY_S + 3)
     assert last_output(sim, node, 5) is None
     run_to(sim, seconds=READY_S + 12)
-    assert last_output(sim, node, 5) == ("t1", ("begins", "ends"))
-    assert last_output(sim, node, 1) == ("t1", ("ends",))
+    assert last_output(sim, node, 5) == ("t1", ("begins", "ends"), "j")
+    assert last_output(sim, node, 1) == ("t1", ("ends",), "j")
     run_to(sim, seconds=READY_S + 60)
-    assert last_output(sim, node, 5) == ("t2", ("shell says so",))
+    assert last_output(sim, node, 5) == ("t2", ("shell says so",), "j")
 
 
 def test_reading_the_last_output_writes_no_files_of_plain_tasks():

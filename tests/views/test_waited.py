@@ -66,12 +66,12 @@ def test_a_parent_a_preparation_and_a_second_attempt_are_told():
     run_to_end(sim)
     said = said_of(sim)
     assert said[0] == "What did task then of job j, the last one, wait for?"
-    assert any(line.startswith("✗ dependencies") and line.endswith("by first [DEP-4]") for line in said)
+    assert any(line.startswith("✓ dependencies") and line.endswith("by first [DEP-4]") for line in said)
     assert "It went to a node at once. [SCHED-15]" in said
     assert any(line.startswith("It had 2 attempts, the last one from ") for line in said)
     sim = simulation(a_job(tasks=1, prep=a_line(10), **ENDS), pool=a_pool(nodes=1))
     run_to_end(sim)
-    assert any(line.startswith("✗ preparation on the node  ended at ") for line in said_of(sim))
+    assert any(line.startswith("✓ preparation on the node  ended at ") for line in said_of(sim))
 
 
 def test_a_job_that_was_disabled_says_when():

@@ -377,6 +377,7 @@ class Playback:
                 if not simulation.step():
                     return False, False
                 if any(is_match(index) for index in range(before, len(simulation.log))):
+                    simulation.run_until(simulation.now_ms)  # what follows at once: half an instant is no state
                     return True, True
         return True, False
 

@@ -17,11 +17,12 @@ from engine.base.runtime import HANG_UP, handled
 from engine.base.values import lazy_regex, visible
 from engine.scenario.record import with_prices, with_settings
 from engine.specs.commands import CreateJob, CreatePool
-from engine.views.diagnosis.expectations import broken_expectations, foreseen
+from engine.views.diagnosis.expectations import told_as_broken
 from engine.views.results import given_by_hand, recorded
 from tui import interrupts
 from tui.saving.settings import NO_COLOUR, Settings, Source
 from tui.saving.targets import FileLines, NewLines, TargetError
+from tui.viewmodels.format import counted
 from tui.viewmodels.sheets import NEW_EMPTY
 
 if TYPE_CHECKING:
@@ -104,13 +105,15 @@ def broken_note(simulation: Simulation, at_end: Sequence[Outcome] = ()) -> str:
         simulation: The run.
         at_end: The outcomes of the expectations at the end of the run, if it has been played ahead.
     """
-    broken = [*broken_expectations(simulation), *foreseen(simulation, at_end)]
+    decided, coming = told_as_broken(simulation, at_end)
+    broken = [*decided, *coming]
     if not broken:
         return ""
-    told = "; ".join(f"{one.text.partition(': ')[2]} {one.effect}" for one in broken[:_MOST_BROKEN])
     more = f"; and {len(broken) - _MOST_BROKEN:,} more" if len(broken) > _MOST_BROKEN else ""
-    are = "1 expectation is" if len(broken) == 1 else f"{len(broken):,} expectations are"
-    return f"{are} broken: {told}{more}"
+    verb = "is" if len(broken) == 1 else "are"
+    if coming and not simulation.finished:
+        verb = f"{verb} or will be" if decided else "will be"
+    return f"{counted(len(broken), 'expectation')} {verb} broken: {'; '.join(broken[:_MOST_BROKEN])}{more}"
 
 
 class Recorder:

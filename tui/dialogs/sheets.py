@@ -58,8 +58,10 @@ class Picker(Modal[int | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="picker.close")]
 
-    def __init__(self, title: str, picks: Sequence[Pick], about: Sequence[str] = (), *, pointer: str) -> None:
-        """``pointer`` is drawn beside the line under the cursor; of equal letters the first one counts.
+    def __init__(
+        self, title: str, picks: Sequence[Pick], about: Sequence[str] = (), *, pointer: str, at: int = 0
+    ) -> None:
+        """``pointer`` is drawn beside the line under the cursor, at first ``at``; of equal letters the first counts.
 
         ``about`` are texts above the lines.
         """
@@ -68,6 +70,7 @@ class Picker(Modal[int | None]):
         self._picks = picks
         self._about = about
         self._pointer = pointer
+        self._at = at
 
     def compose(self) -> ComposeResult:
         with Frame(self._title, "letter or enter goes  esc close"):
@@ -81,6 +84,7 @@ class Picker(Modal[int | None]):
         picks = (line(Span(f"{pick.letter:<3}", Role.KEY), Span(pick.text)) for pick in self._picks)
         lines += enumerate(picks)
         choices.styles.height = len(lines)
+        choices.number = self._at
         choices.show(lines)
         choices.focus()
 

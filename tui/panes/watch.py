@@ -306,7 +306,7 @@ class Watch(View):
         phases = job.phases if job is not None and is_rail else None
         hooks = () if phases is None else ((PREPARATION, phases.preparation), (RELEASE, phases.release))
         return (
-            *(glyph for glyph, _ in self._map.model.counts()),
+            *self._map.model.symbols(),
             *(glyph for state, glyph in NODE.items() if nodes.get(state)),
             *(glyph for glyph, count in zip(TASK_GLYPHS, tasks, strict=False) if count),
             *(

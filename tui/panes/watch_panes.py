@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
+from engine.views.diagnosis.expectations import expectation_count
 from tui.dialogs.sheets import Pick, Picker
 from tui.textual import views
 from tui.textual.overrides import compose_frame_once, set_line_count
@@ -180,7 +181,8 @@ class NodeMapPane(Vertical):
                 self.update()
 
         picks = [Pick(str(number), lens.value) for number, lens in enumerate(LENSES, 1)]
-        self.app.push_screen(Picker("Lens of the node map", picks, pointer=self.model.session.glyphs.cursor), picked)
+        now, pointer = LENSES.index(self.model.lens), self.model.session.glyphs.cursor
+        self.app.push_screen(Picker("Lens of the node map", picks, pointer=pointer, at=now), picked)
 
 
 _POINTER_CELLS = 2
@@ -237,7 +239,8 @@ class JobStrip(ResizeFilter, RowsView):
             self._at = self.model.row, height
             self.scroll_into_view(self.model.row)
         room = self.outer_size.width - _STRIP_TITLE_CELLS
-        entitle(self, self.model.title(height, room), _STRIP_KEYS, self.model.subtitle(room))
+        keys = _STRIP_KEYS if self._session.job_id else ()
+        entitle(self, self.model.title(height, room), keys, self.model.subtitle(room))
         self._draw(width, height)
 
     def resized(self) -> None:
@@ -377,7 +380,7 @@ class JobLists(Table):
     def _counts(self) -> dict[str, str]:
         """Return the number beside each tab."""
         job = self._session.job(self._session.job_id)
-        expected = {EXPECTATIONS_TAB: f"{len(self._session.simulation.scenario.expect):,}"}
+        expected = {EXPECTATIONS_TAB: f"{expectation_count(self._session.simulation):,}"}
         if job is None:
             return expected
         preparation, release = self._session.pages(job.job_id)

@@ -367,6 +367,9 @@ class QuietView(ScrollView):
         self.refresh()
 
 
+_BESIDE_TITLE = 4  # cells of a frame beside what stands in it
+
+
 def set_title(widget: Widget, title: str | Content, subtitle: str | None = None) -> None:
     """Set the title in a widget's border, without markup, and the subtitle if one is given.
 
@@ -379,8 +382,15 @@ def set_title(widget: Widget, title: str | Content, subtitle: str | None = None)
 
 
 def set_subtitle(widget: Widget, subtitle: str) -> None:
-    """Set the subtitle in a widget's border, without markup, unless it stands there already."""
-    _entitle(widget, "_border_subtitle", subtitle, widget.outer_size.height - 1)
+    """Set the subtitle in a widget's border, without markup, unless it stands there already.
+
+    Of parts with two blanks between them those before the last one go as far as there is no room.
+    """
+    *parts, last = subtitle.split("  ")
+    room = widget.outer_size.width - _BESIDE_TITLE
+    while parts and 0 < room < len("  ".join((*parts, last))):
+        parts.pop()
+    _entitle(widget, "_border_subtitle", "  ".join((*parts, last)), widget.outer_size.height - 1)
 
 
 def _entitle(widget: Widget, name: str, title: str | Content, y: int) -> None:

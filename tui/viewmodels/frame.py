@@ -202,6 +202,10 @@ def _scale(session: Session, cells: int) -> _Scale:
     span_ms = _span_ms(session, planned_ms) if known_ms is None else max(known_ms, session.newest_ms)
     span_ms = min(span_ms + span_ms // _BEYOND, session.simulation.end_ms) if known_ms is not None else span_ms
     first, last = f" {fmt.clock(start, 0)} ", f" {fmt.clock(start, span_ms)} "
+    if known_ms is None and cells < _WIDE_SCRUBBER:
+        last = f"{last}? "  # only the scale ends there
+    elif planned_ms is None:
+        last = f" end not known yet {last}"
     if planned_ms is not None and cells >= _WIDE_SCRUBBER:
         is_recorded = known_ms is not None and session.newest_ms >= known_ms
         how = "estimated " if known_ms is None else "" if is_recorded else "simulated "

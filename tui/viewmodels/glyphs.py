@@ -16,7 +16,7 @@ from engine.base.values import visible
 from engine.views.diagnosis.expectations import ExpectationState
 from engine.views.hook_status import Hook, HookStatus
 from tui.viewmodels.format import counted
-from tui.viewmodels.text import WHOLE, Line, Role, Span, as_fits
+from tui.viewmodels.text import WHOLE, Line, Role, Span, as_fits, merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -310,3 +310,22 @@ def glyph_of_task(task: TaskBrief) -> Glyph:
     return task_glyph(
         task.state, task.result, is_blocked=task.is_blocked, awaits_retry=awaits_retry, was_ended=was_ended
     )
+
+
+class Canvas:
+    """A grid of cells that are drawn one above another."""
+
+    def __init__(self, cells: int, rows: int) -> None:
+        """All cells are blank."""
+        self.cells, self.rows = cells, rows
+        self._grid = [[Span(" ")] * cells for _ in range(rows)]
+
+    def put(self, column: int, row: int, text: str, role: Role, *, is_fill: bool = False) -> None:
+        """Draw a text of one-cell characters from a column on, as far as the row goes."""
+        for at, letter in enumerate(text, start=column):
+            if 0 <= at < self.cells and 0 <= row < self.rows:
+                self._grid[row][at] = Span(letter, role, is_fill=is_fill)
+
+    def lines(self) -> list[Line]:
+        """Return the rows as lines."""
+        return [tuple(merged(row)) for row in self._grid]

@@ -153,6 +153,12 @@ def slot_words(pool: PoolRow) -> str:
     return f"slots {pool.used_slots:,}/{pool.usable_slots:,} in use, {utilisation(pool)}"
 
 
+def own_slot_words(session: Session, pool: PoolRow) -> str:
+    """Return the same beside what is told of all pools: ``this pool's slots 5/5 in use, 100%``, if it is not alone."""
+    words = slot_words(pool)
+    return f"this pool's {words}" if words and has_had_several_pools(session.simulation) else words
+
+
 def pool_overview(session: Session, pool: PoolRow, start_task: Sequence[Block] = ()) -> list[Block]:
     """Return all blocks of a pool; those of the start task are on a tab of their own on the detail page."""
     return [

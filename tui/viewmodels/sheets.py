@@ -112,7 +112,7 @@ def states_of(title: str) -> Iterable[Glyph]:
 
 def symbol_lines(symbols: Iterable[Glyph], glyphs: GlyphSet, cells: int) -> list[Line]:
     """Return the meaning of the symbols on the screen, with a heading; nothing without any."""
-    found = list(dict.fromkeys(symbols))
+    found = list({(glyphs.of(each), each.name): each for each in symbols}.values())  # what looks the same stands once
     heading = line(Span("On the screen now", Role.STRONG))
     return [heading, *_states(found, glyphs, cells, has_room=False), ()] if found else []
 

@@ -29,11 +29,11 @@ from engine.studies.outcome import (
     time_step_s,
 )
 from engine.views.diagnosis.expectations import ExpectationState
-from tui.viewmodels.glyphs import EXPECTATION, VARIANT_GLYPHS
+from tui.viewmodels.glyphs import EXPECTATION, VARIANT_GLYPHS, Canvas
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.study import short_head
-from tui.viewmodels.text import Block, Line, Role, Span, block_of, merged, row
+from tui.viewmodels.text import Block, Line, Role, Span, block_of, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -315,9 +315,10 @@ def _broken(one: Result) -> Span:
 _CELLS_FOR_BARS, _ROWS_FOR_BARS = 40, 5  # the room for bars of all variants, and of each of them
 _MOST_NUMBERS = 60  # points with their numbers; more cannot be read
 _LEAST_CELLS, _LEAST_ROWS = 16, 4
+_ROWS_FOR_DEADLINE = 3
 _ROWS_FOR_MARK, _CELLS_FOR_MARK = 2, 10  # between two marks of an axis
 _UNICODE = {"upright": "│", "level": "─", "tick": "┤", "foot": "┴", "corner": "└", "line": "·", "dash": "╌"}
-_ASCII = {"upright": "|", "level": "-", "tick": "+", "foot": "+", "corner": "+", "line": ".", "dash": "-"}
+_ASCII = {"upright": "|", "level": "-", "tick": "+", "foot": "+", "corner": "+", "line": ".", "dash": "="}
 _ORDER = {glyph: at for at, glyph in enumerate(reversed(VARIANT_GLYPHS))}
 
 
@@ -333,34 +334,26 @@ class Dot(NamedTuple):
 
 
 class _Scale(NamedTuple):
-    """A range of values on a number of cells."""
+    """A range of values on a number of cells; what differs from the ``bound`` is on its side of the bound's cell."""
 
     low: float
     high: float
     cells: int
+    bound: float | None = None
 
     def cell(self, value: float) -> int:
+        at = self._nearest(value)
+        if self.bound is None:
+            return at
+        least, most = int(self.low < self.bound), self.cells - 1 - int(self.bound < self.high)
+        bound = max(least, min(most, self._nearest(self.bound)))
+        if value == self.bound:
+            return bound
+        return max(at, bound + 1) if value > self.bound else min(at, bound - 1)
+
+    def _nearest(self, value: float) -> int:
         share = (value - self.low) / (self.high - self.low)
         return max(0, min(self.cells - 1, round(share * (self.cells - 1))))
-
-
-class ScatterCanvas:
-    """A grid of cells that are drawn one above another."""
-
-    def __init__(self, cells: int, rows: int) -> None:
-        """All cells are blank."""
-        self.cells, self.rows = cells, rows
-        self._grid = [[Span(" ")] * cells for _ in range(rows)]
-
-    def put(self, column: int, row: int, text: str, role: Role, *, is_fill: bool = False) -> None:
-        """Draw a text of one-cell characters from a column on, as far as the row goes."""
-        for at, letter in enumerate(text, start=column):
-            if 0 <= at < self.cells and 0 <= row < self.rows:
-                self._grid[row][at] = Span(letter, role, is_fill=is_fill)
-
-    def lines(self) -> list[Line]:
-        """Return the rows as lines."""
-        return [tuple(merged(row)) for row in self._grid]
 
 
 def dots_of(study: StudyModel) -> list[Dot]:
@@ -377,9 +370,9 @@ def scatter_lines(
 ) -> list[Line]:
     """Return the plot for so much room: the cost grows to the right, and the end upwards.
 
-    A dashed line is the deadline ``due_s``: what is above it ends too late. The variant ``cursor`` is highlighted and
-    has bars from the 5th to the 95th percentile; all have them where there is room. A dotted line joins the variants
-    that no other beats.
+    A dashed line is the deadline ``due_s``: what is above it ends too late, what is below it in time. The variant
+    ``cursor`` is highlighted and has bars from the 5th to the 95th percentile; all have them where there is room. A
+    dotted line joins the variants that no other beats.
     """
     if cells < _LEAST_CELLS or rows < _LEAST_ROWS:
         return []
@@ -391,12 +384,13 @@ def scatter_lines(
     ends = [_of(value) for dot in dots for value in (dot.end.p5, dot.end.p95)] + ([] if due_s is None else [due_s])
     costs = [_of(value) for dot in dots for value in (dot.cost.p5, dot.cost.p95)]
     room = rows - 2  # the axis, and its labels
+    due_s = due_s if room >= _ROWS_FOR_DEADLINE else None
     low_s, high_s = _range(ends, 60.0)
     step_s = time_step_s(high_s - low_s, max(5, room // _ROWS_FOR_MARK))
     margin = max(len(end_text(value)) for value in (low_s, high_s)) + 1
-    y = _Scale(low_s, high_s, room)
+    y = _Scale(low_s, high_s, room, due_s)
     x = _Scale(*_range(costs, 0.0), cells - margin - 1)
-    canvas = ScatterCanvas(cells, rows)
+    canvas = Canvas(cells, rows)
     _draw_axes(canvas, x, y, margin, step_s, signs, dots[0].currency)
     if due_s is not None:
         canvas.put(margin + 1, room - 1 - y.cell(due_s), signs["dash"] * x.cells, Role.WARNING)
@@ -424,7 +418,7 @@ def scatter_lines(
 
 
 def _draw_axes(
-    canvas: ScatterCanvas, x: _Scale, y: _Scale, margin: int, step_s: float, signs: dict[str, str], currency: str
+    canvas: Canvas, x: _Scale, y: _Scale, margin: int, step_s: float, signs: dict[str, str], currency: str
 ) -> None:
     for at_row in range(y.cells):
         canvas.put(margin, at_row, signs["upright"], Role.DIM)
@@ -451,7 +445,7 @@ def _draw_axes(
             free = first + len(label)
 
 
-def _draw_line(canvas: ScatterCanvas, places: Sequence[tuple[int, int]], sign: str) -> None:
+def _draw_line(canvas: Canvas, places: Sequence[tuple[int, int]], sign: str) -> None:
     """Join places with steps: at each cost the end is that of the last variant that costs no more."""
     for (column, at_row), (next_column, next_row) in pairwise(places):
         for at in range(column, next_column + 1):
@@ -461,7 +455,7 @@ def _draw_line(canvas: ScatterCanvas, places: Sequence[tuple[int, int]], sign: s
 
 
 def _draw_number(
-    canvas: ScatterCanvas, dot: Dot, column: int, row: int, taken: set[tuple[int, int]], *, is_cursor: bool
+    canvas: Canvas, dot: Dot, column: int, row: int, taken: set[tuple[int, int]], *, is_cursor: bool
 ) -> None:
     """Draw the number of a variant beside its mark, if there is room; bars and lines may be hidden."""
     text = f"{dot.number}"

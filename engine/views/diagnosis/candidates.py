@@ -434,7 +434,11 @@ def priority_check(world: World, job: Job, fit: Fit | None) -> Finding | None:
         return None
     pool = world.pools[job.pool]
     higher = [one for one in world.jobs_of(pool) if one.priority > job.priority]
-    is_full = any(map(world.nodes.open.__getitem__, pool.nodes))
+    barred = ineligible_nodes(job, pool) if higher else ()
+    possible = [node for node in pool.nodes if node not in barred and world.nodes.state[node] != GONE]
+    if fit.present and not possible:
+        return None  # no job takes what this one could use
+    is_full = any(map(world.nodes.open.__getitem__, possible))
     first = [one for one in higher if one.in_turn] or [one for one in higher if one.busy and is_full]
     if not first:
         return None

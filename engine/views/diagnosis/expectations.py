@@ -86,10 +86,23 @@ def expectation_rows(simulation: Simulation) -> list[ExpectationRow]:
     return [*rows, *_commands(simulation, len(rows))]
 
 
+def expectation_count(simulation: Simulation) -> int:
+    """Return the number of ``expectation_rows``; nothing is observed for it."""
+    return len(simulation.scenario.expect) + sum(1 for _ in _commands(simulation, 0))
+
+
 def broken_rows(simulation: Simulation) -> list[ExpectationRow]:
     """Return the entries of ``expect`` that are broken: at the end of the run all of them are decided."""
     judged = simulation.judgements(with_open=simulation.finished)
     return [row_of(simulation, each) for each in judged if not each.outcome.met]
+
+
+def told_as_broken(simulation: Simulation, at_end: Sequence[Outcome]) -> tuple[list[str], list[str]]:
+    """Return what is broken by now, refusals of commands included, and what ``foreseen`` finds, in words."""
+    rows = [row_of(simulation, each) for each in simulation.judgements(with_open=False)]
+    rows += _commands(simulation, len(simulation.scenario.expect))
+    decided = [f"{row.subject} {row.when}: {row.difference}" for row in rows if row.state is ExpectationState.BROKEN]
+    return decided, [f"{one.text.partition(': ')[2]} {one.effect}" for one in foreseen(simulation, at_end)]
 
 
 def newly_broken(before: Iterable[ExpectationRow], after: Iterable[ExpectationRow]) -> tuple[ExpectationRow, ...]:
@@ -191,7 +204,6 @@ def _value(currency: str, name: str, value: object) -> str:
 
 def _commands(simulation: Simulation, number: int) -> Iterator[ExpectationRow]:
     """Yield the refusals that the scenario expects, and those that it does not; not those of commands given by hand."""
-    by_hand = {id(one.command) for one in simulation.journal.by_hand()}
     announced = [entry for entry in simulation.scenario.timeline if entry.refused is not None]
     refusals = {
         id(one.command): (one.when_ms, str(outcome.seen), outcome.met)
@@ -203,9 +215,10 @@ def _commands(simulation: Simulation, number: int) -> Iterator[ExpectationRow]:
         decided_ms, seen, is_met = refusals.get(id(entry.command), others)
         part = ExpectationPart("refused", str(entry.refused), seen, is_met)
         yield _command_row(number, entry.command, decided_ms, part, entry.line)
-    expected = {id(entry.command) for entry in announced}
+    known = {id(entry.command) for entry in announced}
+    known |= {id(one.command) for one in simulation.journal.by_hand()} if simulation.refusals else set()
     for refusal in simulation.refusals:
-        if id(refusal.command) not in expected | by_hand:
+        if id(refusal.command) not in known:
             number += 1
             when_ms, seen, _ = refusals[id(refusal.command)]
             yield _command_row(number, refusal.command, when_ms, ExpectationPart("outcome", "accepted", seen, False))

@@ -169,7 +169,7 @@ def why_waited(simulation: Simulation, task: int, which: str = "") -> Explanatio
     parent = world.tasks.task_id(before[-1].task) if before else ""
     findings = (
         check("added", True, f"at {created}", "TASK-7"),
-        check(Condition.DEPENDENCIES, False, f"met at {moment(world, ready_ms)}, by {parent}", "DEP-4")
+        check(Condition.DEPENDENCIES, True, f"met at {moment(world, ready_ms)}, by {parent}", "DEP-4")
         if before
         else None,
         _disabled(simulation, job, ready_ms, placed_ms),
@@ -233,7 +233,7 @@ def _start(world: World, first: Attempt) -> Iterator[Finding]:
     value = f"{name_of(world, first.node)} at {moment(world, first.placed_ms)}"
     yield check(Condition.ROOM, True, value, "SCHED-9", "a node with free slots")
     if first.start_ms is not None and first.start_ms > first.placed_ms:
-        yield check(Condition.PREPARATION, False, f"ended at {moment(world, first.start_ms)}", "PREP-6")
+        yield check(Condition.PREPARATION, True, f"ended at {moment(world, first.start_ms)}", "PREP-6")
 
 
 def _users_of_slots(simulation: Simulation, job: Job, from_ms: int, until_ms: int) -> list[Finding]:

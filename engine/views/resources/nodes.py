@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import COMING_UP, Availability, states_in
-from engine.base.paths import name_of, parent
+from engine.base.paths import WORKITEMS, name_of, parent
 from engine.base.terms import NodeState, SchedulingState, TaskState
 from engine.base.values import SECOND_MS, places, side_by_side, tally, values
 from engine.rules.processes.node_disk import OUTPUTS
@@ -356,10 +356,14 @@ class HookOnNode(NamedTuple):
 
 
 class LastOutput(NamedTuple):
-    """The last lines of the output file that a process wrote last on a node, with the process's directory name."""
+    """The last lines of the output file that a process wrote last on a node, with the process's directory name.
+
+    The job is that of the process; a start task has none.
+    """
 
     process: str
     lines: tuple[str, ...]
+    job_id: str
 
 
 def tasks_on(simulation: Simulation, node: int, most: int) -> list[TaskOnNode]:
@@ -405,4 +409,8 @@ def last_output(simulation: Simulation, node: int, most_lines: int) -> LastOutpu
         return None
     path, text = newest
     lines = [each.rstrip() for each in text[-_MOST_CHARACTERS:].split("\n") if each.strip()]
-    return LastOutput(name_of(parent(path)), tuple(lines[-most_lines:]))
+    top, *names = parent(path).split("/")
+    jobs, job = simulation.world.jobs, None
+    if top == WORKITEMS:
+        job = jobs.find(f"{names[0]}:{names[1]}") or jobs.find(names[0])  # that of a schedule, else one by itself
+    return LastOutput(name_of(parent(path)), tuple(lines[-most_lines:]), "" if job is None else job.id)

@@ -17,7 +17,9 @@ from engine.specs.base import wire_names
 from engine.specs.commands import COMMANDS
 from engine.views.hook_status import HookStatus, eligible_again
 from engine.views.resources.account import core_quotas
-from engine.views.resources.jobs import scale_page
+from engine.views.resources.jobs import pool_of_job, scale_page
+from engine.views.resources.nodes import pool_of_node
+from engine.views.resources.tasks import job_of_task
 from engine.views.results import script_line
 from tui.viewmodels.actions.action import ActionType, Better, Body
 from tui.viewmodels.actions.forms import Form
@@ -160,17 +162,32 @@ class ActionGroup(NamedTuple):
 
 
 def grouped_actions(session: Session, subjects: Sequence[ItemRef]) -> list[ActionGroup]:
-    """Return the actions on items of one kind, then those on the pool and on the job in focus."""
+    """Return the actions on items of one kind, then those on the pool and on the job of the first."""
     own = actions_for(session, subjects)
     if not own:
         return []
+    pool_id, job_id = _pool_and_job(session, subjects[0])
     related: dict[Kind, str] = {}
     if subjects[0].kind in ("node", "task", "job"):
-        related["pool"] = session.pool_id
+        related["pool"] = pool_id
     if subjects[0].kind in ("node", "task", "pool"):
-        related["job"] = session.job_id
+        related["job"] = job_id
     groups = [ActionGroup(f"{kind} {key}", actions_for(session, [ItemRef(kind, key)])) for kind, key in related.items()]
     return [ActionGroup("", own), *(group for group in groups if group.actions)]
+
+
+def _pool_and_job(session: Session, item: ItemRef) -> tuple[str, str]:
+    """Return the pool and the job of an item; of a node and a pool the job in focus, if it runs there."""
+    simulation, key = session.simulation, item.key
+    match item.kind:
+        case "job" | "task":
+            job_id = job_of_task(simulation, int(key)) if item.kind == "task" else str(key)
+            return pool_of_job(simulation, job_id), job_id
+        case "node" | "pool":
+            pool_id = pool_of_node(simulation, int(key)) if item.kind == "node" else str(key)
+            return pool_id, session.job_id if pool_of_job(simulation, session.job_id) == pool_id else ""
+        case _:
+            return "", ""
 
 
 CREATING = {

@@ -16,7 +16,7 @@ from engine.views.hook_status import HookStatus
 from engine.views.resources.jobs import is_unfinished, jobs_worst_first
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import HOOK_STATUSES, JOB, PREPARATION, RELEASE, TASK_GLYPHS, glyph_of_job
-from tui.viewmodels.properties import awaited, cost_words, node_words, pool_cost_words, slot_words
+from tui.viewmodels.properties import awaited, cost_words, node_words, own_slot_words, pool_cost_words
 from tui.viewmodels.text import Line, Role, Span, bar, between, cut, fit, line, squeeze, squeezed, width
 from tui.viewmodels.watch.attention import END_WORDS, estimate_line, estimates
 
@@ -122,7 +122,7 @@ def rail_subtitle(session: Session, cells: int, *, has_pool: bool) -> str:
     pool, cost = session.pool(session.pool_id), cost_words(session)
     if pool is None:
         return cost
-    more = [slot_words(pool), pool_cost_words(session, pool.pool_id)]
+    more = [own_slot_words(session, pool), pool_cost_words(session, pool.pool_id)]
     if pool.state is not None:
         more.append(f"autoscale {'on' if pool.record.auto_scale else 'off'}")
     size = _size_words(pool)

@@ -104,7 +104,7 @@ class Cards:
         output = self._output(row.node) if len(body) < lines else None
         if output is not None:
             room = min(MOST_OUTPUT, lines - len(body))
-            label = f"{output.process}: "
+            label = f"{self._name(output.job_id, output.process, cells // 2)}: "
             for at, text in enumerate(output.lines[-room:]):
                 begin = label if at == 0 else "  "
                 body.append(line(Span(begin, Role.DIM), Span(model.session.text(one_line(text)), Role.DIM)))
@@ -136,7 +136,7 @@ class Cards:
         more = line(Span(f" +{others:,}", Role.STRONG)) if others > 0 else ()
         for has_bar in (True, False):  # a whole name says more than a bar
             right = (*self._progress(task, cells, has_bar=has_bar), *more)
-            name = self._name(task, cells - 2 - width(right))
+            name = self._name(task.job_id, task.task_id, cells - 2 - width(right))
             if glyphs.ellipsis not in name:
                 break
         return between(line(glyphs.span(TASK[task.state]), f" {name}"), right, cells)
@@ -156,12 +156,12 @@ class Cards:
         left = f" {fmt.short_span(max(0, task.planned_ms - session.now_ms))} left" if cells >= _WORDS_FROM else ""
         return line(ran, Span(done, Role.RUNNING), Span(rest, Role.OFF), Span(left, Role.DIM))
 
-    def _name(self, task: TaskOnNode, cells: int) -> str:
-        """Return the task's id, with its job's where several jobs use the pool."""
+    def _name(self, job_id: str, task_id: str, cells: int) -> str:
+        """Return the id of a task, with that of its job, if it has one, where several jobs use the pool."""
         session = self._model.session
         pool = session.pool(session.pool_id)
-        is_alone = pool is None or len(pool.jobs) < 2
-        return session.text(squeeze(task.task_id if is_alone else f"{task.job_id}/{task.task_id}", max(4, cells - 1)))
+        is_alone = not job_id or pool is None or len(pool.jobs) < 2
+        return session.text(squeeze(task_id if is_alone else f"{job_id}/{task_id}", max(4, cells - 1)))
 
     def _phase(self, hook: HookOnNode) -> Line:
         """Return preparation or release: its symbol, and how long it took or has run."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from engine.base.values import called
 from engine.views.log.reader import Kept
-from engine.views.resources.nodes import count_gone, count_tasks, gone_in, last_output
+from engine.views.resources.nodes import count_gone, count_tasks, gone_in, last_output, tasks_on
 from tui.viewmodels import format as fmt
-from tui.viewmodels.glyphs import NODE, Glyph, phase_glyph
+from tui.viewmodels.glyphs import NODE, TASK, Glyph, phase_glyph
 from tui.viewmodels.text import ItemRef, Line, Role, Span, line, width
 from tui.viewmodels.watch.lenses import (
     LENSES,
@@ -283,6 +283,12 @@ class NodeMapModel:
     def counts(self) -> list[tuple[Glyph, int]]:
         """Return the number of nodes for each glyph, failures first, then in the order of the state tables."""
         return self._counts(self.codes)
+
+    def symbols(self) -> list[Glyph]:
+        """Return the glyphs of the nodes, and of the tasks that cards and lines name, of whatever job."""
+        named = self.nodes if len(self.nodes) <= MOST_CARDS else ()
+        states = [task.state for node in named for task in tasks_on(self.session.simulation, node, _MOST_TASKS)]
+        return [*(glyph for glyph, _ in self.counts()), *(TASK[state] for state in states)]
 
     def legend_lines(self, cells: int) -> int:
         """Return the lines that the legend takes."""
