@@ -43,7 +43,7 @@ def test_the_story_from_the_failure_to_the_replay(dashboard_at, tmp_path, monkey
         *("t", *"end", "enter"),
         size=size,
     )
-    assert contains(seen["watch"], "preparation task failed", "a: reimage to prepare")
+    assert contains(seen["watch"], "preparation task failed", "a: reimage to try")
     assert contains(
         seen["why"],
         "Why is n1 ineligible for job align?",
