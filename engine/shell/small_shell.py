@@ -345,7 +345,7 @@ def _is_straight(program: ParsedLine) -> bool:
 
 _OF_SHELLS = "|".join(sorted(map(re.escape, NO_PROGRAM_ON_LINUX | NO_PROGRAM_ON_WINDOWS | KEYWORDS)))
 NEEDS_A_LOOK = lazy_regex(rf"sh\b|cmd|[$`;|&<>%~=]|[A-Z]:[\\/]|/bin/|^\s*(?:{_OF_SHELLS})(?=\s|$)", re.IGNORECASE)
-"""What a command line holds that has traps or needs a shell."""
+"""The parts of a command line that have traps or need a shell."""
 
 _STARTS = {OsFamily.LINUX: '/bin/sh -c "..."'}
 _OPERATOR = lazy_regex(r"&&|\|\|?|;|&|<|(?:[0-2&]?>>?)(?:&[012]|[^>=\s]*)")

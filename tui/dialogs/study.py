@@ -97,7 +97,7 @@ _MOST_TABLE_SHARE = 0.62  # of the width, where table and plot are side by side
 
 
 class StudyActions(NamedTuple):
-    """What the main screen does for this dialog."""
+    """The actions of the main screen that this dialog needs."""
 
     open_run: Callable[[Run], object]
     ask: Callable[[], object]  # what to study

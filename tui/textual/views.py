@@ -172,13 +172,11 @@ def _mixed(theme: str, role: Role) -> str:
     return ground.blend(colour, _SHARE_OF_COLOUR).hex
 
 
-def ground(theme: str) -> str:
-    """Return the background as #rrggbb; for the terminal's own colours that of the dark theme."""
-    return grounds(theme)[0]
-
-
 def grounds(theme: str) -> tuple[str, str, str]:
-    """Return the backgrounds of text as #rrggbb: of the screen, of titles and fields, and under the cursor."""
+    """Return the backgrounds of text as #rrggbb: of the screen, of titles and fields, and under the cursor.
+
+    For the terminal's own colours they are those of the dark theme.
+    """
     return _GROUNDS[DARK if theme == ANSI else theme]
 
 

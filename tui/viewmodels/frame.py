@@ -370,7 +370,7 @@ LONGEST = 400  # characters of a client's name or of a path that are kept
 
 
 class Served(NamedTuple):
-    """What a server of clients asks of the dashboard, and tells it."""
+    """The functions by which a server of clients asks the dashboard, and reports to it."""
 
     newest_ms: Callable[[], int]  # the latest moment that the screen has shown
     speed: Callable[[], float]  # how fast time passes in the present, in simulated seconds per real second

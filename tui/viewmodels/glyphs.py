@@ -49,7 +49,6 @@ class GlyphSet:
         self.failure, self.by_hand = "!", "A"
         self.crossed, self.bookmark = ("/", "B") if ascii_only else ("≈", "◆")
         self.now, self.planned = ("^", "-") if ascii_only else ("▲", "┄")
-        self.known = "_" if ascii_only else "─"
         self.densities = " .:-=+*#" if ascii_only else " ▁▂▃▄▅▆▇█"
         self.arrow, self.path, self.cursor = ("->", ">", ">") if ascii_only else ("→", "›", "›")
         self.ellipsis = "~" if ascii_only else "…"

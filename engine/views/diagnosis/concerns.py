@@ -41,7 +41,7 @@ CALM = "Nothing needs attention."
 
 
 class Kind(Enum):
-    """What the list of attention tells. The name is a stable word, the value says when it is told."""
+    """The kinds of entries in the attention list: a stable name, and when there is such an entry."""
 
     JOB_NEVER_ENDS = "A job has tasks that can never run, or stays active although all its tasks have ended."
     JOB_DISABLED = "A job is disabled although tasks of it wait."

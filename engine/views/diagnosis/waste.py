@@ -263,7 +263,7 @@ CAUSES = {
 
 
 class Restart(NamedTuple):
-    """How often a task began again for one reason, and how long the attempts before had run in all."""
+    """The times that a task began again for one reason, and how long the attempts before had run in all."""
 
     cause: str  # after "because"
     rule: str
@@ -273,7 +273,7 @@ class Restart(NamedTuple):
 
     @property
     def words(self) -> str:
-        """How often, why and what it cost: ``4 times because of operations on nodes; 00:03:35 of work lost``."""
+        """The reason, number and cost: ``4 times because of operations on nodes; 00:03:35 of work lost``."""
         lost = f"; {span_words(self.lost_ms)} of work lost" if self.lost_ms else ""
         return f"{some(self.times, 'time')} because {self.cause}{lost}"
 

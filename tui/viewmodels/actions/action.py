@@ -137,7 +137,7 @@ def with_property(body: Body, path: str, value: object) -> dict[str, Any]:
 
 
 class InputKind(NamedTuple):
-    """How a property is typed: the conversion of a text, and the texts to choose from, if there are only a few."""
+    """The input of a property: the conversion of a text, and the texts to choose from, if there are only a few."""
 
     read: Callable[[str], object] = str
     options: tuple[str, ...] = ()

@@ -380,8 +380,9 @@ class RowLines:
         """Return what follows the recorded cells; it is drawn on one line of the row."""
         if not is_middle:
             return [Span(" " * sum(after))]
-        signs = (self._session.glyphs.known, Role.RUNNING), (self._session.glyphs.planned, Role.OFF), (" ", Role.OFF)
-        return [Span(sign * number, role) for (sign, role), number in zip(signs, after, strict=True)]
+        glyphs = self._session.glyphs
+        signs = glyphs.span(PLANNED), glyphs.span(LATER), Span(" ", Role.OFF)
+        return [sign._replace(text=sign.text * number) for sign, number in zip(signs, after, strict=True)]
 
 
 def legend_line(named: Iterable[Glyph], glyphs: GlyphSet, cells: int) -> Line:
