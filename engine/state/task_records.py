@@ -53,6 +53,10 @@ class TaskSource(Protocol):
     @property
     def id_prefix(self) -> str: ...  # noqa: D102
     @property
+    def varies(self) -> bool:  # noqa: D102
+        return True
+
+    @property
     def ids_rise(self) -> bool: ...  # noqa: D102
     @property
     def command_lines_rise(self) -> bool: ...  # noqa: D102
@@ -141,6 +145,11 @@ class SelectedTasks(TaskSource):
     def id_prefix(self) -> str:
         """The text in lower case with which all ids begin."""
         return self._source.id_prefix
+
+    @property
+    def varies(self) -> bool:
+        """True if more than names differs between the tasks of the source."""
+        return self._source.varies
 
     @property
     def ids_rise(self) -> bool:

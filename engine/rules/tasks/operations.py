@@ -192,7 +192,7 @@ def add_factory(world: World, job: Job, factory: TaskSource) -> list[BatchError]
         source = SelectedTasks(factory, [ordinal for ordinal in range(factory.count) if ordinal not in refused])
     if source.count:
         template = source.spec(0)
-        varies = getattr(factory, "varies", True) or template.depends_on is not None
+        varies = source.varies or template.depends_on is not None
         _add(world, job, source, [source.spec(number) for number in range(source.count)] if varies else [template])
     first = add_verdict(world, job, factory.task_id(min(refused))) if refused else None
     return [] if first is None else [first]
