@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from engine.base.errors import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, ended
 from engine.base.terms import InstanceState, ReleaseAfter, TaskResult
-from engine.rules.decisions.verdicts import may_retry
+from engine.rules.decisions.verdicts import is_final_failure, may_retry
 from engine.rules.facts import NodePrepared, PreparationFailed
 from engine.rules.processes import execution, node_disk
-from engine.shell.protocol import TIME_LIMIT
 from engine.state.acting import Process, ProcessKind
 from engine.state.files import Disk
 from engine.state.instances import ENDED_WELL, Ending, PrepFlag
@@ -60,13 +59,6 @@ def prep_retry_verdict(prep: JobPreparationTask, retries: int) -> bool:
     The job's own count of retries does not apply.
     """
     return may_retry(prep.constraints.max_task_retry_count, retries)
-
-
-def is_final_failure(view: InstanceView | None) -> bool:
-    """Return whether the last run failed by itself, and was not stopped with its node or job."""
-    if view is None or view.result is not TaskResult.FAILURE:
-        return False
-    return view.failure is None or view.failure.code != "TaskEnded" or view.failure == TIME_LIMIT
 
 
 def voided_by_reboot(flags: int, state: int, prep: JobPreparationTask, *, retries_failure: bool) -> int:

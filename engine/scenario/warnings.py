@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from engine.autoscale import ignored_slots
 from engine.base.terms import OnAllTasksComplete, OsFamily
-from engine.base.values import LONGEST_RUN_MS, text_at, value_at
+from engine.base.values import DAY_MS, LONGEST_RUN_MS, text_at, value_at
 from engine.scenario.bodies import fields_of, model_of
 from engine.scenario.conditions import pools_at_quota
 from engine.scenario.document import DocumentPlace, format_path
@@ -39,7 +39,7 @@ from engine.specs.bodies import (
 )
 from engine.specs.catalogue import has_list_price, is_listed, nearest_sizes, vm_size
 from engine.specs.command import OnJob, OnPool
-from engine.specs.commands import COMMANDS, AddTasks
+from engine.specs.commands import COMMANDS, AddTasks, DeletePool, DisablePoolAutoScale
 from engine.specs.common import CommandLine, ResourceFile
 from engine.specs.conditions import ConditionSubject, SubjectKind
 from engine.specs.machine import ImageReference
@@ -215,6 +215,8 @@ class WarningCollector:
         self._kinds: set[tuple[str, str, bool]] = set()  # of tasks in such lists
         self._ending: list[tuple[DocumentPlace, str]] = []  # jobs that end with their last task
         self._formulas: list[tuple[DocumentPlace, NodeOwner]] = []
+        self._stopped: set[str] = set()  # folded ids of pools whose formula something ends
+        self._has_jobs = False
         self._needs = TaskNeeds(names)
         self._at_ms: int | None = None  # of the command that is searched
         self._schedule: Plain = None
@@ -240,6 +242,8 @@ class WarningCollector:
             if not is_refused:
                 self._quotas.command(name, place, at_ms)
                 self._note_formula(place, owner)
+                if issubclass(model, DeletePool | DisablePoolAutoScale):
+                    self._stopped.add((owner.pool_id or "").casefold())
             if issubclass(model, AddTasks):
                 self._search_tasks(place, owner, factory)
             elif issubclass(model, OnPool | OnJob) or name == "updateJobSchedule":
@@ -275,6 +279,7 @@ class WarningCollector:
     ) -> None:
         """Search the body that creates a pool, a job with its tasks, or a job schedule."""
         model, kind = _CREATED[name]
+        self._has_jobs |= bool(kind)
         own_id = text_at(place.plain, "id")
         specification = place.get("jobSpecification") if name == "createJobSchedule" else place
         owner = owner_in(specification.plain if specification is not None else None)
@@ -308,6 +313,8 @@ class WarningCollector:
             nodes = self._names.nodes_of(owner)
             _check_line(place, text, nodes.os if nodes is not None else system_of(text))
         self._check_formulas(self._needs.finish())
+        if until_ms is None and self._has_jobs:
+            self._check_endless()
         varied = {factor.steps[2] for factor in factors if factor.steps[:2] == ("account", "quotas")}
         self._quotas.finish(pools_at_quota(asked), varied)
 
@@ -342,6 +349,16 @@ class WarningCollector:
             reason = ignored_slots(str(place.plain), self._start, slots, count, needed)
             if reason is not None:
                 place.warn(reason, "formula-ignores-slots")
+
+    def _check_endless(self) -> None:
+        """Warn once for each pool whose formula nothing ends, in a run that is to end when nothing more can happen."""
+        first = {owner.pool_id.casefold(): place for place, owner in reversed(self._formulas) if owner.pool_id}
+        for pool_id in () if self._names.anything else first.keys() - self._stopped:
+            first[pool_id].warn(
+                "the formula goes on being evaluated when all work is done, so the run lasts"
+                f" {LONGEST_RUN_MS // DAY_MS} days: set `until`, or delete the pool in the timeline",
+                "endless-formula",
+            )
 
     def _search_tasks(self, place: DocumentPlace, owner: NodeOwner, factory: TaskFactory | None) -> None:
         for name in ("tasks", "value"):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import NODE_STATES, WIPED_IN, Interruption
 from engine.base.terms import InstanceState, JobState, NodeState, ReleaseAfter
 from engine.base.values import equals, places, side_by_side, values
-from engine.rules.decisions.verdicts import owes_release
+from engine.rules.decisions.verdicts import is_final_failure, owes_release
 from engine.state.instances import ABSENT, PrepFlag
 from engine.state.nodes import GONE
 from engine.state.tables import PAGE_BITS
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.scenario.model import Options
-    from engine.state.instances import InstanceTable
+    from engine.state.instances import Ending, InstanceTable
     from engine.state.jobs import Job
     from engine.world import World
 
@@ -49,6 +49,7 @@ class HookStatus(Enum):
     RUNNING = auto()
     SUPERSEDED = auto()  # has a record, but the preparation runs again before the next task here
     SUCCEEDED = auto()
+    STOPPED = auto()  # preparation only: stopped with its node or job, which has ended, so that it does not run again
     LEAVING = auto()  # preparation only: has a record, but the node is leaving its pool
     GONE = auto()  # the node has left its pool: preparation has to run elsewhere, or was interrupted
     WILL_RUN = auto()  # release only: owed, at the end of the job or once the node is ready
@@ -56,7 +57,17 @@ class HookStatus(Enum):
     NOT_NEEDED = auto()  # no record, and none is due
 
 
-def prep_status(state: int, flags: int, *, has_failed: bool, is_gone: bool, is_over: bool) -> HookStatus:
+def ended_as(ending: Ending | None, hook: Hook) -> HookStatus:
+    """Return the status of a run with this end, None for a plain success.
+
+    A preparation that was stopped with its node or job has not failed (PREP-9). A release that was stopped has (REL-7).
+    """
+    if ending is None or not (ending.failure or ending.exit_code):
+        return HookStatus.SUCCEEDED
+    return HookStatus.FAILED if hook is Hook.RELEASE or is_final_failure(ending) else HookStatus.STOPPED
+
+
+def prep_status(state: int, flags: int, *, ended: HookStatus, is_gone: bool, is_over: bool) -> HookStatus:
     """Return the status of the preparation on a node from its record and flags.
 
     Once the job has ended (``is_over``) the result counts, also on nodes that have left since.
@@ -69,17 +80,17 @@ def prep_status(state: int, flags: int, *, has_failed: bool, is_gone: bool, is_o
         return HookStatus.RUNNING
     if not flags & (PrepFlag.VALID | PrepFlag.INELIGIBLE) and not is_over:
         return HookStatus.SUPERSEDED
-    return HookStatus.FAILED if has_failed else HookStatus.SUCCEEDED
+    return ended
 
 
 def release_status(
-    state: int, flags: int, after: ReleaseAfter, *, has_failed: bool, is_gone: bool, is_over: bool, is_ending: bool
+    state: int, flags: int, after: ReleaseAfter, *, ended: HookStatus, is_gone: bool, is_over: bool, is_ending: bool
 ) -> HookStatus:
     """Return the status of release on a node; ``is_ending``: the job is waiting for its release tasks (REL-6)."""
     if state != ABSENT and not flags & PrepFlag.RELEASE_OWED:
         if state == InstanceState.RUNNING:
             return HookStatus.GONE if is_gone else HookStatus.RUNNING
-        return HookStatus.FAILED if has_failed else HookStatus.SUCCEEDED
+        return ended
     if is_ending and flags & PrepFlag.RELEASE_OWED:
         return HookStatus.WILL_RUN
     if not is_over:
@@ -93,22 +104,40 @@ FLAG_BITS = 5
 @cache
 def status_tables(
     hook: Hook, job: JobState | None, after: ReleaseAfter, *, has_release: bool
-) -> dict[tuple[bool, bool], bytes]:
-    """Return the status for each combination of states and flags in a byte, by failure and by departure."""
+) -> dict[tuple[HookStatus, bool], bytes]:
+    """Return the status for each combination of states and flags in a byte, by its end and by departure."""
     is_over, is_ending = job in OVER, job in (JobState.TERMINATING, JobState.DELETING)
 
-    def status(packed: int, has_failed: bool, is_gone: bool) -> HookStatus:
+    def status(packed: int, ended: HookStatus, is_gone: bool) -> HookStatus:
         state, flags = packed >> FLAG_BITS, packed & ((1 << FLAG_BITS) - 1)
         if hook is Hook.PREPARATION:
-            return prep_status(state, flags, has_failed=has_failed, is_gone=is_gone, is_over=is_over)
+            return prep_status(state, flags, ended=ended, is_gone=is_gone, is_over=is_over)
         if not has_release or state >> 2:
             return HookStatus.NOT_NEEDED
         return release_status(
-            state & 3, flags, after, has_failed=has_failed, is_gone=is_gone, is_over=is_over, is_ending=is_ending
+            state & 3, flags, after, ended=ended, is_gone=is_gone, is_over=is_over, is_ending=is_ending
         )
 
-    kinds = [(has_failed, is_gone) for has_failed in (False, True) for is_gone in (False, True)]
+    ends = HookStatus.SUCCEEDED, HookStatus.FAILED, HookStatus.STOPPED
+    kinds = [(ended, is_gone) for ended in ends for is_gone in (False, True)]
     return {kind: bytes(status(packed, *kind).value for packed in range(256)) for kind in kinds}
+
+
+def tables_of(world: World, job: Job, hook: Hook) -> dict[tuple[HookStatus, bool], bytes]:
+    """Return ``status_tables`` of a job as it is now."""
+    return status_tables(hook, job.state, world.options.release_after, has_release=job.has_release)
+
+
+def row_status(world: World, row: int, hook: Hook, tables: dict[tuple[HookStatus, bool], bytes]) -> HookStatus:
+    """Return the status in a row of the table of instances by ``tables_of`` its job."""
+    instances, key = world.instances, 2 * row
+    state = instances.prep_state[row]
+    if hook is Hook.RELEASE:
+        state, key = (state == ABSENT) << 2 | instances.release_state[row], key + 1
+    # Successes keep no record of their end.
+    ended = ended_as(instances.sparse[row >> PAGE_BITS].get(key), hook)
+    table = tables[ended, world.nodes.state[instances.node[row]] == GONE]
+    return _STATUSES[table[state << FLAG_BITS | instances.flags[row]]]
 
 
 # States in which a node is stopped and may keep its disk; contact that is lost stops nothing.
@@ -165,16 +194,16 @@ def version_of(world: World, job: Job | None) -> object:
     return world.instances.changes, world.nodes.changes, of_job
 
 
-def failed_places(instances: InstanceTable, rows: Sequence[int], hook: Hook) -> Iterator[int]:
-    """Yield the places in ``rows`` of one job whose last run failed; successes keep no record of their end."""
+def badly_ended(instances: InstanceTable, rows: Sequence[int], hook: Hook) -> Iterator[tuple[int, HookStatus]]:
+    """Yield the places in ``rows`` of one job whose last run failed or was stopped, each with ``ended_as``."""
     if not rows:
         return
     for page in instances.sparse[rows[0] >> PAGE_BITS : (rows[-1] >> PAGE_BITS) + 1]:
         for key, ending in page.items():
-            if key & 1 == (hook is Hook.RELEASE) and (ending.failure or ending.exit_code):
+            if key & 1 == (hook is Hook.RELEASE) and (ended := ended_as(ending, hook)) is not HookStatus.SUCCEEDED:
                 at = bisect_left(rows, key >> 1)
                 if at < len(rows) and rows[at] == key >> 1:
-                    yield at
+                    yield at, ended
 
 
 class InstanceStatuses:
@@ -243,13 +272,13 @@ class InstanceStatuses:
         if self.hook is Hook.RELEASE:
             states = side_by_side(states.translate(_UNPREPARED), bytes(values(instances.release_state, rows)), 2)
         packed = side_by_side(states, bytes(values(instances.flags, rows)), FLAG_BITS)
-        tables = status_tables(self.hook, job.state, world.options.release_after, has_release=job.has_release)
-        codes = bytearray(packed.translate(tables[False, False]))
+        tables = tables_of(world, job, self.hook)
+        codes = bytearray(packed.translate(tables[HookStatus.SUCCEEDED, False]))
         for at in self._gone_places():
-            codes[at] = tables[False, True][packed[at]]
-        for at in failed_places(instances, rows, self.hook):
+            codes[at] = tables[HookStatus.SUCCEEDED, True][packed[at]]
+        for at, ended in badly_ended(instances, rows, self.hook):
             is_gone = world.nodes.state[instances.node[rows[at]]] == GONE
-            codes[at] = tables[True, is_gone][packed[at]]
+            codes[at] = tables[ended, is_gone][packed[at]]
         if self.hook is Hook.PREPARATION:
             for status in (HookStatus.RUNNING, HookStatus.SUPERSEDED):
                 for at in places(bytes(codes), status.value):
@@ -281,20 +310,10 @@ class InstanceStatuses:
         job, world = self._job, self._simulation.world
         if job is None:
             return [HookStatus.NOT_NEEDED] * len(nodes)
-        instances, is_release = world.instances, self.hook is Hook.RELEASE
-        tables = status_tables(self.hook, job.state, world.options.release_after, has_release=job.has_release)
+        is_release = self.hook is Hook.RELEASE
+        tables = tables_of(world, job, self.hook)
         found = []
-        for node, row in zip(nodes, instances.rows_on_nodes(job.row, nodes), strict=True):
-            if row < 0:
-                found.append(HookStatus.NOT_NEEDED)
-                continue
-            state, key = instances.prep_state[row], 2 * row
-            if is_release:
-                state, key = (state == ABSENT) << 2 | instances.release_state[row], key + 1
-            # Successes keep no record of their end.
-            ending = instances.sparse[row >> PAGE_BITS].get(key)
-            has_failed = ending is not None and bool(ending.failure or ending.exit_code)
-            table = tables[has_failed, world.nodes.state[node] == GONE]
-            status = _STATUSES[table[state << FLAG_BITS | instances.flags[row]]]
-            found.append(status if is_release else self._refined(status, row))
+        for row in world.instances.rows_on_nodes(job.row, nodes):
+            status = HookStatus.NOT_NEEDED if row < 0 else row_status(world, row, self.hook, tables)
+            found.append(status if is_release or row < 0 else self._refined(status, row))
         return found

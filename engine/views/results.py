@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.log import Json
 from engine.base.terms import JobState, TaskResult
-from engine.base.values import DAY_MS, HOUR_MS, LONGEST_RUN_MS, SECOND_MS, USD
+from engine.base.values import DAY_MS, HOUR_MS, LONGEST_RUN_MS, SECOND_MS, USD, called
+from engine.rules.decisions.verdicts import is_final_failure
 from engine.run.conditions import cost_of_nodes, makespan_ms
 from engine.scenario.record import GivenCommand, dump, timeline_line
 from engine.specs.catalogue import PRICES_AS_OF, PRICES_REGION
@@ -22,6 +23,7 @@ from engine.views.log.histories import recent_tasks
 from engine.views.log.latest import TaskTransitions, ready_ms
 from engine.views.log.tally import hook_times
 from engine.views.resources.account import JobScheduleRow, TransferredBytes, bytes_of_run, row_of_schedule
+from engine.views.resources.instances import pages_of, phases_of, unfinished
 from engine.views.rest.account import (
     account_body,
     job_body,
@@ -69,7 +71,12 @@ class InstanceTotals:
     """Preparations or releases of a run: one for each job and node on which it ran."""
 
     count: int
-    failed: int
+    failed: int  # as the service has it: also those that were stopped with their node or job
+    stopped: int  # of them; a preparation that was stopped is none of its job's failures (PREP-9)
+
+    def body(self) -> dict[str, int]:
+        """Return the totals as the document of a run has them."""
+        return {"count": self.count, "failed": self.failed}
 
 
 def job_totals(job: Job) -> TaskTotals:
@@ -91,8 +98,9 @@ def task_totals(sim: Simulation) -> TaskTotals:
 
 def instance_totals(views: Iterable[InstanceView | None]) -> InstanceTotals:
     """Return the totals of preparations or releases; None stands for a node without one."""
-    results = [view.result for view in views if view is not None]
-    return InstanceTotals(len(results), results.count(TaskResult.FAILURE))
+    found = [view for view in views if view is not None]
+    failed = [view for view in found if view.result is TaskResult.FAILURE]
+    return InstanceTotals(len(found), len(failed), len(failed) - sum(map(is_final_failure, failed)))
 
 
 def task_waits_ms(world: World) -> list[int]:
@@ -144,7 +152,6 @@ def slot_utilization(world: World, now_ms: int) -> float:
 UNTIL_REACHED = "until is reached"
 _NOTHING_MORE = "nothing more can happen"
 _AT_MOST = f"a run lasts {LONGEST_RUN_MS // DAY_MS} days at most"
-CUTS_OFF = (UNTIL_REACHED, _AT_MOST)  # ends of runs in which more would happen
 # The state of a deleted resource.
 GONE = "deleted"
 
@@ -224,6 +231,19 @@ def why_over(sim: Simulation) -> str:
     return _AT_MOST
 
 
+def end_of_run(sim: Simulation) -> str:
+    """Return why a run that is over has ended, what that cuts off, and what kept it alive up to its longest time."""
+    why, present = why_over(sim), sim.world.jobs.present()
+    if why not in (UNTIL_REACHED, _AT_MOST):
+        return why
+    cut = unfinished(phases_of(sim, job, *pages_of(sim, job.id)) for job in present)
+    cuts_off = f", which cuts off {cut}" if cut else ""
+    pool = next((pool for pool in sim.world.pools.present() if pool.auto_scale and why == _AT_MOST), None)
+    if pool is None:
+        return f"{why}{cuts_off}"
+    return f"{why}{cuts_off}; the formula of {called('pool', pool.id)} goes on: `until` ends the run earlier"
+
+
 def summary(sim: Simulation) -> Summary:
     """Return the outcome of the run up to the moment that is shown; expectations once it is finished."""
     world, now_ms = sim.world, sim.now_ms
@@ -233,7 +253,7 @@ def summary(sim: Simulation) -> Summary:
         seed=sim.seed,
         start=sim.scenario.start,
         end_ms=now_ms,
-        why_over=why_over(sim),
+        why_over=end_of_run(sim),
         events=sim.log.count,
         cost=cost_of_nodes(world.pools.rows, now_ms),
         currency=sim.scenario.currency,
@@ -394,8 +414,8 @@ def run_totals(sim: Simulation) -> dict[str, object]:
         "nodeHours": round(node_hours(world.pools.rows, now_ms), _DIGITS),
         "costUsd": cost if sim.scenario.currency == USD else None,
         "slotUtilization": round(slot_utilization(world, now_ms), _DIGITS),
-        "preparationTasks": asdict(instance_totals(map(instances.prep, range(instances.length)))),
-        "releaseTasks": asdict(instance_totals(map(instances.release, range(instances.length)))),
+        "preparationTasks": instance_totals(map(instances.prep, range(instances.length))).body(),
+        "releaseTasks": instance_totals(map(instances.release, range(instances.length))).body(),
         "preparationSeconds": hooks.preparation / SECOND_MS,
         "releaseSeconds": hooks.release / SECOND_MS,
         "events": sim.log.count,

@@ -6,7 +6,8 @@ import pytest
 
 from engine.base.errors import FAILURE_EXIT_CODE, ErrorCategory, ended, failure
 from engine.base.terms import InstanceState, TaskResult
-from engine.rules.preparation import is_final_failure, voided_by_reboot
+from engine.rules.decisions.verdicts import is_final_failure
+from engine.rules.preparation import voided_by_reboot
 from engine.shell.protocol import TIME_LIMIT
 from engine.specs.bodies import JobPreparationTask
 from engine.state.instances import InstanceView, PrepFlag

@@ -22,7 +22,12 @@ BLOB = "https://contoso.blob.core.windows.net"
 def scenario(pool="", job="", tasks="[{id: t, commandLine: work}]", more="", pools=""):
     tasks = f", tasks: {tasks}" if tasks else ""
     jobs = f"jobs: [{{id: j, poolInfo: {{poolId: p}}{job}{tasks}}}]"
-    return f"scenario: s\npools: [{POOL % pool}{pools}]\n{jobs}\n{more}"
+    until = "until: PT8H\n" if "enableAutoScale" in pools else ""
+    return f"scenario: s\n{until}pools: [{POOL % pool}{pools}]\n{jobs}\n{more}"
+
+
+def unended(text):
+    return text.replace("until: PT8H\n", "")
 
 
 def warnings(text: str) -> list[Problem]:
@@ -162,6 +167,13 @@ TRAPS = {
         scenario(job=PREPARED % ", simulate: {writes: {x: 10 GB}}", tasks=writes("8 GB")),
         scenario(tasks=tasks(with_file(f"{BLOB}/x")), more=f'simulate: {{storage: {{"{BLOB}/*": {{size: 20 GB}}}}}}\n'),
     ],
+    "endless-formula": [
+        unended(scaled("$TargetDedicatedNodes = 3;")),
+        unended(scaled("$TargetDedicatedNodes = 3;")) + "timeline: [{at: PT1H, deletePool: {poolId: p}}]",
+        scenario(
+            more="timeline: [{at: 5, enablePoolAutoScale: {poolId: p, autoScaleFormula: $TargetDedicatedNodes=1}}]"
+        ),
+    ],
     "formula-ignores-slots": [
         scaled("$TargetDedicatedNodes = $PendingTasks.GetSample(1);"),
         scaled("$TargetDedicatedNodes = min(2, max($ActiveTasks.GetSample(TimeInterval_Minute * 5)));", 2),
@@ -258,6 +270,12 @@ HARMLESS = {
         scenario(tasks=writes("6 GB", "PT1M", 3)),
         scenario(tasks=writes("6 GB", number=3)).replace("targetDedicatedNodes: 1", "targetDedicatedNodes: 2"),
         scenario(tasks=writes("20 GB")).replace("standard_d2s_v3", "standard_d8s_v3"),
+    ],
+    "endless-formula": [
+        scaled("$TargetDedicatedNodes = 3;"),
+        unended(scaled("$TargetDedicatedNodes = 3;")) + "timeline: [{at: PT1H, deletePool: {poolId: Q}}]",
+        unended(scaled("$TargetDedicatedNodes = 3;"))
+        + "timeline: [{when: {jobId: j, state: completed}, disablePoolAutoScale: {poolId: q}}]",
     ],
     "formula-ignores-slots": [
         scaled("$TargetDedicatedNodes = $PendingTasks.GetSample(1);", 1),

@@ -65,6 +65,16 @@ def test_a_curve_is_drawn_in_dots_and_joins_the_values_of_its_columns():
     assert drawn([Layer("a", BLUE, [0, 2, 8, 12, 16])], 16, 5, 2) == ["   ⣠⣾", " ⢀⣼⣿⣿"]
 
 
+def test_small_layers_take_their_dots_from_the_layer_below_and_add_none_to_the_sum():
+    few = [Layer(name, GREY, [2, 2]) for name in "bcd"]
+    assert drawn([Layer("a", BLUE, [9_994, 9_994]), *few], 16_000, 2, 4) == drawn(
+        [Layer("a", BLUE, [10_000, 10_000])], 16_000, 2, 4
+    )
+    (ends, _) = module._heights([[9_994, 0], *[[2, 0]] * 3], 16_000, 4, 2)
+    assert ends == (7, 8, 9, 10)
+    assert module._heights([[1], [1], [1]], 16_000, 4, 1) == [(0, 0, 1)]
+
+
 def test_the_edge_of_an_area_is_bright_and_what_is_below_it_is_pale():
     rows = plot([Layer("a", BLUE, [6, 6])], None, 9, 2, 3, Style())
     assert [(span.text.strip(), span.role, span.is_pale) for row in rows for span in row] == [

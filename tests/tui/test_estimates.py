@@ -10,6 +10,7 @@ from engine import Simulation, load_scenario
 from engine.state.tasks import RUNNING
 from engine.views.diagnosis.estimates import attempts_seen, planned_task_end_ms
 from engine.views.log.reader import matching
+from engine.views.results import end_of_run
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, from_yaml, run_to, simulation, some_tasks
 from tests.tui.screen_text import after, text_of
 from tui.viewmodels.frame import scrubber, scrubber_ms
@@ -233,7 +234,7 @@ def test_a_run_that_ends_at_its_until_says_what_has_not_ended():
     run_to(sim, minutes=10)
     said = "The run ends here, as its until says; the job is still active, with 1 running task"
     assert fourth_line(Session(sim)).startswith(said)
-    assert Session(sim).why_over() == "until is reached, which cuts off 1 running task"
+    assert end_of_run(sim) == "until is reached, which cuts off 1 running task"
 
 
 def played_ahead(sim):

@@ -68,6 +68,7 @@ HOOKS = {
     (Hook.PREPARATION, HookStatus.SUCCEEDED): "✓+ OK",
     (Hook.PREPARATION, HookStatus.FAILED): "✗X FAILED",
     (Hook.PREPARATION, HookStatus.SUPERSEDED): "≃M TRANSITION",
+    (Hook.PREPARATION, HookStatus.STOPPED): "⊘t OFF",
     (Hook.PREPARATION, HookStatus.LEAVING): "◃l TRANSITION",
     (Hook.PREPARATION, HookStatus.GONE): "∅g OFF",
     (Hook.RELEASE, HookStatus.NOT_NEEDED): ".. QUIET",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
+from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation, some_tasks
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_node_map import many
@@ -181,15 +181,28 @@ def test_a_cell_for_many_shows_the_failure_among_them_else_what_most_are(hundred
     model.look_through(Lens.STATE)
     assert symbols(model) == "◉◉◉⊗◉◉◉◉◉◉"
     assert "10 a cell: any failure, else most" in model.title(100, GROUPS)
-    assert "10 a cell, worst" in model.title(50, GROUPS)
+    assert "10 a cell, failures first" in model.title(60, GROUPS)
     assert "100 nodes" in model.title(20, GROUPS)
 
 
 def test_a_cell_for_many_shows_the_share_of_slots_in_use(hundred):
     model = model_of(hundred)
     model.look_through(Lens.SLOTS)
-    assert set(symbols(model)) <= {*"0123456789#", "⊗"}
-    assert "share of slots in use" in model.title(100, GROUPS)
+    assert set(symbols(model)) <= {*"123456789#.", "⊗"}
+    assert "tenths of its slots in use" in model.title(100, GROUPS)
+
+
+@pytest.mark.parametrize(("tasks", "drawn"), [(0, "."), (1, "1"), (7, "4"), (19, "9"), (20, "#")])
+def test_a_digit_for_many_nodes_is_never_zero_and_the_legend_says_that_it_is_tenths(tasks, drawn):
+    sim = simulation(a_job(tasks=some_tasks(tasks, 900)), pool=a_pool(nodes=10, taskSlotsPerNode=2))
+    run_to(sim, seconds=READY_S + 35)
+    model = model_of(sim)
+    model.look_through(Lens.SLOTS)
+    model.draw_in(GROUPS)
+    assert symbols(model) == drawn
+    names = {glyph.name for glyph, _ in model.counts() if glyph.symbol.isdigit()}
+    assert all("tenths of a cell" in name for name in names)
+    assert len(names) == (tasks % 20 != 0 and tasks != 0)
 
 
 def test_a_state_that_the_user_has_chosen_shows_in_every_cell_that_has_it(hundred):

@@ -232,7 +232,7 @@ def test_every_status_can_be_drawn():
     for status in HookStatus:
         if status not in (HookStatus.WILL_RUN, HookStatus.SKIPPED):
             assert glyphs.hook_glyph(Hook.PREPARATION, status).name
-        if status not in (HookStatus.RETRYING, HookStatus.SUPERSEDED, HookStatus.LEAVING):
+        if status not in (HookStatus.RETRYING, HookStatus.SUPERSEDED, HookStatus.STOPPED, HookStatus.LEAVING):
             assert glyphs.hook_glyph(Hook.RELEASE, status).name
 
 

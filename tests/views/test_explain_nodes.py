@@ -1,7 +1,8 @@
 """Explanations of nodes that are idle, busy or out of order, and of preparation there."""
 
 from engine import Simulation, load_scenario
-from engine.views.diagnosis.nodes import why_preparation
+from engine.views.diagnosis.nodes import why_node, why_preparation
+from engine.views.diagnosis.pools import why_pool
 from tests.builders import (
     a_job,
     a_line,
@@ -17,6 +18,7 @@ from tests.builders import (
     run,
     run_to,
     simulation,
+    some_tasks,
     wait_for,
 )
 from tests.views.explaining import why_node_says, why_preparation_says
@@ -34,7 +36,7 @@ def test_a_node_for_each_reason():
     ]
     assert why_node_says(sim, 1) == [
         "Why is n1 of pool p rebooting?",
-        "✗ state       rebooting since 08:01:10 [NODE-8]",
+        "· state       rebooting since 08:01:10 [NODE-8]",
         "✓ scheduling  enabled [NODE-7]",
         "Next: n1 is no longer rebooting at 08:02:10 [NOP-3]",
     ]
@@ -59,8 +61,8 @@ def test_a_node_for_each_reason():
         "✓ state       running since 08:00:50 [NODE-8]",
         "✓ scheduling  enabled [NODE-7]",
         "✗ operation   reboot when its tasks have ended [NOP-3]",
-        "✗ slots       0 of 1 free; 1 task running [SCHED-10]",
-        "✗ job j       7 tasks waiting, each needs 1 or more slots [SCHED-10]",
+        "· slots       0 of 1 free; 1 task running [SCHED-10]",
+        "· job j       7 tasks waiting, each needs 1 or more slots [SCHED-10]",
         "Next: a task ends on n5 at 08:02:02 [TASK-7]",
     ]
 
@@ -117,7 +119,7 @@ def test_an_idle_node_by_job():
         "✓ state       idle since 08:00:50 [NODE-8]",
         "✓ scheduling  enabled [NODE-7]",
         "✓ slots       1 of 1 free; no tasks running [SCHED-10]",
-        "✗ job j       at its limit of 1 parallel task [JOB-2]",
+        "· job j       at its limit of 1 parallel task [JOB-2]",
         "· job k       no task waits: 0 active, 0 preparing or running [SCHED-7]",
         "Next: task t1 of job j ends on n0 at 08:01:51 [TASK-7]",
     ]
@@ -127,9 +129,9 @@ def test_dep_4_an_idle_node_tells_tasks_that_wait_for_others_from_those_that_are
     tasks = [a_task("first", 5, 1), a_task("second", dependsOn={"taskIds": ["first"]})]
     sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True))
     run_to(sim, seconds=90)
-    assert "✗ job j       1 task waiting for others [DEP-4]" in why_node_says(sim)
+    assert "· job j       1 task waiting for others [DEP-4]" in why_node_says(sim)
     do(sim, "addTasks", jobId="j", tasks=[a_task("new")])
-    said = "✗ job j       1 task waiting for others, 1 task not known to the scheduler yet [DEP-4]"
+    said = "· job j       1 task waiting for others, 1 task not known to the scheduler yet [DEP-4]"
     assert said in why_node_says(sim)
 
 
@@ -137,7 +139,7 @@ def test_the_start_task():
     sim = simulation(pool=a_pool(startTask=a_line(20, exit_code=2, maxTaskRetryCount=1)))
     run_to(sim, seconds=60)
     assert why_node_says(sim)[-2:] == [
-        "✗ start task  running since 08:00:50, retry count 0 [START-4]",
+        "· start task  running since 08:00:50, retry count 0 [START-4]",
         "Next: n0 is no longer waitingforstarttask at 08:01:11 [START-4]",
     ]
     run_to(sim, minutes=3)
@@ -189,7 +191,7 @@ def test_prep_16_again_after_a_reboot():
     run_to(sim, seconds=145)
     assert why_preparation_says(sim, 1) == [
         "Why is preparation of job j running again on n1?",
-        "✗ preparation           running since 08:02:15, run 2 [PREP-5]",
+        "· preparation           running since 08:02:15, run 2 [PREP-5]",
         "✓ next task of the job  waits for the preparation [PREP-6]",
         "The node rebooted after a success, and the job requires another run. [PREP-16]",
         "1 task of the job waits for it here. [PREP-6]",
@@ -289,3 +291,25 @@ def test_prep_9_a_job_that_has_ended_gives_no_advice_on_a_node_that_was_ineligib
         "It is not retried: its maxTaskRetryCount is 0. [PREP-12]",
         "The job has ended: none of its tasks starts any more. [SCHED-7]",
     ]
+
+
+def test_what_is_in_order_has_no_cross_in_the_answers_about_it():
+    """A busy node, a boot, and a preparation and a resize that go on are no trouble."""
+    job = a_job("j", tasks=some_tasks(3, seconds=60), prep=a_line(20))
+    sim = simulation(job, pool=a_pool(nodes=1, taskSlotsPerNode=2))
+    asked = set()
+    while not sim.finished:
+        sim.step()
+        world = sim.world
+        answers = [why_pool(world, world.pools[0])]
+        if sim.log.count and world.nodes.state:
+            answers += [why_node(world, 0), why_preparation(world, world.jobs[0], 0)]
+        for one in answers[:2]:
+            assert not [check for check in one.checks if check.ok is False], one.lines()
+        if "has preparation" not in answers[-1].question:
+            assert not [check for check in answers[-1].checks if check.ok is False], answers[-1].lines()
+        asked |= {one.question for one in answers}
+    assert asked >= {
+        *(f"Why is n0 of pool p {state}?" for state in ("creating", "starting", "running", "idle")),
+        "Why is preparation of job j running on n0?",
+    }

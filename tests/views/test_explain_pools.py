@@ -20,8 +20,8 @@ def test_rsz_5_a_node_that_waits_for_its_tasks():
     assert why_pool_says(sim) == [
         "Why is pool p resizing?",
         "✓ pool state        active [POOL-7]",
-        "✗ allocation state  resizing since 08:01:10 [RSZ-2]",
-        "✗ dedicated nodes   2 of 1 [RSZ-2]",
+        "· allocation state  resizing since 08:01:10 [RSZ-2]",
+        "· dedicated nodes   2 of 1 [RSZ-2]",
         "     1 node leaving once all tasks there have ended (taskcompletion); soonest n0 at 08:01:51 [RSZ-5]",
         "No other resize is accepted until it is steady. [RSZ-1]",
         "Next: the last task on n0 ends at 08:01:51 [RSZ-5]",
@@ -60,8 +60,8 @@ def test_acc_8_quota():
     assert why_pool_says(sim) == [
         "Why is pool p resizing?",
         "✓ pool state        active [POOL-7]",
-        "✗ allocation state  resizing since 08:01:00 [RSZ-2]",
-        "✗ dedicated nodes   1 of 5 [RSZ-2]",
+        "· allocation state  resizing since 08:01:00 [RSZ-2]",
+        "· dedicated nodes   1 of 5 [RSZ-2]",
         "✗ resize error      AccountCoreQuotaReached: "
         "the pool asked for 8 more dedicated cores; 2 of 6 were in use [RSZ-12]",
         "     2 dedicated nodes requested, not allocated yet; soonest one at 08:01:10 [RSZ-2]",

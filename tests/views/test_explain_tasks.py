@@ -91,7 +91,7 @@ def test_a_full_node_and_one_that_prepares():
     assert why_task_says(sim, "t1") == [
         "Why is task t1 of job j preparing?",
         "✓ node                     assigned to n3 [SCHED-9]",
-        "✗ preparation on the node  running, attempt 1 [PREP-6]",
+        "· preparation on the node  running, attempt 1 [PREP-6]",
         "Next: preparation ends on n3 at 08:01:01 [PREP-7]",
     ]
 

@@ -2,8 +2,14 @@
 
 import pytest
 
-from engine import BatchError
+from engine import BatchError, Simulation, load_scenario
+from engine.views.diagnosis.concerns import Attention
+from engine.views.diagnosis.model import Condition
+from engine.views.hook_status import Hook, HookStatus
+from engine.views.resources.instances import InstancePage
+from engine.views.resources.jobs import JobsProgress, NodeCounts
 from engine.views.rest.tasks import instance_on, prep_release_status
+from engine.views.results import summary
 from tests.builders import (
     READY_S,
     REBOOTED_S,
@@ -158,3 +164,16 @@ def test_prep_26_errors_of_direct_look_ups():
         with pytest.raises(BatchError) as caught:
             instance_on(world, of, node_row(sim, index), is_release=is_release)
         assert caught.value.code == code
+
+
+def test_a_preparation_that_was_stopped_with_its_job_counts_as_failed_nowhere():
+    """It is none of the job's failures: the list, the strip and what needs attention agree (PREP-9, PREP-23)."""
+    sim = Simulation(load_scenario("job-ends-while-preparing"))
+    run_to_end(sim)
+    counts = InstancePage(sim, "what-if", Hook.PREPARATION).counts()
+    assert counts == {HookStatus.SUCCEEDED: 1, HookStatus.STOPPED: 1}
+    progress = JobsProgress(sim).of("what-if")
+    assert progress.preparation == NodeCounts(done=1, running=0, failed=0, total=1)
+    assert not any(concern.condition is Condition.PREPARATION_FAILED for concern in Attention(sim).concerns())
+    totals = summary(sim).jobs[0].preparations
+    assert (totals.failed, totals.stopped) == (1, 1)  # the service calls it a failure

@@ -72,12 +72,12 @@ def test_why_did_it_go_to_this_node():
     first = of_task(sim, "t1")["Why did task t1 of job j go to n0?"]
     assert first[:2] == [
         "✓ slots     it takes 1 of 2 [SCHED-10]",
-        "✗ prepared  not yet: the task waits there [PREP-6]",
+        "· prepared  not yet: the task waits there [PREP-6]",
     ]
     assert first[-1] == "Next: preparation ends on n0 at 08:01:01 [PREP-7]"
     run_to(sim, seconds=70)
     waited = of_task(sim, "t1")["Why did task t1 of job j go to n0?"]
-    assert waited[1] == "✗ prepared  the task waited there until it was [PREP-7]"
+    assert waited[1] == "· prepared  the task waited there until it was [PREP-7]"
     run_to(sim, seconds=150)
     later = of_task(sim, "t3")["Why did task t3 of job j go to n0?"]
     assert later[1] == "✓ prepared  since 08:01:01 [SCHED-9]"
@@ -137,7 +137,7 @@ def test_why_is_this_node_idle_not_used_unusable():
     do(sim, "enableNodeScheduling", poolId="p", node=1)
     run(sim, seconds=1)
     waits = of_node(sim, 1)["Why is n1 of pool p idle?"]
-    assert "✗ job j       at its limit of 1 parallel task [JOB-2]" in waits
+    assert "· job j       at its limit of 1 parallel task [JOB-2]" in waits
     assert waits[-1] == "Next: task t1 of job j ends on n0 at 08:01:51 [TASK-7]"
 
 
@@ -232,7 +232,7 @@ def test_why_are_the_approximate_counts_different_from_the_exact_ones():
     run_to(sim, seconds=55)
     lines = of_job(sim)["Why do the approximate task counts of job j differ from the exact ones?"]
     assert lines == [
-        "✗ running, approximate  2 [TASK-16]",
+        "· running, approximate  2 [TASK-16]",
         "✓ running, exact        0, and 2 preparing [TASK-16]",
         "The service counts 2 preparing tasks as running. [TASK-16]",
         "Next: preparation ends on n0 at 08:01:01 [PREP-7]",

@@ -23,7 +23,10 @@ def test_a_job_and_its_pool():
     [job], [pool] = found.jobs, found.pools
     assert (job.job_id, job.state, job.reason) == ("j", "completed", "AllTasksCompleted")
     assert job.tasks == TaskTotals(total=3, succeeded=3, failed=0, active=0)
-    assert (job.preparations, job.releases) == (InstanceTotals(1, failed=0), InstanceTotals(1, failed=1))
+    assert (job.preparations, job.releases) == (
+        InstanceTotals(1, failed=0, stopped=0),
+        InstanceTotals(1, failed=1, stopped=0),
+    )
     assert (pool.pool_id, pool.vm_size, pool.state, pool.nodes) == ("p", "standard_d2s_v3", "active, steady", 1)
     assert pool.node_hours == pytest.approx((found.end_ms / 1000 - ALLOCATION_S) / 3600)
     assert pool.cost == found.cost == pytest.approx(pool.node_hours * 0.096)
@@ -31,13 +34,21 @@ def test_a_job_and_its_pool():
     assert found.as_expected
 
 
+LONG = a_job(tasks=[a_task(seconds=30 * 86_400)])
+UNSIZED = {"targetDedicatedNodes": None, "autoScaleEvaluationInterval": "PT12H"}
+
+
 @pytest.mark.parametrize(
     ("more", "why"),
     [
         ({}, "nothing more can happen"),
         ({"until": "PT2H"}, "until is reached, and nothing more can happen"),
-        ({"until": "PT1M"}, "until is reached"),
-        ({"jobs": [a_job(tasks=[a_task(seconds=30 * 86_400)])]}, "a run lasts 7 days at most"),
+        ({"until": "PT1M"}, "until is reached, which cuts off 1 running task"),
+        ({"jobs": [LONG]}, "a run lasts 7 days at most, which cuts off 1 running task"),
+        (
+            {"pools": [a_pool(enableAutoScale=True, autoScaleFormula="$TargetDedicatedNodes = 1;", **UNSIZED)]},
+            "a run lasts 7 days at most; the formula of pool p goes on: `until` ends the run earlier",
+        ),
         ({"simulate": {"nodes": {"failureRate": 0.01}}}, "only chance failures or missed occurrences can follow"),
     ],
 )

@@ -147,7 +147,7 @@ def test_prep_6_it_waits_for_the_last_of_its_nodes():
     assert why_task_says(sim, "mpi") == [
         "Why is task mpi of job j preparing?",
         "✓ nodes                     assigned to n0, n1, n2 [MI-3]",
-        "✗ preparation on all nodes  done on 2 of 3 [PREP-6]",
+        "· preparation on all nodes  done on 2 of 3 [PREP-6]",
         "Next: preparation ends on n1, the last of them at 08:01:31 [PREP-7]",
     ]
 
@@ -158,8 +158,8 @@ def test_mi_4_and_mi_5_how_far_it_has_come():
     run_to(sim, seconds=READY_S + 15)
     assert why_task_says(sim, "mpi")[1:] == [
         "✓ nodes                 n0, n1, n2 since 08:00:50, the first is the primary [MI-3]",
-        "✗ coordination command  returned on 2 of 3 nodes [MI-5]",
-        "✗ application command   not started [MI-4]",
+        "· coordination command  returned on 2 of 3 nodes [MI-5]",
+        "· application command   not started [MI-4]",
         "Next: the coordination command returns on n2 at 08:01:21 [MI-4]",
     ]
     run(sim, seconds=20)

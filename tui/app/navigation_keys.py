@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from engine.base.values import quoted
 from engine.pacing import FASTEST
 from engine.views.resources.jobs import job_ids, pool_ids
+from engine.views.results import end_of_run
 from tui.dialogs.pickers import Jump, JumpTarget
 from tui.dialogs.sheets import Pick, Sheet, details_sheet
 from tui.textual.keys import Command
@@ -207,7 +208,7 @@ def _say_if_outside(main: ViewScreen, when_ms: int) -> None:
     if when_ms < 0:
         say(main, f"The run begins here, at {session.clock(0)}: nothing happens earlier.")
     elif session.is_over and session.now_ms < when_ms:
-        say(main, f"The run ends here, at {session.clock(session.now_ms)}: {session.why_over()}.")
+        say(main, f"The run ends here, at {session.clock(session.now_ms)}: {end_of_run(session.simulation)}.")
 
 
 def _next_event(main: ViewScreen) -> None:

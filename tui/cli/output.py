@@ -201,8 +201,8 @@ def _job(row: JobResult) -> Row:
         f"{row.tasks.succeeded:,}",
         Text(f"{row.tasks.failed:,}", "red" if row.tasks.failed else ""),
         f"{row.tasks.active:,}",
-        _instances(row.preparations),
-        _instances(row.releases),
+        _instances(row.preparations, row.preparations.stopped),
+        _instances(row.releases, 0),
     )
 
 
@@ -257,9 +257,11 @@ def _expectation(row: Outcome) -> Row:
     return met, plain_text(flow(row.written)), plain_text(flow(row.asked_for))
 
 
-def _instances(nodes: InstanceTotals) -> Text:
-    text = Text(f"{nodes.count:,}")
-    return text.append(f"\n{nodes.failed:,} failed", "red") if nodes.failed else text
+def _instances(nodes: InstanceTotals, stopped: int) -> Text:
+    """Return on how many nodes one has run, has failed by itself and has been stopped, which is a failure of no job."""
+    text, failed = Text(f"{nodes.count:,}"), nodes.failed - stopped
+    text.append(f"\n{failed:,} failed" if failed else "", "red")
+    return text.append(f"\n{stopped:,} stopped" if stopped else "")
 
 
 def _amount(cost: float) -> str:

@@ -116,6 +116,7 @@ _DISABLED = Glyph("⊖", "d", Role.OFF, "disabled")
 _STOPPING = Glyph("◍", "i", Role.TRANSITION, "stopping")
 _TERMINATING = Glyph("↺", "t", Role.RELEASING, "terminating")
 _TERMINATED = Glyph("⊘", "t", Role.OFF, "terminated")
+STOPPED = _TERMINATED._replace(name="stopped with its node or job")
 _COMPLETED = _SUCCEEDED._replace(name="completed")
 _LEAVING = Glyph("◃", "l", Role.TRANSITION, "leaving pool")
 _DELETING = _LEAVING._replace(name="deleting")
@@ -147,6 +148,7 @@ PREPARATION: dict[HookStatus, Glyph] = {
     HookStatus.SUCCEEDED: _SUCCEEDED._replace(name="prepared"),
     HookStatus.FAILED: _FAILED,
     HookStatus.SUPERSEDED: Glyph("≃", "M", Role.TRANSITION, "would run again before a task"),
+    HookStatus.STOPPED: STOPPED,
     HookStatus.LEAVING: _LEAVING,
     HookStatus.GONE: _GONE._replace(name="node gone"),
 }
@@ -170,13 +172,13 @@ HOOK_STATUSES = (
     HookStatus.SUPERSEDED,
     HookStatus.WILL_RUN,
     HookStatus.SKIPPED,
+    HookStatus.STOPPED,
     HookStatus.LEAVING,
     HookStatus.GONE,
 )
 
-# Over time a node can also be ineligible, and what runs there can be stopped with it.
+# Over time a node can also be ineligible.
 INELIGIBLE = Glyph("⊟", "%", Role.OFF, "ineligible")
-STOPPED = _TERMINATED._replace(name="stopped by the node")
 
 JOB: dict[JobState | None, Glyph] = {
     JobState.ACTIVE: _ACTIVE,

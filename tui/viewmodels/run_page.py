@@ -38,7 +38,7 @@ from engine.views.resources.jobs import (
 )
 from engine.views.resources.nodes import NodePage
 from engine.views.resources.tasks import TaskPage
-from engine.views.results import task_totals, why_over
+from engine.views.results import end_of_run, task_totals
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import EXPECTATION, glyph_of_job, pool_glyph
 from tui.viewmodels.timeline.node_rows import glyph_of_stretch
@@ -238,7 +238,7 @@ class _Recorder:
 
     def _about(self) -> dict[str, object]:
         scenario, lasted = self._twin.scenario, fmt.span(self._until_ms)
-        over = f"The whole run, {lasted}: {why_over(self._twin)}."
+        over = f"The whole run, {lasted}: {end_of_run(self._twin)}."
         so_far = f"The first {lasted} of the run, which goes on after this."
         notes = (
             [] if self._is_over else [f"The run so far, up to {fmt.clock(scenario.start, self._until_ms)}: it goes on."]

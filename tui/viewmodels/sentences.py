@@ -18,6 +18,7 @@ from engine.views.diagnosis.model import Next, earliest
 from engine.views.diagnosis.questions import expected, explain, explain_oldest_wait
 from engine.views.hook_status import Hook, HookStatus
 from engine.views.resources.jobs import jobs_worst_first
+from engine.views.results import end_of_run
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import JOB, NODE, PREPARATION, RELEASE
 from tui.viewmodels.lists.events import EventsModel
@@ -347,7 +348,7 @@ def _moment(session: Session, transport: Transport) -> str:
         behind_ms = session.newest_ms - session.now_ms
         goes = f"{fmt.span(behind_ms) if behind_ms >= SECOND_MS else 'just'} before the newest moment"
     elif transport.is_finished:
-        goes = session.why_over()
+        goes = end_of_run(session.simulation)
     elif transport.is_playing:
         goes = f"running at {'maximum speed' if transport.speed is None else f'{transport.speed:g} times real time'}"
     else:

@@ -16,7 +16,7 @@ from engine.views.log.reader import FirstStarts, Kept
 from engine.views.log.series import RunSeries, Window
 from engine.views.resources.account import account_page, last_job_like, schedule_row, stored_blobs
 from engine.views.resources.events import EventPage
-from engine.views.resources.instances import pages_of, unfinished
+from engine.views.resources.instances import pages_of
 from engine.views.resources.jobs import (
     JobsProgress,
     cost_an_hour,
@@ -33,7 +33,6 @@ from engine.views.resources.jobs import (
 )
 from engine.views.resources.nodes import NodePage
 from engine.views.resources.tasks import TaskPage
-from engine.views.results import CUTS_OFF, why_over
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import GlyphSet
 
@@ -175,12 +174,6 @@ class Session:
         """True at the end of the run: nothing more can happen, or is known to happen."""
         end_ms = self.end_ms
         return self.simulation.finished or (end_ms is not None and self.now_ms >= end_ms)
-
-    def why_over(self) -> str:
-        """Return why the run ends at this moment, and what that cuts off."""
-        why, jobs = why_over(self.simulation), map(self.job, job_ids(self.simulation))
-        cut = unfinished(job.phases for job in jobs if job is not None) if why in CUTS_OFF else ""
-        return f"{why}, which cuts off {cut}" if cut else why
 
     @property
     def previous_ms(self) -> int:

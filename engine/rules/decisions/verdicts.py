@@ -25,12 +25,14 @@ from engine.base.terms import (
     State,
     TaskResult,
 )
+from engine.shell.protocol import TIME_LIMIT
 from engine.specs.catalogue import SCHEDULING_LATENCY_MS
 from engine.state.instances import PrepFlag
 
 if TYPE_CHECKING:
     from engine.base.errors import FailureInfo
     from engine.specs.bodies import ExitConditions, ExitOptions, PoolInfo, StartTask
+    from engine.state.instances import Ending, InstanceView
     from engine.state.jobs import Job, JobSchedule
     from engine.state.pools import Pool
     from engine.state.task_records import TaskExtra, TaskProfile
@@ -153,6 +155,13 @@ _CODES_OF_UPLOADS = "FileUpload"
 def may_retry(most: int, retries: int) -> bool:
     """Return whether a process that was retried ``retries`` times may be retried again; -1 is no limit (RETRY-3)."""
     return most < 0 or retries < most
+
+
+def is_final_failure(ran: Ending | InstanceView | None) -> bool:
+    """Return whether the last run failed by itself, and was not stopped with its node or job."""
+    if ran is None or not (ran.failure or ran.exit_code):
+        return False
+    return ran.failure is None or ran.failure.code != "TaskEnded" or ran.failure == TIME_LIMIT
 
 
 def start_retry_verdict(spec: StartTask, retries: int, exit_code: int | None) -> bool:

@@ -388,9 +388,9 @@ def _preparation(world: World, job: Job, task: int, node: int) -> Finding | None
         return None
     tasks, ended_ms = world.tasks, world.instances.prep_end[row]
     if tasks.state_of(task) is TaskState.PREPARING:
-        return check("prepared", False, "not yet: the task waits there", "PREP-6")
+        return check("prepared", None, "not yet: the task waits there", "PREP-6")
     if tasks.started[task] == ended_ms:
-        return check("prepared", False, "the task waited there until it was", "PREP-7")
+        return check("prepared", None, "the task waited there until it was", "PREP-7")
     is_earlier = 0 <= ended_ms < tasks.started[task]
     return check("prepared", True, f"since {moment(world, ended_ms)}", "SCHED-9") if is_earlier else None
 

@@ -14,7 +14,6 @@ from engine.base.errors import ErrorCategory, FailureInfo
 from engine.base.terms import JobState, TaskResult
 from engine.base.values import LazyRows, picked
 from engine.rules.jobs import ALL_TASKS_COMPLETED, MAX_WALL_CLOCK_TIME_EXPIRY, TASK_FAILED
-from engine.shell.protocol import TIME_LIMIT
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
@@ -33,7 +32,7 @@ from engine.views.diagnosis.model import (
     some,
     whose,
 )
-from engine.views.hook_status import OVER, Hook, HookStatus, eligible_again, prep_status, release_status
+from engine.views.hook_status import OVER, Hook, HookStatus, eligible_again, ended_as, row_status, tables_of
 from engine.views.log.reader import Kept, LogReader, is_event, of_kind
 from engine.views.resources.jobs import bad_end
 
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.base.log import Shape
-    from engine.state.instances import Ending
     from engine.state.jobs import Job
     from engine.views.diagnosis.model import Finding
 
@@ -80,42 +78,16 @@ def hook_concerns(simulation: Simulation, *, names_jobs: bool) -> list[Finding]:
 
 def hook_failures(simulation: Simulation) -> Iterator[HookFailure]:
     """Yield the runs whose failure still counts. Successes keep no record of their end."""
-    instances, jobs = simulation.world.instances, simulation.world.jobs
+    world, instances, jobs = simulation.world, simulation.world.instances, simulation.world.jobs
     for page in instances.sparse:
         for key, ending in page.items():
-            if _is_final(ending, is_release=bool(key & 1)):
-                row, hook = key >> 1, Hook.RELEASE if key & 1 else Hook.PREPARATION
-                job = jobs[instances.job[row]]
-                if job.state is not None and _has_failed(simulation, job, row, hook):
-                    is_ineligible = bool(instances.flags[row] & PrepFlag.INELIGIBLE)
-                    cause = cause_of(ending.failure, ending.exit_code)
-                    yield HookFailure(hook, cause, job.row, row, is_ineligible)
-
-
-def _is_final(ending: Ending, *, is_release: bool) -> bool:
-    """Return whether a run failed by itself; a preparation that was interrupted is none of the job's failures."""
-    failure = ending.failure
-    if failure is None:
-        return bool(ending.exit_code)
-    return is_release or failure.code != "TaskEnded" or failure == TIME_LIMIT
-
-
-def _has_failed(simulation: Simulation, job: Job, row: int, hook: Hook) -> bool:
-    """Return whether a failed run is final: its node is there, and nothing will run again."""
-    world = simulation.world
-    instances, flags = world.instances, world.instances.flags[row]
-    is_gone = world.nodes.state[instances.node[row]] == GONE
-    is_over = job.state in OVER
-    if hook is Hook.PREPARATION:
-        state = instances.prep_state[row]
-        status = prep_status(state, flags, has_failed=True, is_gone=is_gone, is_over=is_over)
-    else:
-        state, after = instances.release_state[row], world.options.release_after
-        is_ending = job.state in (JobState.TERMINATING, JobState.DELETING)
-        status = release_status(
-            state, flags, after, has_failed=True, is_gone=is_gone, is_over=is_over, is_ending=is_ending
-        )
-    return status is HookStatus.FAILED
+            row, hook = key >> 1, Hook.RELEASE if key & 1 else Hook.PREPARATION
+            job = jobs[instances.job[row]]
+            if job.state is None or ended_as(ending, hook) is not HookStatus.FAILED:
+                continue
+            if row_status(world, row, hook, tables_of(world, job, hook)) is HookStatus.FAILED:
+                is_ineligible = bool(instances.flags[row] & PrepFlag.INELIGIBLE)
+                yield HookFailure(hook, cause_of(ending.failure, ending.exit_code), job.row, row, is_ineligible)
 
 
 def _concern(

@@ -263,7 +263,7 @@ def why_counts(world: World, job: Job, following: Next | None) -> Explanation | 
         return None
     question = f"Why do the approximate task counts of {called('job', job.id)} differ from the exact ones?"
     findings = (
-        check("running, approximate", False, f"{running + preparing:,}", "TASK-16"),
+        check("running, approximate", None, f"{running + preparing:,}", "TASK-16"),
         check("running, exact", True, f"{running:,}, and {preparing:,} preparing", "TASK-16"),
         note(f"The service counts {some(preparing, 'preparing task')} as running.", "TASK-16"),
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
-from engine.base.values import called, format_clock, format_time, shortened
+from engine.base.values import HOUR_MS, called, format_clock, format_time, shortened
 from engine.rules.processes.setup import url_of_resource_file
 from engine.run.agenda import cut_short, next_words
 from engine.specs.account import without_query
@@ -281,6 +281,11 @@ def check(what: Condition | str, ok: bool | None, text: str, rule: str, label: s
     if isinstance(what, str):
         return Finding(Condition.FACT, text, rule, ok, what)
     return Finding(what, text, rule, ok, label or what.label)
+
+
+def going_on(since_ms: int, until_ms: int | None) -> bool | None:
+    """Return how something stands that goes on between two moments: within an hour it is no trouble."""
+    return None if until_ms is not None and until_ms - since_ms < HOUR_MS else False
 
 
 def note(text: str, rule: str) -> Finding:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.errors import FAILURE_EXIT_CODE
-from engine.base.lifecycles import NODE_STATES, READY
+from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState, TaskResult
 from engine.base.values import called
@@ -38,6 +38,7 @@ from engine.views.diagnosis.model import (
     check,
     due,
     earliest,
+    going_on,
     helps,
     moment,
     name_of,
@@ -81,8 +82,11 @@ def why_node(world: World, node: int) -> Explanation:
     if state is None:
         return answer(world, f"Where is {where}?", (note(f"It left {called('pool', pool.id)} at {since}.", "RSZ-7"),))
     jobs = list(world.jobs_of(pool)) if state in READY else []
+    agenda = Agenda(world)
+    passes_ms = state_passes_ms(world, agenda, node) if state in COMING_UP else None
+    is_up = state in READY or going_on(world.nodes.since[node], passes_ms)
     findings = (
-        check(Condition.NODE_STATE, state in READY, f"{state.wire} since {since}", "NODE-8"),
+        check(Condition.NODE_STATE, is_up, f"{state.wire} since {since}", "NODE-8"),
         *_node_checks(world, node, state),
         *(_job_check(world, job, node) for job in jobs[:_MOST_JOBS]),
         *_owed(world, node),
@@ -91,7 +95,7 @@ def why_node(world: World, node: int) -> Explanation:
         if is_behind(world, node)
         else None,
     )
-    following, meaning = _next(world, node, state), NODE_STATES[state]
+    following, meaning = _next(world, agenda, node, state), NODE_STATES[state]
     nothing = meaning.rule if following is None and meaning.lasts else ""
     return answer(world, f"Why is {where} of {called('pool', pool.id)} {state.wire}?", findings, following, nothing)
 
@@ -125,38 +129,39 @@ def _node_checks(world: World, node: int, state: NodeState) -> Iterator[Finding]
         cause = "" if task.failure in (None, FAILURE_EXIT_CODE) else f", {task.failure.code}"
         code = "" if task.exit_code is None else f" with exit code {task.exit_code}"
         running = f"running since {moment(world, task.start_ms)}"
-        value = running if task.running else f"failed{code}{cause}"
-        yield check(Condition.START_TASK, False, f"{value}, retry count {task.retry_count:,}", "START-4")
+        value = f"{running if task.running else f'failed{code}{cause}'}, retry count {task.retry_count:,}"
+        stands = going_on(task.start_ms, task.end_ms) if task.running else False
+        yield check(Condition.START_TASK, stands, value, "START-4")
         spec = pool.spec.start_task
         yield from cause_notes(world, task.failure, spec) if task.failure is not None and spec is not None else ()
     if state in READY:
         free = world.nodes.free[node]
         value = f"{free} of {pool.slots} free; {occupancy(world, node)}"
-        yield check(Condition.ROOM, free > 0, value, "SCHED-10", "slots")
+        yield check(Condition.ROOM, free > 0 or None, value, "SCHED-10", "slots")
 
 
 def _job_check(world: World, job: Job, node: int) -> Finding:
-    """Check why no more tasks of the job are on the node."""
+    """Check why no more tasks of the job are on the node. That it has enough tasks, or has ended, is no trouble."""
     label = called("job", job.id)
     row = world.instances.row(job.row, node)
-    counts = f"{job.counts[0]:,} active, {job.busy:,} preparing or running"
+    counts, slots = f"{job.counts[0]:,} active, {job.busy:,} preparing or running", world.pool_of(node).slots
     if row >= 0 and world.instances.flags[row] & PrepFlag.INELIGIBLE:
         until = eligible_again(world.options).until
         return check(Condition.INELIGIBLE, False, f"ineligible until {until}: preparation failed here", "PREP-9", label)
     if job.state is not JobState.ACTIVE:
         state = "deleted" if job.state is None else job.state.wire
-        return check(Condition.JOB_STATE, False, state, "SCHED-7", label)
+        return check(Condition.JOB_STATE, None if job.state in OVER else False, state, "SCHED-7", label)
     if not job.counts[0]:
         return check(Condition.TASKS, None, f"no task waits: {counts}", "SCHED-7", label)
     if not job.ready_count:
         return _not_ready(world, job, label)
     if 0 <= job.max_parallel <= job.busy:
         value = f"at its limit of {some(job.max_parallel, 'parallel task')}"
-        return check(Condition.PARALLEL_LIMIT, False, value, "JOB-2", label)
+        return check(Condition.PARALLEL_LIMIT, None, value, "JOB-2", label)
     smallest = min(slots for slots, queue in job.ready.items() if queue.size)
     if smallest > world.nodes.free[node]:
         value = f"{some(job.ready_count, 'task')} waiting, each needs {smallest} or more slots"
-        return check(Condition.ROOM, False, value, "SCHED-10", label)
+        return check(Condition.ROOM, None if smallest <= slots else False, value, "SCHED-10", label)
     return check(Condition.TASKS, True, f"{some(job.ready_count, 'task')} waiting", "SCHED-7", label)
 
 
@@ -168,7 +173,7 @@ def _not_ready(world: World, job: Job, label: str) -> Finding:
     parts = [f"{some(blocked, 'task')} waiting for others"] if blocked else []
     parts += [f"{some(new, 'task')} not known to the scheduler yet"] if new > 0 else []
     condition, rule = (Condition.DEPENDENCIES, "DEP-4") if blocked else (Condition.KNOWN, "TIME-9")
-    return check(condition, False, ", ".join(parts), rule, label)
+    return check(condition, None, ", ".join(parts), rule, label)
 
 
 def _owed(world: World, node: int) -> Iterator[Finding]:
@@ -210,11 +215,11 @@ def _state_remedies(world: World, node: int, state: NodeState, jobs: int) -> Ite
         yield _REMEDIES_BY_CODE.get(record.errors[0].code, known)
 
 
-def _next(world: World, node: int, state: NodeState) -> Next | None:
+def _next(world: World, agenda: Agenda, node: int, state: NodeState) -> Next | None:
     where = name_of(world, node)
     eviction = due(f"{where} is preempted", world.nodes[node].evicted_ms, "SPOT-3")
     if state not in READY:
-        when_ms = state_passes_ms(world, Agenda(world), node)
+        when_ms = state_passes_ms(world, agenda, node)
         text, rule = _passing(world, node, state)
         refill = next_refill(world.pool_of(node)) if state is _N.PREEMPTED else None
         return earliest([due(f"{where} {text}", when_ms, rule), eviction, refill])
@@ -230,7 +235,7 @@ def _next(world: World, node: int, state: NodeState) -> Next | None:
             ends.append(until_cut(world, job, node, prepared))
         if instances.release_state[row] == InstanceState.RUNNING:
             ends.append(Next(f"release of {called('job', job.id)} ends", instances.release_end[row], "REL-7"))
-    return earliest([*ends, eviction]) or _next_of_jobs(world, node)
+    return earliest([*ends, eviction]) or _next_of_jobs(world, agenda, node)
 
 
 def _passing(world: World, node: int, state: NodeState) -> tuple[str, str]:
@@ -242,9 +247,9 @@ def _passing(world: World, node: int, state: NodeState) -> tuple[str, str]:
     return f"is no longer {state.wire}", NODE_STATES[state].rule
 
 
-def _next_of_jobs(world: World, node: int) -> Next | None:
+def _next_of_jobs(world: World, agenda: Agenda, node: int) -> Next | None:
     """Return what can bring a task to an idle node: tasks that become known, or that end elsewhere."""
-    pool, seen = world.pool_of(node), Agenda(world).tasks_seen
+    pool, seen = world.pool_of(node), agenda.tasks_seen
     changes: list[Next | None] = [next_evaluation(pool)]
     for job in list(world.jobs_of(pool))[:_MOST_JOBS]:
         is_ineligible = job.ineligible >> world.nodes[node].position & 1
@@ -302,7 +307,7 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
     comes, rule = verdict is not PrepVerdict.REFUSE, _rule_of(world, verdict, flags, view)
     began_by = _rule_of_start(world, job, node, view.start_ms)
     findings = (
-        _outcome(world, view),
+        _outcome(world, view, world.instances.prep_end[row]),
         check("next task of the job", comes, _VERDICTS[verdict], rule) if job.state not in OVER else None,
         note(_STARTS[began_by], began_by) if began_by in _STARTS else None,
         _delivery_note(world, node, task_directory(job.id, prep.id), view) if is_running else None,
@@ -327,7 +332,7 @@ def why_release(world: World, job: Job, node: int) -> Explanation:
     is_running, has_failed = view.state is InstanceState.RUNNING, view.result is TaskResult.FAILURE
     verb = "is release running" if is_running else f"did release {'fail' if has_failed else 'run'}"
     findings = (
-        _outcome(world, view, "release", "REL-15"),
+        _outcome(world, view, world.instances.release_end[row], "release", "REL-15"),
         *(cause_notes(world, view.failure, release) if view.failure is not None else ()),
         note("The job completes all the same; what release should delete may be left.", "REL-7")
         if has_failed
@@ -374,9 +379,10 @@ def _question(job: Job, where: str, view: InstanceView, flags: int) -> str:
     return f"Why {auxiliary} preparation of {called('job', job.id)} {verb}{again} on {where}?"
 
 
-def _outcome(world: World, view: InstanceView, hook: str = "preparation", rule: str = "PREP-5") -> Finding:
+def _outcome(world: World, view: InstanceView, end_ms: int, hook: str = "preparation", rule: str = "PREP-5") -> Finding:
     if view.state is InstanceState.RUNNING:
-        return check(hook, False, f"running since {moment(world, view.start_ms)}, run {view.runs}", rule)
+        value = f"running since {moment(world, view.start_ms)}, run {view.runs}"
+        return check(hook, going_on(view.start_ms, end_ms), value, rule)
     assert view.end_ms is not None
     code = "" if view.exit_code is None else f" with exit code {view.exit_code}"
     cause = f", {view.failure.code}" if view.failure is not None else ""

@@ -179,9 +179,14 @@ def why_pool(world: World, pool: Pool) -> Explanation:
     is_short = is_steady and any(missing > 0 for missing in short.values())
     findings = (
         check("pool state", pool.state is PoolState.ACTIVE, pool.state.wire, "POOL-7"),
-        check(Condition.ALLOCATION, is_steady, allocation, "RSZ-2"),
+        check(Condition.ALLOCATION, is_steady or None, allocation, "RSZ-2"),
         *(
-            check(f"{kind} nodes", not short[dedicated], f"{current[dedicated]:,} of {target[dedicated]:,}", "RSZ-2")
+            check(
+                f"{kind} nodes",
+                not short[dedicated] or (False if is_steady else None),
+                f"{current[dedicated]:,} of {target[dedicated]:,}",
+                "RSZ-2",
+            )
             for dedicated, kind in _KINDS
             if current[dedicated] or target[dedicated]
         ),

@@ -38,6 +38,7 @@ from engine.views.diagnosis.model import (
     check,
     due,
     earliest,
+    going_on,
     helps,
     moment,
     name_of,
@@ -84,7 +85,7 @@ def _gang_preparing(world: World, task: int, gang: Gang) -> tuple[tuple[Finding,
     last = max(running, key=lambda row: (instances.prep_end[row], row))
     checks = (
         check("nodes", True, f"assigned to {_names(world, gang.nodes)}", "MI-3"),
-        check("preparation on all nodes", False, f"done on {len(prepared)} of {len(rows)}", "PREP-6"),
+        check("preparation on all nodes", None, f"done on {len(prepared)} of {len(rows)}", "PREP-6"),
     )
     ending = f"preparation ends on {name_of(world, instances.node[last])}, the last of them"
     return checks, Next(ending, instances.prep_end[last], "PREP-7")
@@ -98,8 +99,8 @@ def _gang_running(world: World, task: int, gang: Gang) -> tuple[tuple[Finding, .
     application = f"on the primary since {moment(world, gang.application_ms)}" if begun else "not started"
     checks = (
         check("nodes", True, f"{_names(world, gang.nodes)} since {since}, the first is the primary", "MI-3"),
-        check("coordination command", begun, f"returned on {returned} of {len(gang.nodes)} nodes", "MI-5"),
-        check("application command", begun, application, "MI-4"),
+        check("coordination command", begun or None, f"returned on {returned} of {len(gang.nodes)} nodes", "MI-5"),
+        check("application command", begun or None, application, "MI-4"),
     )
     if begun or gang.due_ms not in gang.returns_ms:
         return checks, Next("it ends", gang.due_ms, "TASK-7")
@@ -313,10 +314,11 @@ def _preparing(world: World, task: int, now_ms: int) -> Explanation:
     job, node = world.jobs[tasks.profile_of(task).job], tasks.node[task]
     row = instances.row(job.row, node)
     where, prep = name_of(world, node), job.spec.job_preparation_task
+    attempt = f"running, attempt {instances.prep_runs[row]}"
     assert prep is not None
     findings = (
         check("node", True, f"assigned to {where}", "SCHED-9"),
-        check(Condition.PREPARATION, False, f"running, attempt {instances.prep_runs[row]}", "PREP-6"),
+        check(Condition.PREPARATION, going_on(instances.prep_start[row], instances.prep_end[row]), attempt, "PREP-6"),
         _set_up(world, node, task_directory(job.id, prep.id), instances.prep_start[row], now_ms),
     )
     ends = Next(f"preparation ends on {where}", instances.prep_end[row], "PREP-7")
@@ -351,7 +353,7 @@ def _acting(world: World, task: int) -> Iterator[Finding]:
         if acting.acts.until_others:
             job = world.jobs[acting.job]
             value += f": {job.counts[COMPLETED]:,} of {job.total - 1:,}"
-        yield check("end", not acting.waits, value, "JM-12")
+        yield check("end", not acting.waits or None, value, "JM-12")
     number = world.acting.number_of(acting.process)
     assert number is not None
     to_come = {*acts_due(world, number), *acting.waiting}
@@ -367,7 +369,7 @@ def _set_up(world: World, node: int, directory: str, started_ms: int, now_ms: in
         return check(Condition.SUPPLIES, False, f"not available: {setup.failure.code}", rule)
     if until_ms <= now_ms:
         return None
-    return check(Condition.SUPPLIES, False, f"downloading until {moment(world, until_ms)}", "TASK-7")
+    return check(Condition.SUPPLIES, None, f"downloading until {moment(world, until_ms)}", "TASK-7")
 
 
 def _completed(world: World, task: int) -> Explanation:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _NOT_YET = (HookStatus.WILL_RUN, HookStatus.SKIPPED)
-_NO_RUN = {HookStatus.LEAVING, HookStatus.GONE, HookStatus.SKIPPED}
+_NO_RUN = {HookStatus.STOPPED, HookStatus.LEAVING, HookStatus.GONE, HookStatus.SKIPPED}
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from engine.specs.commands import EnablePoolAutoScale
 from engine.state.instances import ABSENT, PrepFlag
 from engine.state.nodes import GONE
 from engine.state.pools import AutoScaleRun
-from engine.views.hook_status import OVER, Hook, failed_places, version_of
+from engine.views.hook_status import OVER, Hook, HookStatus, badly_ended, version_of
 from engine.views.resources.instances import Phases, TaskCounts, phases_of, task_counts
 
 if TYPE_CHECKING:
@@ -342,7 +342,7 @@ def nodes_of_failed_releases(world: World, job: Job) -> list[int]:
     if not job.has_release or job.state not in OVER or not any(instances.sparse):
         return []
     rows = instances.rows_of_job(job.row)
-    failed = (rows[at] for at in failed_places(instances, rows, Hook.RELEASE))
+    failed = (rows[at] for at, _ in badly_ended(instances, rows, Hook.RELEASE))
     return sorted(instances.node[row] for row in failed if instances.release_state[row] == InstanceState.COMPLETED)
 
 
@@ -350,16 +350,17 @@ def _preparation(simulation: Simulation, job: Job) -> NodeCounts:
     """Return where preparation has run to its end, by its last result there, also on nodes that have left since.
 
     Until the job has ended, the nodes of its pool on which it has never been count to the total, and so do those on
-    which it has failed and would run again.
+    which it has ended badly and would run again. Stopped with its node or job it has neither succeeded nor failed.
     """
     world = simulation.world
     instances, nodes = world.instances, world.nodes.state
     rows = instances.rows_of_job(job.row)
     states = bytes(values(instances.prep_state, rows))
-    bad = [rows[at] for at in failed_places(instances, rows, Hook.PREPARATION) if states[at] == InstanceState.COMPLETED]
-    counts = PrepFlag.VALID | PrepFlag.INELIGIBLE
-    again = [row for row in bad if job.state not in OVER and not instances.flags[row] & counts]
-    failed = len(bad) - len(again)
+    ended = badly_ended(instances, rows, Hook.PREPARATION)
+    bad = [(rows[at], status) for at, status in ended if states[at] == InstanceState.COMPLETED]
+    counts = 0 if job.state in OVER else PrepFlag.VALID | PrepFlag.INELIGIBLE
+    again = [row for row, _ in bad if counts and not instances.flags[row] & counts]
+    failed = [status for row, status in bad if not counts or instances.flags[row] & counts].count(HookStatus.FAILED)
     done, running = states.count(InstanceState.COMPLETED) - len(bad), states.count(InstanceState.RUNNING)
     pool = () if job.pool < 0 or job.state in OVER else world.pools[job.pool].nodes
     present = len(pool) - bytes(values(nodes, pool)).count(GONE)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _STATES = tuple(state.wire for state in InstanceState)
 _BAR_CELLS = 8
 # The service calls these running or completed.
-_UNNAMED = (HookStatus.RETRYING, HookStatus.SUPERSEDED, HookStatus.LEAVING, HookStatus.GONE)
+_UNNAMED = (HookStatus.RETRYING, HookStatus.SUPERSEDED, HookStatus.STOPPED, HookStatus.LEAVING, HookStatus.GONE)
 
 
 class _Brief(NamedTuple):

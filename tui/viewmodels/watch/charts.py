@@ -160,9 +160,9 @@ _columns = lru_cache(maxsize=64)(_Columns)
 
 
 def _heights(layers: Sequence[Sequence[float]], top: float, rows: int, cells: int) -> list[_Ends]:
-    """Return for each column the upper ends of its layers in dots; what is not zero is visible.
+    """Return for each column the upper ends of its layers in dots; what is not zero is visible where there is room.
 
-    Ends above the chart are not cut.
+    The highest end is that of the sum. Ends above the chart are not cut.
     """
     scale = rows * _DOTS / top
     totals: Sequence[float] = (0.0,) * cells
@@ -174,7 +174,18 @@ def _heights(layers: Sequence[Sequence[float]], top: float, rows: int, cells: in
             each = zip(totals, below, values, strict=True)
             below = [max(round(total * scale), under + (value > 0)) for total, under, value in each]
         found.append(below)
-    return list(zip(*found, strict=True))
+    tops = (max(round(total * scale), total > 0) for total in totals)
+    columns = zip(zip(*found, strict=True), tops, strict=True)
+    return [ends if ends[-1] <= top else _lowered(ends, top) for ends, top in columns]
+
+
+def _lowered(ends: _Ends, top: int) -> _Ends:
+    """Return the ends with the highest one at ``top``: the layers below the small ones give them their dots."""
+    found = []
+    for end, under in zip(reversed(ends), (*reversed(ends[:-1]), 0), strict=True):
+        found.append(min(end, top))
+        top = max(0, found[-1] - (end > under))
+    return tuple(reversed(found))
 
 
 def _curves(before: _Ends, here: _Ends, low: int, roles: Sequence[Role], style: Style) -> _Cell:

@@ -196,7 +196,7 @@ def _meter(glyphs: GlyphSet, cells: int, *parts: tuple[int, Role]) -> Line:
 
 
 def _hook_bar(counts: HookCounts, table: dict[HookStatus, Glyph], glyphs: GlyphSet, cells: int) -> Line:
-    other = sum(counts[status] for status in (HookStatus.SKIPPED, HookStatus.LEAVING, HookStatus.GONE))
+    others = HookStatus.SKIPPED, HookStatus.STOPPED, HookStatus.LEAVING, HookStatus.GONE
     return _meter(
         glyphs,
         cells,
@@ -205,7 +205,7 @@ def _hook_bar(counts: HookCounts, table: dict[HookStatus, Glyph], glyphs: GlyphS
         (counts[HookStatus.RUNNING] + counts[HookStatus.RETRYING], table[HookStatus.RUNNING].role),
         (counts[HookStatus.FAILED], Role.FAILED),
         (counts[HookStatus.WILL_RUN], Role.QUIET),
-        (other + counts.without_record, Role.OFF),
+        (sum(map(counts.__getitem__, others)) + counts.without_record, Role.OFF),
     )
 
 

@@ -162,6 +162,8 @@ _AGES = (
     Glyph("░", ":", Role.RUNNING, "1 to 5 minutes"),
     Glyph("·", ".", Role.QUIET, "less than a minute"),
 )
+# A digit of the map, where each symbol stands for several nodes; it is that of each of their slots.
+_SOME_SLOTS = Glyph("5", "5", Role.RUNNING, "some slots in use, in digits: tenths of a cell's")
 _NO_FAILURE = Glyph(".", ".", Role.QUIET, "no failure")
 # Roles of states in which preparation and release have to wait: the lens of phases shows the state instead.
 _OUT_OF_PHASE = (Role.FAILED, Role.TRANSITION, Role.OFF, Role.PREEMPTED)
@@ -188,10 +190,11 @@ def facts_of(lens: Lens, page: NodePage, now_ms: int) -> Sequence[int]:
             return bytes(len(page.nodes()))
 
 
-def glyph_for(lens: Lens, state: int, fact: int, most: int) -> Glyph:
+def glyph_for(lens: Lens, state: int, fact: int, most: int, *, in_groups: bool = False) -> Glyph:
     """Return the glyph of a node from its state, the lens's property, and the most that this can be.
 
-    That is the slots of a node in its pool, or the failures on the node with most of them.
+    That is the slots of a node in its pool, or the failures on the node with most of them. Where nodes are drawn
+    ``in_groups``, a digit is about the slots of all nodes of a cell.
     """
     node_state = state_in(state)
     glyph = NODE[node_state]
@@ -201,7 +204,8 @@ def glyph_for(lens: Lens, state: int, fact: int, most: int) -> Glyph:
         case Lens.STATE:
             return glyph
         case Lens.SLOTS:
-            return slots_glyph(most - fact, most, glyph)
+            slots = slots_glyph(most - fact, most, glyph)
+            return _SOME_SLOTS if in_groups and slots.symbol.isdigit() else slots
         case Lens.AGE:
             return _AGES[fact]
         case Lens.FAILURES:
@@ -227,16 +231,19 @@ def failures_glyph(count: int, most: int) -> Glyph:
 
 
 def slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
-    """Return the glyph of slots in use, of all slots; that of the node's ``state`` where none can be used."""
+    """Return the glyph of slots in use, of all slots; that of the node's ``state`` where none can be used.
+
+    Tenths are rounded up, so that a task in one slot of many is seen, but some free slots are never drawn as none.
+    """
     if state.role not in (Role.RUNNING, Role.QUIET):
         return state
     if used <= 0:
         return Glyph(".", ".", Role.QUIET, "no slot in use")
     if used >= slots:
         return Glyph("#", "#", Role.RUNNING, "all slots in use")
-    tenths = used * 10 // slots if slots > _MOST else used
-    name = f"{used} in use" if slots <= _MOST else f"{tenths} tenths in use"
-    return Glyph(str(tenths), str(tenths), Role.RUNNING, name)
+    digit = min(_MOST, -(-used * 10 // slots)) if slots > _MOST else used
+    name = f"{used} in use" if slots <= _MOST else f"up to {digit} tenths in use"
+    return Glyph(str(digit), str(digit), Role.RUNNING, name)
 
 
 _RANKED = (*PREPARATION.values(), *RELEASE.values(), *NODE.values(), *_AGES, _NO_FAILURE)

@@ -353,7 +353,7 @@ class MapLines:
         if not usable:
             return model.glyph(model.worst(first, count))
         used = sum(slots - model.facts[at] for at in usable)
-        return slots_glyph(used * 100 // (slots * len(usable)), 100, NODE[NodeState.RUNNING])
+        return slots_glyph(used * 10, slots * len(usable) * 10, NODE[NodeState.RUNNING])
 
 
 def _beside(parts: list[Line], layout: Layout) -> Line:

@@ -58,6 +58,7 @@ class NodeMapModel:
         self._seen: object = None  # what ``update`` has read
         self.changes = 0  # grows with each update that may have found something else
         self._coded: object = None  # the input of ``glyphs`` and ``codes``
+        self._in_groups = False  # a symbol stands for several nodes
         self._left_out: dict[str, frozenset[int]] = {}  # by pool: indexes of the nodes left out
         self._with_gone: set[str] = set()  # pools of which the user wants to see all nodes
         self._shown: Kept[bytes] = Kept()
@@ -114,11 +115,12 @@ class NodeMapModel:
     def _code(self) -> None:
         """Find the glyph of each node, all at once: a frame must not loop over ten thousand nodes in Python."""
         most = max(self.facts, default=0) if self.lens is Lens.FAILURES else self.page.slots()
-        known = self.lens, most, self._states, self.facts
+        in_groups = self._in_groups and self.lens is Lens.SLOTS
+        known = self.lens, most, self._states, self.facts, in_groups
         if self._coded == known:
             return
         pairs = list(zip(self._states, self.facts, strict=True))
-        found = {pair: glyph_for(self.lens, *pair, most) for pair in set(pairs)}
+        found = {pair: glyph_for(self.lens, *pair, most, in_groups=in_groups) for pair in set(pairs)}
         self.glyphs = sorted(set(found.values()), key=severity_of)
         places = {glyph: place for place, glyph in enumerate(self.glyphs)}
         self.codes = bytes(map({pair: places[glyph] for pair, glyph in found.items()}.__getitem__, pairs))
@@ -193,6 +195,11 @@ class NodeMapModel:
         """Return the richest form in which the nodes in view fit."""
         return layout_for(len(self.nodes), cells, lines, self.needs())
 
+    def draw_in(self, layout: Layout) -> None:
+        """Count the nodes by the symbols that they have in a layout."""
+        self._in_groups = layout.form is Form.GROUP
+        self._code()
+
     def needs(self) -> Needs:
         """Return the sizes of cards and names for what they can have to say."""
         job = self.session.job(self.session.job_id)
@@ -235,9 +242,9 @@ class NodeMapModel:
             nodes = f"{nodes}, {self._hidden:,} gone"
         long = short = ""
         if layout.form is Form.GROUP:
-            long, short = " a cell: any failure, else most", " a cell, worst"
+            long, short = " a cell: any failure, else most", " a cell, failures first"
             if self.lens is Lens.SLOTS:
-                long, short = " a cell: share of slots in use", " a cell, share"
+                long, short = " a cell: tenths of its slots in use", " a cell, tenths"
             long, short = (f" · {layout.nodes:,}{each}" for each in (long, short))
         forms = (
             f"Nodes · {nodes}{long} · lens {number} of {len(LENSES)}: {lens}",
