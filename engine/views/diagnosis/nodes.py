@@ -74,13 +74,14 @@ _REMEDIES_BY_CODE = {
 }
 
 
-def why_node(world: World, node: int) -> Explanation:
-    """Explain the node's state, and which jobs' tasks may come."""
+def why_node(world: World, node: int, asked: Job | None = None) -> Explanation:
+    """Explain the node's state, and which jobs' tasks may come: first the job asked about and those that failed here."""
     state = world.nodes.state_of(node)
     where, pool, since = name_of(world, node), world.pool_of(node), moment(world, world.nodes.since[node])
     if state is None:
         return answer(world, f"Where is {where}?", (note(f"It left {called('pool', pool.id)} at {since}.", "RSZ-7"),))
     jobs = list(world.jobs_of(pool)) if state in READY else []
+    jobs.sort(key=lambda job: (job is not asked, not _is_ineligible(world, job, node)))
     findings = (
         check(Condition.NODE_STATE, state in READY, f"{state.wire} since {since}", "NODE-8"),
         *_node_checks(world, node, state),
@@ -135,12 +136,16 @@ def _node_checks(world: World, node: int, state: NodeState) -> Iterator[Finding]
         yield check(Condition.ROOM, free > 0, value, "SCHED-10", "slots")
 
 
+def _is_ineligible(world: World, job: Job, node: int) -> bool:
+    row = world.instances.row(job.row, node)
+    return row >= 0 and bool(world.instances.flags[row] & PrepFlag.INELIGIBLE)
+
+
 def _job_check(world: World, job: Job, node: int) -> Finding:
     """Check why no more tasks of the job are on the node."""
     label = called("job", job.id)
-    row = world.instances.row(job.row, node)
     counts = f"{job.counts[0]:,} active, {job.busy:,} preparing or running"
-    if row >= 0 and world.instances.flags[row] & PrepFlag.INELIGIBLE:
+    if _is_ineligible(world, job, node):
         until = eligible_again(world.options).until
         return check(Condition.INELIGIBLE, False, f"ineligible until {until}: preparation failed here", "PREP-9", label)
     if job.state is not JobState.ACTIVE:
