@@ -75,7 +75,7 @@ _REMEDIES_BY_CODE = {
 
 
 def why_node(world: World, node: int, asked: Job | None = None) -> Explanation:
-    """Explain the node's state, and which jobs' tasks may come: first the job asked about and those that failed here."""
+    """Explain the node's state, and which jobs' tasks may come: first the one asked about, then those failed here."""
     state = world.nodes.state_of(node)
     where, pool, since = name_of(world, node), world.pool_of(node), moment(world, world.nodes.since[node])
     if state is None:

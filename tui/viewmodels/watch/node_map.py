@@ -228,7 +228,7 @@ class NodeMapModel:
     def title(self, cells: int, layout: Layout) -> str:
         """Return what is shown: the number of nodes or the part in view, the nodes in a cell, and the lens."""
         lens, number = self.lens.value, LENSES.index(self.lens) + 1
-        of_job = f"{lens} of {self.session.job_id}" if self.lens is Lens.PHASE else lens
+        of_job = f"phase of {called('job', self.session.job_id)}" if self.lens is Lens.PHASE else lens
         nodes = fmt.counted(len(self.nodes), "node")
         if self.zooms:
             nodes = f"{self.span_name(0, len(self.nodes))} of {self._count:,} · esc back"
@@ -243,8 +243,9 @@ class NodeMapModel:
         forms = (
             f"Nodes · {nodes}{long} · lens {number} of {len(LENSES)}: {of_job}",
             f"{nodes}{long} · lens {number} of {len(LENSES)}: {of_job}",
-            f"{nodes}{long} · lens {number} of {len(LENSES)}: {lens}",
             f"{nodes}{long} · {of_job}",
+            f"Nodes · {nodes}{long} · lens {number} of {len(LENSES)}: {lens}",
+            f"{nodes}{long} · lens {number} of {len(LENSES)}: {lens}",
             f"{nodes}{long} · {lens}",
             f"{nodes}{short} · {lens}",
             f"{nodes}{short}",
