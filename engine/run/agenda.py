@@ -229,7 +229,7 @@ def basis_words(found: Sequence[PlannedInput], clock: Callable[[int], str]) -> s
     if not found or found[-1].when_ms is None:
         return ""
     last = f"{found[-1].name} at {clock(found[-1].when_ms)}"
-    return f"after {last}" if len(found) == 1 else f"after {len(found):,} commands, the last {last}"
+    return f"after {last}" if len(found) == 1 else f"after {len(found):,} more commands, of which the last is {last}"
 
 
 def _subject_of(command: Command) -> Subject | None:

@@ -180,7 +180,7 @@ def test_links_lead_somewhere(name):
 
 
 # Pages that name modules, classes and functions; the others name files at most.
-FOR_DEVELOPERS = ("README.md", "engine/README.md", "tui/README.md", "tests/bench/README.md")
+FOR_DEVELOPERS = ("README.md", "engine/README.md", "tests/README.md", "tests/bench/README.md")
 
 
 @cache

@@ -13,8 +13,8 @@ from engine.base import lifecycles
 from engine.scenario.text import bundled
 
 ROOT = Path(engine.__file__).parent
-README = (ROOT.parent / "scenarios" / "README.md").read_text(encoding="utf-8")
 TESTS = ROOT.parent / "tests"
+LISTS = (ROOT.parent / "scenarios" / "README.md").read_text(encoding="utf-8"), (TESTS / "README.md").read_text("utf-8")
 RULE = re.compile(r"(PREP|REL)-\d+")
 TEST = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
 ALL_RULES = [f"PREP-{number}" for number in range(1, 29)] + [f"REL-{number}" for number in range(1, 19)]
@@ -76,12 +76,13 @@ def test_each_legal_move_is_shown(replays, event):
     assert sorted(missing) == sorted(excused)
 
 
-# -- scenarios/README.md ---------------------------------------------------------------------------------------------
+# -- scenarios/README.md and tests/README.md -------------------------------------------------------------------------
 
 
 def rows():
     """The rows of the tables by their first cell."""
-    cells = [[cell.strip() for cell in text.strip("|").split("|")] for text in README.splitlines() if text[:1] == "|"]
+    lines = "\n".join(LISTS).splitlines()
+    cells = [[cell.strip() for cell in text.strip("|").split("|")] for text in lines if text[:1] == "|"]
     return {row[0].strip("`"): row[1:] for row in cells}
 
 
@@ -121,7 +122,7 @@ FEATURES = [f"F-{number:03}" for number in range(1, 167)]
 
 
 def test_readme_has_each_feature_once_and_in_order():
-    assert re.findall(r"^\| (F-\d+) \|", README, re.MULTILINE) == FEATURES
+    assert re.findall(r"^\| (F-\d+) \|", LISTS[1], re.MULTILINE) == FEATURES
 
 
 def test_each_feature_is_shown_by_scenarios_and_tests_that_exist():

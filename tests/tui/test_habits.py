@@ -7,8 +7,13 @@ import asyncio
 import pytest
 from textual.widgets import Input
 
+from engine.specs.commands import COMMANDS
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
+from tui.app.item_keys import asked_item, subjects_of_act
+from tui.viewmodels.actions.menu import actions_for, grouped_actions
+from tui.viewmodels.go_line import PaletteEntry, fitting
+from tui.viewmodels.text import ItemRef
 from tui.widgets.rows import Choices
 
 LATER_S = 330
@@ -23,6 +28,71 @@ def test_stderr_cause_and_reimage_of_a_failing_node_take_ten_keys(dashboard_at):
     assert contains(seen[0], "jobpreparation/stderr.txt")
     assert contains(seen[1], "failed with exit code 3")
     assert [one.command.NAME for one in app.session.simulation.by_hand] == ["reimageNode"]
+
+
+def test_a_resize_is_taken_back_by_two_keys(dashboard_at):
+    app = dashboard_at(LATER_S)
+    given = lambda app: len(app.session.simulation.by_hand)  # noqa: E731
+    counts = []
+    note = lambda app: counts.append(given(app))  # noqa: E731
+    drive(app, "2", "a", "enter", "9", "ctrl+s", note, "t", *"+60", "enter", "u", "u", note)
+    assert counts == [1, 0]
+
+
+def test_question_mark_shows_the_symbols_on_the_screen_at_once(dashboard_at):
+    seen = []
+    drive(dashboard_at(LATER_S), "question_mark", lambda app: seen.extend(text_of(app)))
+    assert contains(seen, "On the screen now", "✗")
+
+
+def test_the_focus_stays_where_it_was_on_opening_while_others_need_attention(dashboard_at):
+    app, seen = dashboard_at(0, "mpi-on-four-nodes"), []
+    note = lambda app: seen.append((app.session.job_id, text_of(app)))  # noqa: E731
+    drive(app, note, "G", note, "t", *"60", "enter", note)
+    assert [job for job, _ in seen] == ["wing", "wing", "wing"]
+    assert contains(seen[1][1], "phase of job wing")
+
+
+def test_a_focus_that_nobody_has_chosen_leaves_a_deleted_job(session_at):
+    session = session_at(60)
+    first, job = session.job_id, {"id": "second", "poolInfo": {"poolId": session.pool_id}}
+    session.simulation.submit(COMMANDS["createJob"].from_wire(job))
+    session.simulation.submit(COMMANDS["deleteJob"].from_wire({"jobId": first, "force": True}))
+    session.simulation.run_until(600_000)
+    session.update()
+    assert (first, session.job_id) == ("risk", "second")
+
+
+def has_one_subject(app):
+    """Check that w and a are about one item."""
+    asked = asked_item(app.main_screen)
+    assert asked is not None
+    assert list(subjects_of_act(app.main_screen)) == [asked]
+
+
+def test_on_opening_with_no_node_w_and_a_are_about_the_same(dashboard_at):
+    for keys in ([], ["3"], ["5"]):
+        drive(dashboard_at(0, "one-node-fails"), *keys, has_one_subject)
+
+
+@pytest.mark.parametrize(("kind", "key"), [("job", "risk"), ("task", 0), ("pool", "shared"), ("node", 0)])
+def test_no_menu_begins_with_an_action_that_ends_its_item(session_at, kind, key):
+    titles = [each.title for each in actions_for(session_at(LATER_S), [ItemRef(kind, key)])]
+    assert not titles[0].startswith(("Terminate", "Delete", "Remove"))
+    assert titles[-1].startswith(("Delete", "Fault"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "first", "also"),
+    [("i", "Create a job in", "Reimage"), ("re", "Reboot", "Create a job"), ("d", "Disable", "Add")],
+)
+def test_letters_in_the_menu_find_verbs_first_and_then_anything(session_at, typed, first, also):
+    session = session_at(LATER_S)
+    groups = grouped_actions(session, [ItemRef("node", 0)])
+    entries = [PaletteEntry(each.title, each.command, list) for group in groups for each in group.actions]
+    found = [each.title for each in fitting(entries, typed)]
+    assert found[0].startswith(first)
+    assert any(title.startswith(also) for title in found)
 
 
 # By the keys that lead there, the widget with the focus and the line of it that is clicked.

@@ -173,10 +173,12 @@ def test_two_runs_are_compared_at_the_same_moment_and_at_their_ends_and_named_by
         app,
         *("t", *"480", "enter", "t", *"200", "enter", "b", "3", "a", "enter", "enter"),  # a reboot that had not been
         *("t", *"330", "enter", "c", "1"),
-        lambda app: seen.append(text_of(app)),
+        lambda app: seen.extend(text_of(app)),
+        "end",
+        lambda app: seen.extend(text_of(app)),
         size=size,
     )
-    told = [" ".join(line.strip(" │").split()) for line in seen[0]]
+    told = [" ".join(line.strip(" │").split()) for line in seen]
     assert contains(told, "The runs part at 08:03:20.", "B: this run, after: reboot node n0 of shared.")
     assert contains(told, "A: the earlier run, without further commands by hand.")
     assert contains(told, "At 08:05:30, the same moment", "A B difference percent")
@@ -220,7 +222,7 @@ def test_a_comparison_has_small_differences_of_cost_and_the_expectations_that_on
     session.simulation.finish()
     session.update()
     lines = told(session, bookmarks.here(), bookmarks.others()[0], cells=160)
-    cost = [line for line in lines if line.startswith("cost $")][-1]
+    cost = next(line for line in lines if line.startswith("cost $"))
     assert "+$0.0036 +7.5 %" in cost
     broken = [line for line in lines if line.startswith("Only B breaks")]
     assert [line for line in dialog if line.startswith("breaks")] == [
@@ -228,6 +230,9 @@ def test_a_comparison_has_small_differences_of_cost_and_the_expectations_that_on
         "breaks 1 more",
     ]
     assert broken[0].startswith("Only B breaks expectation 4, job urgent at 08:06:00: tasks running")
+    known = ("Only B", "At the end", "until", "end of", "cost $", "jobs", "At 0")
+    shown = [next(start for start in known if line.startswith(start)) for line in lines if line.startswith(known)]
+    assert list(dict.fromkeys(shown))[: len(known)] == list(known)  # what decides comes first
     assert dialog[0] == "What would happen from now on"
 
 
@@ -242,10 +247,10 @@ def test_the_earlier_run_is_compared_at_the_moment_that_is_shown_not_at_its_end(
     session.simulation.run_until(240_000)
     session.update()
     lines = told(session, bookmarks.here(), bookmarks.others()[0])
-    same, ends = (lines.index(each) for each in lines if each.endswith("A B difference percent"))
-    of_both = dict(line.rsplit(maxsplit=1) for line in lines[same:ends] if line)
+    ends, same = (lines.index(each) for each in lines if each.endswith("A B difference percent"))
+    of_both = dict(line.rsplit(maxsplit=1) for line in lines[same:] if line)
     assert not any(label.startswith("end of") for label in of_both)
-    assert "until 08:08:00 08:04:00 -00:04:00 -50.0 %" in lines[ends:]
+    assert "until 08:08:00 08:04:00 -00:04:00 -50.0 %" in lines[ends:same]
 
 
 def test_a_run_that_was_not_played_as_far_is_compared_at_its_last_moment_only(session_at):

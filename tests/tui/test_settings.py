@@ -122,18 +122,19 @@ def test_every_view_opens_as_it_was_left(dashboard_at):
 
 
 @pytest.mark.parametrize(("name", "kept"), [("one-node-fails", "state:completed"), ("another", "")])
-def test_a_filter_stays_with_its_scenario(dashboard_at, name, kept):
+def test_a_filter_and_a_lens_stay_with_their_scenario(dashboard_at, name, kept):
     app = dashboard_at(LATER_S)
     other = Simulation(replace(app.session.simulation.scenario, name=name))
     seen = []
     drive(
         app,
-        *("5", "slash", *"state:completed", "enter"),
+        *("l", "l", "5", "slash", *"state:completed", "enter"),
         lambda app: app.post_message(ShowRun(other)),
+        lambda app: seen.append(contains(text_of(app), "age in state")),
         "5",
         lambda app: seen.append(app.screen.view.model.filter_text),
     )
-    assert seen == [kept]
+    assert seen == [bool(kept), kept]
 
 
 def test_only_failures_ends_with_the_run_and_the_title_says_what_is_hidden(dashboard_at):

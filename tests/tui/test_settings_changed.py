@@ -31,8 +31,8 @@ descending = true
 columns = ["Task", "State"]
 [views.timeline]
 zoom = 30.0
-[views.watch]
-lens = "node state"
+[views.jobs]
+sort = "State"
 
 [keys]
 "row.why" = "E"
@@ -154,7 +154,7 @@ def test_tables_in_one_line_and_dotted_names_get_new_values_too(file):
 def test_a_dashboard_with_strange_settings_shows_every_view(file, dashboard_at):
     """Show some of the mutants too."""
     strange = [
-        b"speed = 1e9\nviews.timeline = {zoom = 1e9, rows = '\\u001b'}\nviews.watch.lens = ''\nkeys.'row.why' = ',,,'",
+        b"speed = 1e9\nviews.timeline = {zoom = 1e9, rows = '\\u001b'}\nviews.jobs.sort = ''\nkeys.'row.why' = ',,,'",
         b"views.tasks = {columns = [], sort = ''}\nviews.nodes = {columns = ['', 'State', 'State'], details = true}",
         b"views.timeline.zoom = 1e-300\nspeed = 5e-324\n",
     ]

@@ -52,7 +52,7 @@ def test_what_is_written_is_read_again_and_a_new_file_says_what_there_is(file):
     settings.choose("theme", "light")
     settings.choose("speed", 0.5)
     settings.of("nodes").update(columns=["State", "IP address"], descending=True)
-    settings.of("watch").update(lens="node state", zoom=30.0)
+    settings.of("watch").update(rows="nodes", zoom=30.0)
     settings.keys["row.why"] = "E"
     assert file.write(settings)
     again, wrong = SettingsFile(file.path).read(VIEWS)

@@ -34,7 +34,7 @@ def test_the_story_from_the_failure_to_the_replay(dashboard_at, tmp_path, monkey
         *("a", "down", "enter", "ctrl+s"),
         *("t", *"+180s", "enter"),
         look("reimaged"),
-        *("A", "enter"),
+        *("A", *"term", "enter"),
         look("terminate"),
         "ctrl+s",
         *("7", "i"),

@@ -10,7 +10,7 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.state.tables import BrokenInvariant
 from engine.views.diagnosis.model import Next
-from tests.builders import READY_S, a_job, run_to, simulation, some_tasks
+from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation, some_tasks
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
@@ -277,3 +277,16 @@ def test_a_node_on_which_release_failed_says_so_in_every_view():
     session.update()
     asked = [[each.question for each in answers_to(session, "node", 1, view)] for view in ("nodes", "watch", "release")]
     assert [each.index("Why did release fail on n1, of job shot-0007?") for each in asked] == [2, 2, 0]
+
+
+def test_on_a_shared_node_the_job_in_focus_comes_first_and_then_those_that_failed_there():
+    jobs = [a_job(name, some_tasks(2, 900)) for name in ("one", "two", "mine")]
+    jobs.insert(2, a_job("bad", prep=a_line(5, 1)))
+    sim = simulation(pools=[a_pool(taskSlotsPerNode=4)], jobs=jobs)
+    run_to(sim, seconds=READY_S + 30)
+    session = Session(sim)
+    session.focus_job("mine")
+    node = next(node for node in session.nodes().nodes())
+    told = "\n".join(answers_to(session, "node", node, "nodes")[0].lines())
+    order = [told.index(f"job {name}") for name in ("mine", "bad", "one", "two")]
+    assert order == sorted(order)

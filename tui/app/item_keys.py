@@ -93,22 +93,32 @@ def _mark_all(main: ViewScreen) -> None:
 # -- actions -----------------------------------------------------------------------------------------------------
 
 
-def subjects_of_act(main: ViewScreen) -> Sequence[ItemRef]:
-    """Return the group under the cursor, else the marked items of one kind, else the item under the cursor.
+def asked_item(main: ViewScreen) -> ItemRef | None:
+    """Return the item that is explained and acted on: the one under the cursor, else what the view is about.
 
-    In an empty list there is none: actions are those of the account, which create something.
+    That is the pool for its nodes, and the job in focus. On Watch, if there is nothing or only a deleted node under the
+    cursor, it is the first item of the worst problem, if there is one.
     """
-    page = main.list_page
-    if page is not None and not page.model.count and not page.model.filter_text:
-        return []
+    view, here = main.view, main.under_cursor
+    if main.detail_page is not None:
+        return main.detail_page.asked
+    if isinstance(view, Watch) and _points_at_nothing(main):
+        return view.query_one(Attention).worst or main.subject
+    if here is None and view.id in ("nodes", "pools") and main.session.pool_id:
+        return ItemRef("pool", main.session.pool_id)
+    return main.subject
+
+
+def subjects_of_act(main: ViewScreen) -> Sequence[ItemRef]:
+    """Return the group under the cursor, else the marked items of one kind, else the item that w would explain."""
     group = main.group_under_cursor
     if len(group) > 1:
         return group
     here = main.under_cursor
     marked = [each for each in main.session.marks if here is None or each.kind == here.kind]
     first = marked[0].kind if marked else None
-    subject = [] if main.subject is None else [main.subject]
-    return [each for each in marked if each.kind == first] or subject
+    asked = here or asked_item(main)  # of a node that has left the pool it is said when
+    return [each for each in marked if each.kind == first] or ([] if asked is None else [asked])
 
 
 def offer_actions(main: ViewScreen, subjects: Sequence[ItemRef]) -> None:
@@ -290,18 +300,9 @@ def _change_window(main: ViewScreen) -> None:
 
 
 def _explain(main: ViewScreen) -> None:
-    """Explain the state of the subject under the cursor; if a pool has no nodes, that.
-
-    On Watch, if there is nothing or only a deleted node under the cursor, explain the worst problem, if there is one.
-    """
-    session, view, detail = main.session, main.view, main.detail_page
-    subject, asked_as, when_ms = main.subject, view.id or "", session.now_ms
-    if isinstance(view, Watch) and _points_at_nothing(main):
-        subject = view.query_one(Attention).worst or subject
-    if asked_as in ("nodes", "pools") and (subject is None or subject.kind == "job"):
-        subject = ItemRef("pool", session.pool_id)
-    if detail is not None:
-        subject = detail.asked
+    """Explain the state of the item under the cursor, or of what the view is about."""
+    session, view = main.session, main.view
+    subject, asked_as, when_ms = asked_item(main), view.id or "", session.now_ms
     if isinstance(view, Timeline):
         subject, asked_as = view.grid.asked or subject, view.asked_as
         when_ms = when_ms if view.grid.moment_ms is None else view.grid.moment_ms

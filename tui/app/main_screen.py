@@ -96,6 +96,7 @@ class MainScreen(ViewScreen):
         first, playback = self._first, self.playback
 
         def play() -> None:
+            self.session.choose_first_job()
             if first.plays and not self.session.is_over:
                 playback.play()
 

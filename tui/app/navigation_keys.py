@@ -366,7 +366,7 @@ TIME: tuple[Command[ViewScreen], ...] = (
     Command("space", "time.play", "run or pause simulated time", lambda main: main.playback.play()),
     Command("full_stop", "time.step", "one event forward", lambda main: main.playback.step()),
     Command("comma", "time.back", "one event back", lambda main: main.playback.back()),
-    Command("i", "time.instant", "to the end of this instant", lambda main: main.playback.finish_instant()),
+    Command("i", "time.instant", "finish this instant", lambda main: main.playback.finish_instant()),
     Command("semicolon", "time.row", "to the next event of the row", _next_event),
     Command(
         "right_square_bracket", "time.faster", "faster", lambda main: _change_speed(main, main.playback.pacer.faster())

@@ -76,14 +76,13 @@ VIEW_VALUES: dict[str, type] = {
     "sort": str,
     "descending": bool,
     "details": bool,
-    "lens": str,
     "rows": str,
     "zoom": float,  # seconds in a column
 }
 _DIGITS = range(10)  # which are keys too
 MOST_TOLD = 10
 """The most values of a file that are told to be wrong."""
-UNSAVED = ("filter", "cursor")  # kept while one scenario is shown: they are about its rows
+UNSAVED = ("filter", "cursor", "lens")  # kept while one scenario is shown: they are about what it has
 _TYPES = {list: "a list of names", str: "a text", bool: "true or false", float: "a number"}
 
 

@@ -1,6 +1,6 @@
 """Widgets with private names of Textual, each read in versions 8.1.1 and 8.2.8: lines, frames, titles, scrollbars.
 
-They draw less again than Textual's own. Beside this module only ``screens`` has private names. ``tui/README.md`` says
+They draw less again than Textual's own. Beside this module only ``screens`` has private names. ``tests/README.md`` says
 what each override buys. ``tests/tui/test_private_names.py`` fails when a name is gone or takes other arguments.
 """
 

@@ -324,11 +324,11 @@ _TITLE_SHARE = 0.45
 _WIDE = 70  # cells
 _LEAST_ABOUT = 12  # cells; less of an explanation says nothing
 # How well a typed word fits: the whole word or its beginning, in the title, the further words, or the explanation.
-_WHOLE_TITLE, _BEGINS_TITLE, _WHOLE_WORDS, _BEGINS_WORDS, _WHOLE_ABOUT, _BEGINS_ABOUT, _WITHIN_TITLE = (
-    *(100, 80, 70, 50),
+# The first word of a title is its verb.
+_WHOLE_TITLE, _BEGINS_VERB, _BEGINS_TITLE, _WHOLE_WORDS, _BEGINS_WORDS, _WHOLE_ABOUT, _BEGINS_ABOUT, _WITHIN_TITLE = (
+    *(100, 90, 80, 70, 50),
     *(30, 20, 10),
 )
-_LEAST_WITHIN = 3  # letters
 _RARE = 2  # so many times less does it count that a rare command fits
 
 
@@ -359,12 +359,13 @@ def _score(entry: PaletteEntry, wanted: Sequence[str]) -> int:
     for word in wanted:
         ranks = (
             (_WHOLE_TITLE, word in title),
+            (_BEGINS_VERB, title[0].startswith(word)),
             (_BEGINS_TITLE, any(each.startswith(word) for each in title)),
             (_WHOLE_WORDS, word in words),
             (_BEGINS_WORDS, any(each.startswith(word) for each in words)),
             (_WHOLE_ABOUT, word in about),
             (_BEGINS_ABOUT, any(each.startswith(word) for each in about)),
-            (_WITHIN_TITLE, len(word) >= _LEAST_WITHIN and word in entry.title.lower()),
+            (_WITHIN_TITLE, word in entry.title.lower()),
         )
         score = next((rank for rank, fits in ranks if fits), 0)
         if not score:

@@ -282,23 +282,19 @@ def compare_lines(session: Session, one: Recording, other: Recording, cells: int
     if is_behind:
         text = f"A has not been played as far as {_moment(session, one)}: both are compared at its last moment."
         lines += [line(each) for each in wrapped(session.text(text), cells)]
-    lines += [(), *_heads(("A", "B"), cells, f"At {session.clock(same_ms)}, the same moment")]
-    lines += _changes(session, _table(session, other, same_ms, one, same_ms), cells)
+    same: list[Line] = [(), *_heads(("A", "B"), cells, f"At {session.clock(same_ms)}, the same moment")]
+    same += _changes(session, _table(session, other, same_ms, one, same_ms), cells)
+    note = _times_note(session, one, other, cells)
     if is_behind:  # the rest would be of two moments: A at this one, and B later
-        return [*lines, *_times_note(session, one, other, cells)]
+        return [*lines, *same, *note]
     ends = other.end_ms, one.end_ms
     heading = "At the end of each run" if one.is_whole and other.is_whole else "As far as each run was played"
     if one.is_whole and one.end_ms > session.newest_ms:
         heading += ", simulated"
-    lines += [(), *_heads(("A", "B"), cells, heading)]
-    table = [_span_row(session, "until", *ends), *_table(session, other, ends[0], one, ends[1])]
     told = [*_broken_lines(session, "A", one, other, cells), *_broken_lines(session, "B", other, one, cells)]
-    return [
-        *lines,
-        *_changes(session, table, cells),
-        *([(), *told] if told else []),
-        *_times_note(session, one, other, cells),
-    ]
+    table = [_span_row(session, "until", *ends), *_table(session, other, ends[0], one, ends[1])]
+    lines += [(), *told] if told else []
+    return [*lines, (), *_heads(("A", "B"), cells, heading), *_changes(session, table, cells), *same, *note]
 
 
 def _broken_lines(session: Session, side: str, without: Recording, run: Recording, cells: int) -> list[Line]:
@@ -339,19 +335,22 @@ def _parting(one: Recording, other: Recording) -> tuple[int, str, str] | None:
 
 
 def _table(session: Session, a: Recording, a_ms: int, b: Recording, b_ms: int) -> list[_Row]:
-    """Return the counts that are not zero in both, the ends of jobs, node hours and cost, each up to its moment."""
+    """Return the ends of jobs, cost, node hours, and the counts and times that are not zero in both.
+
+    Each side is as of its moment.
+    """
     left, right = _tally(a, a_ms), _tally(b, b_ms)
-    counts = ((measure, left.counts[measure], right.counts[measure]) for measure in Measure)
-    rows = [_number_row(measure.value, before, after) for measure, before, after in counts if before or after]
-    for job in {**left.completed_ms, **right.completed_ms}:
-        rows.append(_span_row(session, end_label(job), left.completed_ms.get(job), right.completed_ms.get(job)))
-    if not _has_long_log(a, b):
-        rows += _time_rows(_times(a, a_ms), _times(b, b_ms))
-    rows.append(_number_row(LABELS["nodeHours"], a.nodes.hours(a_ms), b.nodes.hours(b_ms), decimals=2))
+    ended = {**left.completed_ms, **right.completed_ms}
+    rows = [
+        _span_row(session, end_label(job), left.completed_ms.get(job), right.completed_ms.get(job)) for job in ended
+    ]
     costs = a.nodes.cost(a_ms), b.nodes.cost(b_ms)
     if any(costs):
         rows.append(_money_row(session, LABELS["costUsd"], *costs))
-    return rows
+    rows.append(_number_row(LABELS["nodeHours"], a.nodes.hours(a_ms), b.nodes.hours(b_ms), decimals=2))
+    counts = ((measure, left.counts[measure], right.counts[measure]) for measure in Measure)
+    rows += [_number_row(measure.value, before, after) for measure, before, after in counts if before or after]
+    return rows if _has_long_log(a, b) else [*rows, *_time_rows(_times(a, a_ms), _times(b, b_ms))]
 
 
 def _tally(run: Recording, until_ms: int) -> Tally:

@@ -96,7 +96,7 @@ class Session:
         self._found: dict[tuple[object, tuple[object, ...]], object] = {}
         self._tasks = TaskPage(simulation, "")
         self._nodes: NodePage | None = None
-        self._first_job: str | None = None
+        self._first_jobs: dict[str, str] = {}  # by chosen pool: the job in focus while none is chosen
         self._forecaster: Forecaster | None = None
         self.first_starts = FirstStarts(simulation)
         self._forecast: tuple[str, Forecast] | None = None
@@ -131,7 +131,8 @@ class Session:
         self._moment = moment
         kept = self.job_id  # its pages read only what has changed
         self._pages = {job_id: pages for job_id, pages in self._pages.items() if job_id == kept}
-        self._first_job = self._forecast = None
+        self._forecast = None
+        self._keep_first_jobs()
         self._jobs.clear()
         self._found.clear()
         self.newest_ms = max(self.newest_ms, self.now_ms) if self.is_past else self.now_ms
@@ -214,12 +215,30 @@ class Session:
     def job_id(self) -> str:
         """The job in focus. Until one is chosen it is a job of the pool that is not completed, if there is one.
 
-        A job with a preparation task is preferred, then the worst one, which is at the top of the strip. If a job
-        schedule created that one, the newest job of the schedule is in focus.
+        A job with a preparation task is preferred, then the worst one, which is at the top of the strip. It stays in
+        focus until it is deleted. If a job schedule created it, the newest job of the schedule is in focus.
         """
-        if not self._job_id and self._first_job is None:
-            self._first_job = self._first_job_here()
-        return self._job_id or self._first_job or ""
+        if not self._job_id and self._pool_id not in self._first_jobs:
+            self._first_jobs[self._pool_id] = self._first_job_here()
+        return self._job_id or self._first_jobs[self._pool_id]
+
+    def choose_first_job(self) -> None:
+        """Put the job that needs it most now in focus, unless one was chosen."""
+        self._first_jobs.clear()
+
+    def _keep_first_jobs(self) -> None:
+        """Keep each job that nobody has chosen in focus while it exists."""
+        kept = {pool_id: self._newest_like(job_id, pool_id) for pool_id, job_id in self._first_jobs.items()}
+        self._first_jobs = {
+            pool_id: job_id
+            for pool_id, job_id in kept.items()
+            if self.progress(job_id) is not None and pool_id in ("", pool_of_job(self.simulation, job_id))
+        }
+
+    def _newest_like(self, job_id: str, pool_id: str) -> str:
+        """Return the newest job of the schedule that made this one, if it runs in the pool; else the job itself."""
+        newest = last_job_like(self.simulation, job_id)
+        return newest if pool_id in ("", pool_of_job(self.simulation, newest)) else job_id
 
     def _first_job_here(self) -> str:
         jobs = job_ids(self.simulation)
@@ -227,9 +246,7 @@ class Session:
         live = [job for job in jobs_worst_first(self.simulation)[0] if job in here]
         found = live or here or jobs
         prepared = (job for job in found if has_preparation(self.simulation, job))
-        first = next(prepared, next(iter(found), ""))
-        newest = last_job_like(self.simulation, first)
-        return newest if not self._pool_id or newest in found else first
+        return self._newest_like(next(prepared, next(iter(found), "")), self._pool_id)
 
     @property
     def pool_id(self) -> str:
@@ -251,7 +268,6 @@ class Session:
     def focus_pool(self, pool_id: str) -> None:
         """Put the pool in focus, and its first job unless the job in focus runs there."""
         self._pool_id = pool_id
-        self._first_job = None
         if pool_of_job(self.simulation, self._job_id) != pool_id:
             self._job_id = ""
 
@@ -263,7 +279,6 @@ class Session:
     @focus.setter
     def focus(self, chosen: tuple[str, str]) -> None:
         self._job_id, self._pool_id = chosen
-        self._first_job = None
 
     @property
     def has_focus(self) -> bool:

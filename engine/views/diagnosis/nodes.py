@@ -75,8 +75,8 @@ _REMEDIES_BY_CODE = {
 }
 
 
-def why_node(world: World, node: int) -> Explanation:
-    """Explain the node's state, and which jobs' tasks may come."""
+def why_node(world: World, node: int, asked: Job | None = None) -> Explanation:
+    """Explain the node's state, and which jobs' tasks may come: first the one asked about, then those failed here."""
     state = world.nodes.state_of(node)
     where, pool, since = name_of(world, node), world.pool_of(node), moment(world, world.nodes.since[node])
     if state is None:
@@ -85,6 +85,7 @@ def why_node(world: World, node: int) -> Explanation:
     agenda = Agenda(world)
     passes_ms = state_passes_ms(world, agenda, node) if state in COMING_UP else None
     is_up = state in READY or going_on(world.nodes.since[node], passes_ms)
+    jobs.sort(key=lambda job: (job is not asked, not _is_ineligible(world, job, node)))
     findings = (
         check(Condition.NODE_STATE, is_up, f"{state.wire} since {since}", "NODE-8"),
         *_node_checks(world, node, state),
@@ -140,12 +141,16 @@ def _node_checks(world: World, node: int, state: NodeState) -> Iterator[Finding]
         yield check(Condition.ROOM, free > 0 or None, value, "SCHED-10", "slots")
 
 
+def _is_ineligible(world: World, job: Job, node: int) -> bool:
+    row = world.instances.row(job.row, node)
+    return row >= 0 and bool(world.instances.flags[row] & PrepFlag.INELIGIBLE)
+
+
 def _job_check(world: World, job: Job, node: int) -> Finding:
     """Check why no more tasks of the job are on the node. That it has enough tasks, or has ended, is no trouble."""
     label = called("job", job.id)
-    row = world.instances.row(job.row, node)
     counts, slots = f"{job.counts[0]:,} active, {job.busy:,} preparing or running", world.pool_of(node).slots
-    if row >= 0 and world.instances.flags[row] & PrepFlag.INELIGIBLE:
+    if _is_ineligible(world, job, node):
         until = eligible_again(world.options).until
         return check(Condition.INELIGIBLE, False, f"ineligible until {until}: preparation failed here", "PREP-9", label)
     if job.state is not JobState.ACTIVE:

@@ -197,9 +197,6 @@ def _is_completed(task: TaskRow) -> str:
 
 TASK: tuple[ActionType[TaskRow], ...] = (
     ActionType(
-        "Terminate {}", "terminateTask", ("it completes with the failure TaskEnded",), unavailable=_is_completed
-    ),
-    ActionType(
         "Reactivate {}",
         "reactivateTask",
         ("it becomes active again; its retry count is reset",),
@@ -219,6 +216,9 @@ TASK: tuple[ActionType[TaskRow], ...] = (
         ("another task like it in the same job",),
         fields=TASK_FIELDS,
         document=lambda task, session: forms.task_like(session, task.job_id, task.task),
+    ),
+    ActionType(
+        "Terminate {}", "terminateTask", ("it completes with the failure TaskEnded",), unavailable=_is_completed
     ),
     ActionType(
         "Delete a file of {}",
@@ -260,11 +260,10 @@ def _ends(job: JobRow) -> Sequence[str]:
 
 JOB: tuple[ActionType[JobRow], ...] = (
     ActionType(
-        "Terminate {}",
-        "terminateJob",
-        _ends,
-        fields=(Field("terminateReason", "Reason", "UserTerminate if empty"), _FORCE),
-        counts=_busy,
+        "Change the priority of {}",
+        "updateJob",
+        ("running tasks continue",),
+        fields=(Field("priority", "Priority", "-1000 to 1000", lambda job: str(job.record.priority)),),
         unavailable=_is_over,
     ),
     ActionType(
@@ -286,10 +285,11 @@ JOB: tuple[ActionType[JobRow], ...] = (
         unavailable=lambda job: "" if job.state in (JobState.DISABLED, JobState.DISABLING) else "it is not disabled",
     ),
     ActionType(
-        "Change the priority of {}",
-        "updateJob",
-        ("running tasks continue",),
-        fields=(Field("priority", "Priority", "-1000 to 1000", lambda job: str(job.record.priority)),),
+        "Terminate {}",
+        "terminateJob",
+        _ends,
+        fields=(Field("terminateReason", "Reason", "UserTerminate if empty"), _FORCE),
+        counts=_busy,
         unavailable=_is_over,
     ),
     ActionType(

@@ -69,7 +69,7 @@ class NodeMapModel:
         self._hidden = 0  # nodes that are left out
 
     def remembered(self) -> dict[str, Any]:
-        """Return the user's choices, for the settings file."""
+        """Return the user's choices, for another run of this scenario."""
         return {} if self._chosen is None else {"lens": self._chosen.value}
 
     def recall(self, values: Mapping[str, Any]) -> None:
@@ -235,6 +235,7 @@ class NodeMapModel:
     def title(self, cells: int, layout: Layout) -> str:
         """Return what is shown: the number of nodes or the part in view, the nodes in a cell, and the lens."""
         lens, number = self.lens.value, LENSES.index(self.lens) + 1
+        of_job = f"phase of {called('job', self.session.job_id)}" if self.lens is Lens.PHASE else lens
         nodes = fmt.counted(len(self.nodes), "node")
         if self.zooms:
             nodes = f"{self.span_name(0, len(self.nodes))} of {self._count:,} · esc back"
@@ -247,6 +248,9 @@ class NodeMapModel:
                 long, short = " a cell: tenths of its slots in use", " a cell, tenths"
             long, short = (f" · {layout.nodes:,}{each}" for each in (long, short))
         forms = (
+            f"Nodes · {nodes}{long} · lens {number} of {len(LENSES)}: {of_job}",
+            f"{nodes}{long} · lens {number} of {len(LENSES)}: {of_job}",
+            f"{nodes}{long} · {of_job}",
             f"Nodes · {nodes}{long} · lens {number} of {len(LENSES)}: {lens}",
             f"{nodes}{long} · lens {number} of {len(LENSES)}: {lens}",
             f"{nodes}{long} · {lens}",
