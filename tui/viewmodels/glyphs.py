@@ -122,7 +122,7 @@ _LEAVING = Glyph("◃", "l", Role.TRANSITION, "leaving pool")
 _DELETING = _LEAVING._replace(name="deleting")
 
 NODE: dict[NodeState | None, Glyph] = {
-    NodeState.CREATING: Glyph("◌", "c", Role.TRANSITION, "creating"),
+    NodeState.CREATING: Glyph("○", "c", Role.TRANSITION, "creating"),
     NodeState.STARTING: Glyph("◔", "s", Role.TRANSITION, "starting"),
     NodeState.WAITING_FOR_START_TASK: Glyph("◒", "w", Role.PREPARING, "waiting for start task"),
     NodeState.START_TASK_FAILED: Glyph("⊠", "F", Role.FAILED, "start task failed"),
