@@ -13,7 +13,7 @@ from math import fsum, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.terms import JobState
-from engine.base.values import SECOND_MS, USD, currency_sign, format_clock, format_money, percentile, shortened
+from engine.base.values import SECOND_MS, USD, format_clock, format_money, percentile, shortened
 from engine.scenario.model import MEASURES, JobEnd
 from engine.scenario.record import values_text
 from engine.specs.conditions import Bounds, SubjectKind, matches
@@ -306,10 +306,8 @@ def duration_text(seconds: float | None) -> str:
 
 
 def cost_text(amount: float | None, currency: str = USD) -> str:
-    """Return an amount, with four decimals below one dollar: ``$0.6400``, ``EUR 2.00``; empty if there is none."""
-    if amount is None:
-        return ""
-    return f"{currency_sign(currency)}{amount:,.{2 if amount >= 1 else 4}f}"
+    """Return an amount with cents, or two digits: ``$0.064``, ``$0.64``, ``EUR 2.00``; empty if there is none."""
+    return "" if amount is None else format_money(amount, currency)
 
 
 def pace_text(done: int, total: int, elapsed_s: float) -> str:

@@ -43,7 +43,7 @@ def ended(*, badly):
 
 # Table by table: symbol, letter, role.
 NODES = {
-    NodeState.CREATING: "◌c TRANSITION",
+    NodeState.CREATING: "○c TRANSITION",
     NodeState.STARTING: "◔s TRANSITION",
     NodeState.WAITING_FOR_START_TASK: "◒w PREPARING",
     NodeState.START_TASK_FAILED: "⊠F FAILED",

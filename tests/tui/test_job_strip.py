@@ -190,6 +190,15 @@ def test_more_jobs_than_lines_are_counted_in_the_title():
     assert model.title(30, 100) == "Jobs: 30 live"
 
 
+@pytest.mark.parametrize(("size", "least"), [((80, 24), 7), ((120, 40), 9)])
+def test_many_jobs_have_half_of_a_small_view_and_the_problems_half_of_its_width(size, least):
+    panes = []
+    look = lambda app: panes.extend([app.screen.query_one(JobStrip), app.screen.query_one("#attention")])  # noqa: E731
+    drive(Dashboard(many(20), plays=False), look, size=size)
+    assert panes[0].size.height >= least
+    assert panes[1].outer_size.width >= size[0] // 2
+
+
 def test_a_completed_job_leaves_the_focus_to_a_live_one_unless_it_was_chosen():
     sim = simulation(a_job("brief", tasks=1, prep=a_line(5), **ENDS), a_job("long", tasks=40))
     run_to(sim, seconds=5)
@@ -229,7 +238,7 @@ def test_a_long_name_of_a_pool_leaves_room_for_the_cost():
     run_to(sim, seconds=READY_S + 5)
     subtitle = model_of(Session(sim)).subtitle(50)
     assert len(subtitle) <= 50
-    assert subtitle.startswith("pool val")
+    assert subtitle.startswith("pool va…nodes")
     assert "$" in subtitle
 
 

@@ -39,6 +39,15 @@ def test_table_plot_and_recommendation_are_shown_at_every_size(night, size):
     assert all(len(each) <= size[0] for each in seen[0])
 
 
+def test_a_table_that_fits_stands_above_a_plot_of_the_whole_width_with_the_clock_of_the_deadline():
+    app, seen = bundled_dashboard("nodes-for-a-deadline"), []
+    drive(app, "V", lambda app: seen.extend(text_of(app)), size=(200, 60))
+    plot = next(at for at, each in enumerate(seen) if "End against cost" in each)
+    assert plot == next(at for at, each in enumerate(seen) if "10 10 " in each) + 2
+    assert contains(seen, "deadline 01-06 06:00:00 +08:00:00", "─│ 5th to 95th percentile")
+    assert "│ " not in seen[plot + 1][20:-6], "no bar touches the top"
+
+
 def test_on_a_low_screen_the_table_has_all_the_room(night):
     app, seen = night(), []
     drive(app, "V", lambda app: seen.append(text_of(app)), "f", lambda app: seen.append(text_of(app)), size=(60, 16))
@@ -132,7 +141,7 @@ def test_details_have_the_whole_formula(night):
 
 def test_a_head_of_a_spread_that_is_cut_says_so_and_does_not_repeat_its_measure():
     app, seen = bundled_dashboard("retries-of-flaky-tasks"), []
-    drive(app, "V", lambda app: seen.extend(text_of(app)), size=(120, 40))
+    drive(app, "V", lambda app: seen.extend(text_of(app)), size=(112, 30))
     (heads,) = [line for line in seen if "retries" in line and " Met " in line]
     assert heads.count("Failed") == 1
     assert heads.count("p5–p95") == 3

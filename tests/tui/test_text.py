@@ -58,7 +58,7 @@ def test_the_name_of_a_column_is_cut_after_a_word_if_one_has_room():
 
 
 def test_long_names_are_cut_in_the_middle_until_all_have_room():
-    assert squeezed(["a-scenario", "pool", "nightly-risk:job-2"], 22) == ["a-sc…ario", "pool", "nigh…ob-2"]
+    assert squeezed(["a-scenario", "pool", "nightly-risk:job-2"], 22) == ["a-…enario", "pool", "ni…:job-2"]
     assert squeezed(["short", "pool"], 40) == ["short", "pool"]
     assert squeezed([], 0) == []
 
@@ -238,7 +238,9 @@ def test_every_status_can_be_drawn():
 
 def test_an_id_is_cut_in_the_middle():
     assert squeeze("deal-0001234", 12) == "deal-0001234"
-    assert squeeze("deal-0001234", 9) == "deal…1234"
+    assert squeeze("deal-0001234", 9) == "de…001234"
+    assert squeeze("genomics-05/t-10", 10) == "gen…5/t-10"
+    assert squeeze("genomics-05/t-10", 7) == "ge…t-10"
     assert squeeze("deal-0001234", 2) == "d…"
     assert squeeze("", 0) == ""
 

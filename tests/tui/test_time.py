@@ -218,6 +218,15 @@ def test_the_scrubber_shows_the_recorded_future_dimmed_while_the_past_is_shown()
     assert any(span.text == session.glyphs.failure and span.role is Role.DIM for span in after_now)
 
 
+def test_the_scrubber_marks_no_routine_eviction_as_a_failure():
+    session = session_of("spot-night-by-rate", ahead=False)
+    session.simulation.run_until(session.simulation.end_ms)
+    session.update()
+    page = session.events
+    assert sum(page.row(entry).fields.get("command") == "evictNode" for entry in page.failures()) > 10
+    assert plain(scrubber(session, 200)).count(session.glyphs.failure) < 5
+
+
 def test_the_scrubber_shows_bookmarks():
     session = session_of(ONE_NODE)
     session.simulation.run_until(300_000)

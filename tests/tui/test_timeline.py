@@ -32,11 +32,11 @@ def test_a_row_tells_a_nodes_story(session_at):
         + "P======="
         + "X"
         + "% ineligible ".ljust(40, "=")
-        + "-" * 29
+        + "_" * 29
         + " " * 4
     )
     begin = re.escape(f"{'n0':<{LABEL_CELLS}}" + "  c=s=====" + "p=======")
-    assert re.fullmatch(begin + "# running [+=]{39}_" + "-" * 28 + " " * 4, row(model, 0))
+    assert re.fullmatch(begin + "# running [+=]{39}~" + "_" * 28 + " " * 4, row(model, 0))
     left = f"{'n5':<{LABEL_CELLS}}" + "  c=s=====" + "p======="
     assert re.fullmatch(re.escape(left) + "# running [+=]{8}l===", row(model, 5).rstrip())
 
@@ -106,10 +106,10 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     assert "tasks risk" in model.title()
     assert row(model, 0).startswith("deal-1    " + "a".ljust(18, ".") + "|n0  1:01 ==X ")
     assert plain(model.cursor_line(0, CELLS)).endswith("added 08:00:00, started 08:01:31, ended 08:02:32, exit 1")
-    assert "-" not in row(model, 0)[LABEL_CELLS:]
+    assert "_" not in row(model, 0)[LABEL_CELLS:]
     model.next_rows()
     model.update(CELLS)
-    assert row(model, 0) == f"risk      {'a':.<10}pprep x1{'# tasks  24 of 40 ':=<49}" + "-" * 29 + " " * 4
+    assert row(model, 0) == f"risk      {'a':.<10}pprep x1{'# tasks  24 of 40 ':=<49}" + "_" * 29 + " " * 4
     assert plain(model.cursor_line(0, CELLS)) == (
         "risk  08:05:30  tasks  24 of 40, since 08:01:31; active since 08:00:00"
     )
@@ -117,7 +117,7 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     model.update(CELLS)
     assert model.title().startswith("preparation tasks risk - 6 - by failures")
     assert row(model, 0).rstrip() == f"{'n1':<{LABEL_CELLS}}" + " " * 10 + "p 41 s =X 41 s =X"
-    assert row(model, 1).rstrip() == f"{'n3':<{LABEL_CELLS}}" + " " * 10 + "p 41 s =+" + " " * 42 + "p 25 s" + "_" * 3
+    assert row(model, 1).rstrip() == f"{'n3':<{LABEL_CELLS}}" + " " * 10 + "p 41 s =+" + " " * 42 + "p 25 s" + "~" * 3
     assert (
         plain(model.cursor_line(0, CELLS))
         == "n1  08:05:30  failed  attempt 2, started 08:01:31, ended 08:02:12 after 00:00:41"
@@ -138,8 +138,8 @@ def test_what_is_recorded_is_shown_beyond_the_moment_that_is_looked_at(session_a
     session.simulation.seek(100_000)
     session.update()
     model.update(CELLS)
-    assert row(model, 1).rstrip("- ") == whole.rstrip("- ")
-    assert "_" not in row(model, 1)
+    assert row(model, 1).rstrip("_ ") == whole.rstrip("_ ")
+    assert "~" not in row(model, 1)
     assert plain(model.axis())[LABEL_CELLS + 20] == "^"
 
 
@@ -218,7 +218,7 @@ def test_many_rows_are_sorted_in_pieces_and_a_long_log_is_read_in_pieces(session
     while model.go_on(model.keys):
         model.update(CELLS)
         if model.keys:
-            looks.append(row(model, labels(model).index("n1")).rstrip("-= "))
+            looks.append(row(model, labels(model).index("n1")).rstrip("_= "))
     model.update(CELLS)
     assert len(set(looks)) > 3
     story = row(model, labels(model).index("n1"))

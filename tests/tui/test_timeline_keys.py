@@ -10,7 +10,6 @@ from textual import events
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_timeline import LATER_S, five_seconds
-from tui.viewmodels.timeline.timeline import LABEL_CELLS
 
 
 def test_before_there_is_anything_it_says_so(dashboard_at):
@@ -89,7 +88,7 @@ def test_the_mouse_selects_a_cell_and_goes_to_its_moment(dashboard_at):
             await pilot.pause()
             left = app.screen.query_one("#lanes").region.x
             third = next(at for at, text in enumerate(text_of(app)) if re.match(r"[┃│] *n2\b", text))
-            await pilot.click(offset=(left + 2 + LABEL_CELLS + 20, third), times=2)
+            await pilot.click(offset=(left + 2 + app.screen.focused.model.label_cells + 20, third), times=2)
             await pilot.pause()
             subjects.append(app.screen.focused.subject)
 
@@ -107,7 +106,7 @@ def test_a_click_beside_the_rows_goes_through_time_only(dashboard_at):
             await pilot.press("8", "down")
             five_seconds(app)
             for x, y in ((1, 1), (20, 32), (31, 3)):  # axis, below the last row, band
-                await pilot.click("#lanes", offset=(2 + LABEL_CELLS + x, y))
+                await pilot.click("#lanes", offset=(2 + app.screen.focused.model.label_cells + x, y))
                 await pilot.pause()
                 seen.append((app.screen.focused.subject.key, app.screen.focused.model.cursor_ms))
 

@@ -33,6 +33,22 @@ def test_every_line_fits(session_at, cells):
         model.next_rows()
 
 
+def test_a_release_of_two_seconds_leaves_a_mark_and_a_state_below_a_name_is_whole(session_at):
+    model = model_of(session_at(902, "release-after-preparation"), CELLS)
+    shown = range(len(model.keys))
+    lines = [plain(each) for each in model.lines(shown, 0)]
+    assert sum("◂" in each for each in lines) == 3
+    assert "◂ releasing" in plain(model.legend(300, shown))
+    model.update(CELLS, 30)
+    assert model.label_cells > len("left the pool")
+
+
+def test_the_legend_has_the_sign_of_a_task_that_begins_where_others_run(session_at):
+    model = model_of(session_at(530, "forty-nodes"), CELLS)
+    assert "╋" in "".join(plain(each) for each in model.lines(range(len(model.keys)), 0))
+    assert "╋ another task begins" in plain(model.legend(300, range(len(model.keys))))
+
+
 @pytest.mark.parametrize(("name", "is_named"), [("spot-night-run", True), ("one-node-fails", False)])
 def test_the_legend_has_preempted_where_nodes_were_preempted(session_at, name, is_named):
     model = model_of(session_at(4800, name))

@@ -12,6 +12,7 @@ from textual.containers import Container, Horizontal
 from textual.content import Content
 from textual.geometry import Size
 
+from engine.base.values import SECOND_MS
 from engine.studies.outcome import deadline_s
 from engine.studies.runs import Run
 from tui.dialogs.sheets import HelpScreen, Sheet
@@ -219,15 +220,15 @@ class StudyScreen(Modal[None]):
     fill = update
 
     def _divide(self, table: Table) -> None:
-        """Give the table the width that it needs, as far as it leaves enough for the plot; stacked, its lines.
+        """Give the table its lines above the plot, or, side by side, the width that it needs if the plot has enough.
 
-        They are stacked on a narrow screen, and where the table needs more width and half of the height is enough for
-        its lines. On a low screen there is no plot.
+        They are stacked on a narrow screen, and where half of the height is enough for the lines of the table. On a low
+        screen there is no plot.
         """
         panes = self.query_one("#study-panes").size
         wanted = max(table.natural_width, int(panes.width * (1 - _MOST_TABLE_SHARE)))
         lines, most_cells = self._model.count + 1 + _FRAME, int(panes.width * _MOST_TABLE_SHARE)
-        is_stacked = not self.has_class("-wide") or (wanted > most_cells and lines <= panes.height // 2)
+        is_stacked = not self.has_class("-wide") or lines <= panes.height // 2
         self.set_class(is_stacked, "-stacked")
         divided: tuple[int | str, int | str] = "1fr", min(lines, panes.height // 2)
         if self.has_class("-low"):
@@ -266,7 +267,8 @@ class StudyScreen(Modal[None]):
         """Return the plot with its legend."""
         glyphs = self._session.glyphs
         due_s = deadline_s(self.study.scenario.expect)
-        plot = scatter_lines(dots_of(self.study), self.query_one(Table).key, cells, rows - 1, glyphs, due_s)
+        clock = "" if due_s is None else self._session.clock(round(due_s * SECOND_MS))
+        plot = scatter_lines(dots_of(self.study), self.query_one(Table).key, cells, rows - 1, glyphs, due_s, clock)
         return [*plot, *[()] * (rows - 1 - len(plot)), legend_line(self.study, glyphs)]
 
     # -- messages of the table -----------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.instances import InstancesModel, PreparationModel, ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.text import ItemRef, Line, Role, Span, cut, link_at
-from tui.viewmodels.watch.arrangement import MUCH, CurvesTabModel, Wish
+from tui.viewmodels.watch.arrangement import MUCH, WIDE, CurvesTabModel, Wish
 from tui.viewmodels.watch.attention import ExpectationsModel
 from tui.viewmodels.watch.curves import CurvesModel
 from tui.viewmodels.watch.job_strip import (
@@ -223,10 +223,12 @@ class JobStrip(ResizeFilter, RowsView):
     def cursor_row(self) -> int:
         return self.model.row
 
-    def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
-        """Return the rows for the jobs that are worth a line; of a single job those of its phases at least."""
+    def wish(self, width: int, height: int) -> Wish:
+        """Return the rows for the jobs that are worth a line: of many, half of a narrow view or a third of another."""
         lines, frame = self.model.lines_wanted(), self.gutter.height
-        return Wish(min(_PHASES if self.model.is_single else 1, lines) + frame, lines + frame, lines + frame)
+        most = _PHASES if self.model.is_single else height // (2 if width < WIDE else 3) - frame
+        least = min(most, lines if self.model.is_single else lines - 1)
+        return Wish(max(1, least) + frame, lines + frame, lines + frame)
 
     def update(self) -> None:
         """Read the jobs again, and draw the lines that have changed."""

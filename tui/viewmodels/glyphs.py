@@ -43,19 +43,20 @@ class GlyphSet:
         self.full, self.rest = ("#", ".") if ascii_only else ("█", "·")
         self.edge, self.begin = ("|", "+") if ascii_only else ("▏", "╋")  # where a bar begins, and another one in it
         # Bars of progress are slim; only failures are as loud as a full block.
-        self.meter, self.meter_running, self.meter_rest = ("=", "*", "-") if ascii_only else ("━", "╍", "─")
+        self.meter, self.meter_running, self.meter_rest = ("=", "*", ".") if ascii_only else ("━", "╍", "─")
         self.meter_failed = "x" if ascii_only else "█"
         self.light = "." if ascii_only else "░"  # the empty part of a bar
         self.failure, self.by_hand = "!", "A"
         self.crossed, self.bookmark = ("/", "B") if ascii_only else ("≈", "◆")
-        self.now, self.planned = ("^", "-") if ascii_only else ("▲", "┄")
-        self.densities = " .:-=+*#" if ascii_only else " ▁▂▃▄▅▆▇█"
+        self.now, self.planned = ("^", "_") if ascii_only else ("▲", "┄")
+        self.densities = " .:;=+*#" if ascii_only else " ▁▂▃▄▅▆▇█"
         self.arrow, self.path, self.cursor = ("->", ">", ">") if ascii_only else ("→", "›", "›")
         self.ellipsis = "~" if ascii_only else "…"
         self.times, self.dot = ("x", "-") if ascii_only else ("×", "·")
         self.good, self.bad, self.up = ("+", "x", "^") if ascii_only else ("✓", "✗", "▲")
         self.down = "v" if ascii_only else "▼"
         self.spot = "'" if ascii_only else "·"  # beside Spot nodes
+        self.wide, self.high = ("~", ":") if ascii_only else ("─", "│")  # the bars of a spread in a plot
         self.closed, self.opened = ("+", "-") if ascii_only else ("▸", "▾")
 
     def of(self, glyph: Glyph) -> str:
@@ -122,7 +123,7 @@ _LEAVING = Glyph("◃", "l", Role.TRANSITION, "leaving pool")
 _DELETING = _LEAVING._replace(name="deleting")
 
 NODE: dict[NodeState | None, Glyph] = {
-    NodeState.CREATING: Glyph("◌", "c", Role.TRANSITION, "creating"),
+    NodeState.CREATING: Glyph("○", "c", Role.TRANSITION, "creating"),
     NodeState.STARTING: Glyph("◔", "s", Role.TRANSITION, "starting"),
     NodeState.WAITING_FOR_START_TASK: Glyph("◒", "w", Role.PREPARING, "waiting for start task"),
     NodeState.START_TASK_FAILED: Glyph("⊠", "F", Role.FAILED, "start task failed"),

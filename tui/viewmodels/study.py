@@ -345,9 +345,11 @@ def progress_line(study: StudyModel, glyphs: GlyphSet, stop_key: str) -> Line:
             return line(Span(said, Role.PREPARING), *kept)
         case StudyState.PLAYING:
             played, elapsed_s = background.pace
-            pace = f"   {pace_text(played, played + total - done, elapsed_s)}" if played and elapsed_s else ""
+            pace = f"the first ones have been playing for {elapsed_s:.0f} s"
+            if played and elapsed_s:
+                pace = pace_text(played, played + total - done, elapsed_s)
             parts = [(done, Role.RUNNING, glyphs.meter), (total - done, Role.DIM, glyphs.meter_rest)]
-            return line(" ", *bar(parts, _BAR_CELLS), Span(f" {runs}{pace}"), *errors, *kept)
+            return line(" ", *bar(parts, _BAR_CELLS), Span(f" {runs}   {pace}"), *errors, *kept)
         case StudyState.STOPPED:
             stopped = Span(f" Stopped after {runs}.", Role.WARNING)
             return line(stopped, Span(f" {stop_key}", Role.KEY), " continues.", *kept)
@@ -390,7 +392,8 @@ def legend_line(study: StudyModel, glyphs: GlyphSet) -> Line:
         ]
     there = {study.glyph(one) for one in study.summary.variants}
     known = [(glyph, word) for glyph, word in marks if glyph in there]
-    return tuple(span for glyph, word in known for span in (glyphs.span(glyph), Span(f" {word} ", Role.DIM)))
+    spread = (Span(f"{glyphs.wide}{glyphs.high} 5th to 95th percentile", Role.DIM),) if known else ()
+    return (*(span for glyph, word in known for span in (glyphs.span(glyph), Span(f" {word}  ", Role.DIM))), *spread)
 
 
 def short_progress(study: StudyModel) -> str:

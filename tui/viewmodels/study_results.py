@@ -14,7 +14,7 @@ from itertools import pairwise
 from math import floor, log10
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from engine.base.values import USD
+from engine.base.values import USD, currency_sign
 from engine.scenario.model import JobEnd
 from engine.scenario.record import flow_text
 from engine.studies.outcome import (
@@ -366,7 +366,13 @@ def dots_of(study: StudyModel) -> list[Dot]:
 
 
 def scatter_lines(
-    dots: Sequence[Dot], cursor: int | None, cells: int, rows: int, glyphs: GlyphSet, due_s: float | None = None
+    dots: Sequence[Dot],
+    cursor: int | None,
+    cells: int,
+    rows: int,
+    glyphs: GlyphSet,
+    due_s: float | None = None,
+    due_text: str = "",
 ) -> list[Line]:
     """Return the plot for so much room: the cost grows to the right, and the end upwards.
 
@@ -381,11 +387,13 @@ def scatter_lines(
     signs = _ASCII if glyphs.ascii_only else _UNICODE
     has_bars = cells >= _CELLS_FOR_BARS and rows >= len(dots) * _ROWS_FOR_BARS
     barred = [dot for dot in dots if has_bars or dot.number == cursor]
-    ends = [_of(value) for dot in dots for value in (dot.end.p5, dot.end.p95)] + ([] if due_s is None else [due_s])
+    ends = [_of(value) for dot in dots for value in (dot.end.p5, dot.end.p95)]
     costs = [_of(value) for dot in dots for value in (dot.cost.p5, dot.cost.p95)]
     room = rows - 2  # the axis, and its labels
     due_s = due_s if room >= _ROWS_FOR_DEADLINE else None
     low_s, high_s = _range(ends, 60.0)
+    high_s += (high_s - low_s) / 10  # so that no bar touches the top
+    low_s, high_s = (low_s, high_s) if due_s is None else (min(low_s, due_s), max(high_s, due_s))
     step_s = time_step_s(high_s - low_s, max(5, room // _ROWS_FOR_MARK))
     margin = max(len(end_text(value)) for value in (low_s, high_s)) + 1
     y = _Scale(low_s, high_s, room, due_s)
@@ -401,11 +409,11 @@ def scatter_lines(
         column, row = place[dot.number]
         role = Role.KEY if dot.number == cursor else Role.DIM
         for at in range(x.cell(_of(dot.cost.p5)), x.cell(_of(dot.cost.p95)) + 1):
-            canvas.put(margin + 1 + at, row, signs["level"], role)
+            canvas.put(margin + 1 + at, row, glyphs.wide, role)
         for at in range(y.cell(_of(dot.end.p5)), y.cell(_of(dot.end.p95)) + 1):
-            canvas.put(column, room - 1 - at, signs["upright"], role)
+            canvas.put(column, room - 1 - at, glyphs.high, role)
     if due_s is not None:
-        words = f" deadline {end_text(due_s)} "
+        words = f" deadline {due_text} {end_text(due_s)} "
         canvas.put(max(margin + 1, cells - len(words)), room - 1 - y.cell(due_s), words, Role.WARNING)
     in_order = sorted(dots, key=lambda dot: (dot.number == cursor, _ORDER[dot.glyph], -dot.number))
     for dot in in_order:
@@ -434,10 +442,10 @@ def _draw_axes(
             lowest_free = row - 1
         mark_s += step_s
     step = _cost_step(x.high - x.low, max(2, x.cells // _CELLS_FOR_MARK))
-    free = 0
+    decimals, free = max(2, -floor(log10(step))), 0
     for at in range(int(-(-x.low // step)), int(x.high // step) + 1):
         column = margin + 1 + x.cell(at * step)
-        label = cost_text(round(at * step, 9), currency)
+        label = f"{currency_sign(currency)}{at * step:,.{decimals}f}"
         first = min(column - len(label) // 2, canvas.cells - len(label))
         if first > free:
             canvas.put(first, y.cells + 1, label, Role.DIM)

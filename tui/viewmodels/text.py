@@ -145,13 +145,13 @@ def fit(text: str, cells: int, *, right: bool = False) -> str:
 
 
 def squeeze(text: str, cells: int) -> str:
-    """Return an id, cut in the middle to ``cells``: its end distinguishes it from others."""
+    """Return an id, cut to ``cells`` after a third: its end distinguishes it from others."""
     if not text.isprintable():
         text = shown(text)
     if cells < 3 or cell_len(text) <= cells or len(text) != cell_len(text):
         return clip(text, cells)
-    tail = cells // 2
-    return f"{text[: cells - 1 - tail]}…{text[-tail:]}"
+    head = (cells - 1) // 3
+    return f"{text[:head]}…{text[head + 1 - cells :]}"
 
 
 def squeezed(names: Sequence[str], cells: int) -> list[str]:

@@ -45,7 +45,13 @@ class Stretch(NamedTuple):
 
 _NOWHERE = Stretch(0, Activity.ABSENT, None)
 # Activities that are drawn however short they were, the most important first.
-_ALWAYS_SHOWN = (Activity.FAILED, Activity.RELEASE_FAILED, Activity.RETRYING, Activity.PREPARING)
+_ALWAYS_SHOWN = (
+    Activity.FAILED,
+    Activity.RELEASE_FAILED,
+    Activity.RETRYING,
+    Activity.PREPARING,
+    Activity.RELEASING,
+)
 _FAILED_STATES = states_in(Availability.FAILED, Availability.OUT_OF_REACH)
 
 
@@ -220,7 +226,7 @@ class Lane:
         return self.begins[first], self.begins[last] if last < len(self.begins) else None
 
     def shown(self, begin_ms: int, end_ms: int) -> Stretch:
-        """Return the activity that filled most of a time; a failure or a preparation that began there wins."""
+        """Return the activity that filled most of a time; a failure, preparation or release that began there wins."""
         number = bisect_right(self.begins, begin_ms - 1)
         if number == len(self.begins) or self.begins[number] >= end_ms:  # one stretch fills all of it
             return self.stretches[number - 1] if number else _NOWHERE

@@ -17,6 +17,7 @@ from engine.base.log import Json, LateJson, LogSubject, Shape, plain, to_json
 from engine.base.terms import CertificateState, JobState
 from engine.base.values import values, words
 from engine.scenario.record import timeline_line
+from engine.specs.commands import EvictNode
 from engine.state.files import NO_TASK
 from engine.views.log.reader import Cuts, LogReader, of_kind
 from engine.views.log.tally import lacks_nodes
@@ -60,6 +61,7 @@ class EventPage:
         """List the log of a simulation."""
         self._simulation = simulation
         self._failures = LogReader(simulation, of_kind(is_failure))
+        self._alarms = LogReader(simulation, of_kind(is_alarm))
         self._edges: tuple[object, list[tuple[int, int]]] = (None, [])  # for which parts, and the counts before each
 
     @property
@@ -153,11 +155,11 @@ class EventPage:
         )
 
     def density(self, bins: int, until_ms: int) -> list[tuple[int, int]]:
-        """Count entries and failures in each of ``bins`` equal parts of the time to ``until_ms``.
+        """Count entries, and failures but for evictions, in each of ``bins`` equal parts of the time to ``until_ms``.
 
         Parts that lie before the last entry are counted once, as no more entries can come there.
         """
-        log, failures, asked = self._simulation.log, self.failures(), (bins, until_ms, self._simulation.jumps)
+        log, failures, asked = self._simulation.log, self._alarms.entries(), (bins, until_ms, self._simulation.jumps)
         edges = self._edges[1] if self._edges[0] == asked else [(0, 0)]
         last_ms, last = log.last_ms, (len(log), len(failures))
         while len(edges) <= bins and (edge_ms := until_ms * len(edges) // bins) < last_ms:
@@ -225,6 +227,11 @@ def is_failure(shape: Shape) -> bool:
         case "CertificateStateChanged":
             return fields.get("to") is CertificateState.DELETE_FAILED
     return False
+
+
+def is_alarm(shape: Shape) -> bool:
+    """Return whether an event is a failure that Batch does not make good by itself, as it does with evictions."""
+    return is_failure(shape) and not (shape.event == "FaultInjected" and ("command", EvictNode.NAME) in shape.fields)
 
 
 def _ended_badly(fields: Mapping[str, Hashable]) -> bool:

@@ -135,7 +135,8 @@ def _bars(values: tuple[int, ...], top: int, level: int, levels: int, densities:
 
 
 _MOST_KEPT = 500
-PLANNED, LATER = Glyph("─", "_", Role.RUNNING, "planned"), Glyph("┄", "-", Role.OFF, "later")
+PLANNED, LATER = Glyph("─", "~", Role.RUNNING, "planned"), Glyph("┄", "_", Role.OFF, "later")
+BEGINS = Glyph("╋", "+", Role.RUNNING, "another task begins")
 
 
 class Ahead(NamedTuple):
@@ -199,9 +200,11 @@ class _Content(NamedTuple):
 
 def _glyphs_in(content: _Content) -> frozenset[Glyph]:
     bars = list(chain.from_iterable(content.tracks))
-    cells = (shown(glyph) for glyph, _ in groupby(content.cells) if glyph is not NOTHING)
+    states = [glyph for glyph, _ in groupby(content.cells)]
+    cells = (shown(glyph) for glyph in states if glyph is not NOTHING)
+    begins = [BEGINS] if (WORKS_ON, RUNNING) in pairwise(states) else []
     of_bars = chain((bar.glyph for bar in bars), (bar.ending for bar in bars if bar.ending is not None))
-    return frozenset(chain(cells, of_bars, compress((PLANNED, LATER), content.after)))
+    return frozenset(chain(cells, begins, of_bars, compress((PLANNED, LATER), content.after)))
 
 
 _NAME = attrgetter("name")

@@ -35,7 +35,7 @@ STEPS_MS = (
     *(hours * HOUR_MS for hours in (1, 6)),
     DAY_MS,
 )
-LABEL_CELLS = 10
+LABEL_CELLS, _WITH_NOTES = 10, 14  # of a label, and with a state such as ``left the pool`` below it
 _KINDS: tuple[type[TimelineRows], ...] = (NodeRows, TaskRows, JobRows, PreparationRows, ReleaseRows)
 _SEEN_SHARE = 0.75  # share of the columns before the present moment when it comes into view
 _LEAST_CONTEXT = 3  # lines
@@ -141,7 +141,8 @@ class TimelineModel:
         sources = self.rows, session.job_id, session.pool_id, session.simulation.jumps, list(keys), jobs
         labels = chain(map(self.rows.label, keys), jobs)
         longest = self._longest.get(sources, lambda: max(map(cell_len, labels), default=0))
-        return max(LABEL_CELLS, min(longest + 1, cells // 5))
+        least = _WITH_NOTES if self.height.body > 1 else LABEL_CELLS
+        return max(min(least, cells // 5), min(longest + 1, cells // 5), LABEL_CELLS)
 
     def is_behind(self, seen: Sequence[int]) -> bool:
         """Return True if reading or sorting must go on before these rows are complete."""

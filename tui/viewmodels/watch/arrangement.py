@@ -118,7 +118,7 @@ def arrange(
         previous: The arrangement that is shown, which stays unless another one is clearly better.
         lent: The rows that the view lacks for a while: panes already have the places that they will have then.
     """
-    asked = tuple((name, _wishes_of(name, width, height, wishes[name])) for name in _ORDER if name in wishes)
+    asked = _asked(width, height, wishes)
     found = _arrangements(width, height, asked)
     best, cost = min(found, key=_COST)
     if lent:
@@ -134,26 +134,42 @@ def arrange(
     return near if cost_near <= cost + _KEPT_PLACES * row else best
 
 
+def _asked(width: int, height: int, wishes: Mapping[str, Callable[[int, int], Wish | None]]) -> _Asked:
+    """Return the wishes of all panes. What many jobs need beyond their share, the others lack as in a lower view."""
+    found, rows = [], height
+    for name in (each for each in _ORDER if each in wishes):
+        asked = _wishes_of(name, width, rows, wishes[name], is_low=rows < height)
+        if name == STRIP and (strip := asked[0]) is not None and _are_many(strip.least, height):
+            rows -= strip.least - height // 4
+        found.append((name, asked))
+    return tuple(found)
+
+
+def _are_many(rows: int, height: int) -> bool:
+    """Return whether jobs take so many rows that the panes below have to be low."""
+    return rows * 3 > height
+
+
 def _column_counts(width: int) -> tuple[int, ...]:
     """Return the numbers of columns that are tried, the best first."""
     return (1,) if width < WIDE else (2,) if width < _BROAD else (3, 2)
 
 
-def _asked_width(name: str, width: int, height: int, columns: int) -> int:
+def _asked_width(name: str, width: int, height: int, columns: int, *, is_low: bool) -> int:
     """Return the width for which a pane is asked: in a low narrow view nodes and attention are side by side."""
     beside = (NODES, ATTENTION)
     if columns == 1 and width < WIDE and height < HIGH and name in beside:
-        return _shares(beside, width)[beside.index(name)]
+        return _shares(beside, width, is_low=is_low)[beside.index(name)]
     return width // columns
 
 
 def _wishes_of(
-    name: str, width: int, height: int, wish: Callable[[int, int], Wish | None]
+    name: str, width: int, height: int, wish: Callable[[int, int], Wish | None], *, is_low: bool
 ) -> tuple[Wish | None, Wish | None, Wish | None]:
     """Return the wish of a pane in one column, in two, in three; only where it matters."""
     found: list[Wish | None] = [None, None, None]
     for columns in (1,) if name == STRIP else _column_counts(width):
-        asked = wish(_asked_width(name, width, height, columns), height)
+        asked = wish(_asked_width(name, width, height, columns, is_low=is_low), height)
         # More than the height is the same to all: an arrangement is computed once however long the lists become.
         found[columns - 1] = asked._replace(most=min(asked.most, max(height, asked.best))) if asked else None
     return found[0], found[1], found[2]
@@ -228,7 +244,7 @@ def _placed(
 ) -> dict[str, Region]:
     """Return the regions of the panes in columns of equal width."""
     regions: dict[str, Region] = {}
-    columns = len(template)
+    columns, is_low = len(template), _are_many(top, top + height)
     for at, column in enumerate(template):
         left, right = at * width // columns, (at + 1) * width // columns
         rows: list[tuple[_Row, Wish]] = []
@@ -244,18 +260,18 @@ def _placed(
         heights = divide(height, [wish for _, wish in rows], is_filling)
         for (names, _), lines in zip(rows, heights, strict=True):
             x = left
-            for name, cells in zip(names, _shares(names, right - left), strict=True):
+            for name, cells in zip(names, _shares(names, right - left, is_low=is_low), strict=True):
                 regions[name] = Region(x, y, cells, lines)
                 x += cells
             y += lines
     return regions
 
 
-def _shares(names: _Row, width: int) -> list[int]:
-    """Return the cells of panes side by side: the first one gets three fifths."""
+def _shares(names: _Row, width: int, *, is_low: bool) -> list[int]:
+    """Return the cells of panes side by side: the first one gets three fifths, or half where they are low."""
     if len(names) < 2:
         return [width] * len(names)
-    first = width * 3 // 5
+    first = width // 2 if is_low else width * 3 // 5
     return [first, width - first]
 
 
