@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from heapq import heappop, heappush
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, PoolState, TaskResult, TaskState
-from engine.base.values import HOUR_MS, MINUTE_MS, called, lazy_regex, picked, places
+from engine.base.values import HOUR_MS, MINUTE_MS, called, equals, lazy_regex, picked, places
 from engine.rules.decisions.verdicts import MOST_PARENTS, circular
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, RUNNING
@@ -175,6 +176,7 @@ _MANY = 5  # peers; of fewer the durations say less
 _NEAREST = 500  # tasks before and after one, among which others of its kind are looked for
 _DIGITS = lazy_regex(r"\d+")
 _STARTS = is_event("TaskStateChanged", to=TaskState.RUNNING)
+_RUNS = equals(RUNNING)
 
 
 def _limit_ms(took_ms: Sequence[int], times: int = _LONGER) -> int:
@@ -273,7 +275,8 @@ class HangingTasks:
                 kept.clear()
             found = set(places(bytes(tasks.state[: tasks.length]), RUNNING))
         else:
-            found = {log.row_a[at] for at in matching(log, _STARTS, self._read, stop)}
+            begun = picked(log.row_a, tuple(matching(log, _STARTS, self._read, stop)))
+            found = set(compress(begun, bytes(picked(tasks.state, begun)).translate(_RUNS)))
         self._read = stop
         while self._due and self._due[0][0] <= simulation.now_ms:
             _, task, started_ms = heappop(self._due)
@@ -422,7 +425,7 @@ class FailingNodes:
         self._failures = LogReader(simulation, of_kind(_is_failure))
         self._successes = LogReader(simulation, of_kind(is_event("TaskStateChanged", result=TaskResult.SUCCESS)))
         self._streaks: dict[int, list[int]] = {}  # by node: the failures since its last success
-        self._last: dict[int, int] = {}  # by node: its last success
+        self._worked: set[int] = set()  # nodes with a success
 
     def nodes(self) -> list[int]:
         """Return the rows of these nodes that are still there, in ascending order."""
@@ -454,16 +457,16 @@ class FailingNodes:
         if begins or begins_too:
             failures, successes = self._failures.entries(), self._successes.entries()
             self._streaks.clear()
-            self._last.clear()
+            self._worked.clear()
         rows = self._simulation.log.row_b
-        last = dict(zip(picked(rows, successes), successes, strict=True))
-        self._last.update(last)
+        last = dict(zip(picked(rows, successes), successes, strict=True))  # by node
+        self._worked.update(last)
         for node in last.keys() & self._streaks.keys():
             since = [at for at in self._streaks.pop(node) if at > last[node]]
             if since:
                 self._streaks[node] = since
         for node, at in zip(picked(rows, failures), failures, strict=True):
-            if at > self._last.get(node, -1):
+            if at > last.get(node, -1):  # successes that were read before come before it
                 self._streaks.setdefault(node, []).append(at)
 
     def _jobs_of(self, entries: Sequence[int]) -> list[Job]:
@@ -476,7 +479,7 @@ class FailingNodes:
         world, log = self._simulation.world, self._simulation.log
         for node in nodes:
             entries, pool = self._streaks[node], world.pool_of(node)
-            of_all = f"the last {len(entries):,}" if node in self._last else f"{len(entries):,} of {len(entries):,}"
+            of_all = f"the last {len(entries):,}" if node in self._worked else f"{len(entries):,} of {len(entries):,}"
             tasks = list(dict.fromkeys(log.row_a[at] for at in entries))
             jobs = tuple(job.id for job in self._jobs_of(entries))
             yield concern(
