@@ -140,6 +140,10 @@ class TaskTable(Columns[TaskExtra]):
         """Return the ids of many tasks as the user spells them."""
         return self.texts_of(tasks, lambda block, ordinals: block.source.task_ids(ordinals))
 
+    def command_lines(self, tasks: Sequence[int]) -> list[str]:
+        """Return the command lines of many tasks; those of one block are found together."""
+        return self.texts_of(tasks, lambda block, ordinals: block.source.command_lines(ordinals))
+
     def spec(self, task: int) -> TaskSpec:
         """Return the task's body as it was added; its constraints may have changed since, see ``profile_of``."""
         spec = self._specs.get(task)

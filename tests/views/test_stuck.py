@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from engine.views.diagnosis.concerns import Attention
@@ -131,7 +133,7 @@ def test_a_preparation_is_compared_with_those_that_have_ended():
     sim = simulation(a_job(tasks=[a_task("a", 5000), a_task("b", 5000)], prep=prep), pool=a_pool(nodes=2))
     run_to(sim, minutes=10)
     assert items(sim, "takes-long") == []
-    run_to(sim, minutes=12)
+    run_to(sim, minutes=10)
     assert item(sim, "takes-long").subject["node"] == 1
 
 
@@ -160,6 +162,45 @@ def test_a_task_is_compared_with_those_with_the_same_command_line_but_for_its_nu
     run_to(sim, minutes=30)
     found = item(sim, "takes-long")
     assert (found.severity, found.subject) == ("warning", {"jobId": "j", "taskId": "slow"})
+
+
+def test_a_hanging_task_is_told_by_a_list_that_is_kept_as_by_a_new_one():
+    tasks = [a_task(f"t{number}", 60 + number, command=f"render --frame {number}") for number in range(6)]
+    slow = [a_task(f"s{number}", 7_000, command=f"render --frame 9{number}") for number in range(2)]
+    restart = {"at": 3_000, "rebootNode": {"poolId": "p", "node": 0}}
+    sim = simulation(a_job(tasks=[*slow, *tasks]), pool=a_pool(nodes=3), timeline=[restart], until="PT8H")
+    kept, counts = Attention(sim), set()
+    for when_s in (*range(300, 12_000, 60), 2_000, *range(2_000, 6_000, 60)):
+        sim.seek(when_s * 1000)
+        said, new = (
+            [(one.text, one.since_ms, *one.items.tasks) for one in each.concerns() if one.about == "task"]
+            for each in (kept, Attention(sim))
+        )
+        assert said == new, when_s
+        counts |= {text.split(" of ")[0] for text, *_ in said}
+    assert counts == {"task s1", "2 tasks"}
+
+
+def test_the_cost_of_a_frame_does_not_grow_with_the_tasks_that_run():
+    def calls(nodes):
+        job = a_job(tasks=some_tasks(4 * nodes, {"uniform": [500, 900]}))
+        sim = simulation(job, pool=a_pool(nodes=nodes, taskSlotsPerNode=4))
+        run_to(sim, minutes=10)
+        attention = Attention(sim)
+        attention.concerns()
+        sim.advance(sim.end_ms, 1)
+        count = 0
+
+        def counted(*of_call):
+            nonlocal count
+            count += of_call[1] in ("call", "c_call")
+
+        sys.setprofile(counted)
+        attention.concerns()
+        sys.setprofile(None)
+        return count
+
+    assert calls(40) < 1.1 * calls(4)
 
 
 # -- loops

@@ -370,8 +370,9 @@ def pool_concerns(simulation: Simulation) -> list[Finding]:
 
 def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
     world, since_ms = simulation.world, pool.allocation_since_ms
-    has_targets = current_counts(world, pool) == (pool.target_dedicated, pool.target_spot)
-    errors = () if has_targets else pool.resize_errors  # they may be those of an earlier resize (POOL-3)
+    errors = pool.resize_errors
+    if errors and current_counts(world, pool) == (pool.target_dedicated, pool.target_spot):
+        errors = ()  # they are those of an earlier resize (POOL-3)
     kept = _nodes_kept(world, pool) if errors else 0
     if kept:
         text = f"{called('pool', pool.id)} keeps {some(kept, 'node')} more than its target"

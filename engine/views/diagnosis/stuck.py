@@ -7,10 +7,12 @@ and nodes on which everything fails that succeeds elsewhere.
 from __future__ import annotations
 
 from collections import Counter
+from heapq import heappop, heappush
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, PoolState, TaskResult, TaskState
-from engine.base.values import HOUR_MS, MINUTE_MS, called, lazy_regex, picked, places
+from engine.base.values import HOUR_MS, MINUTE_MS, called, equals, lazy_regex, picked, places
 from engine.rules.decisions.verdicts import MOST_PARENTS, circular
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, RUNNING
@@ -28,7 +30,7 @@ from engine.views.diagnosis.model import (
     span_words,
 )
 from engine.views.diagnosis.waste import CAUSES, restarts
-from engine.views.log.reader import Kept, LogReader, is_event, of_kind
+from engine.views.log.reader import Kept, LogReader, is_event, matching, of_kind
 from engine.views.log.tally import is_retry
 
 if TYPE_CHECKING:
@@ -173,6 +175,8 @@ _LEAST_PEERS = 3
 _MANY = 5  # peers; of fewer the durations say less
 _NEAREST = 500  # tasks before and after one, among which others of its kind are looked for
 _DIGITS = lazy_regex(r"\d+")
+_STARTS = is_event("TaskStateChanged", to=TaskState.RUNNING)
+_RUNS = equals(RUNNING)
 
 
 def _limit_ms(took_ms: Sequence[int], times: int = _LONGER) -> int:
@@ -223,38 +227,29 @@ def hanging_preparations(simulation: Simulation, *, names_jobs: bool) -> Iterato
 class HangingTasks:
     """Concerns about running tasks that take far longer than others with the same command line but for its numbers.
 
-    A task is looked at again only when it may have become one: others that took long have been found before, or no
-    other task of its job has ended since.
+    A task is looked at when it has run for a while, and again only when it may have become one: when it has run longer
+    still than others, or when more tasks of its job have ended, if there were too few.
     """
 
     def __init__(self, simulation: Simulation) -> None:
         """Create an empty reader."""
         self._simulation = simulation
-        self._jumps = simulation.jumps
+        self._jumps = -1
+        self._read = 0  # entries of the log about tasks that have run for a while
+        self._due: list[tuple[int, int, int]] = []  # when to look again, the task, and when it began to run
         self._kinds: dict[int, str] = {}  # by task
-        self._calm_ms: dict[int, int] = {}  # by task: until when it does not hang
         self._alone: dict[int, int] = {}  # by task without others of its kind: how many of its job had ended
 
     def concerns(self) -> Iterator[Finding]:
         """Yield a concern for each job with such tasks."""
         world, now_ms = self._simulation.world, self._simulation.now_ms
         tasks = world.tasks
-        if self._jumps != self._simulation.jumps:
-            self._jumps = self._simulation.jumps
-            self._kinds.clear()
-            self._calm_ms.clear()
-            self._alone.clear()
         by_job: dict[int, list[tuple[int, int, int]]] = {}  # since when, the longest of its kind, the task
-        calm_ms = self._calm_ms
-        for task in places(bytes(tasks.state[: tasks.length]), RUNNING):
-            if now_ms >= calm_ms.get(task, 0) and now_ms - tasks.started[task] >= _LEAST_MS:
-                took_ms = self._others_ms(task)
-                times = _LONGER if len(took_ms) >= _MANY else 3 * _LONGER
-                since_ms = tasks.started[task] + _limit_ms(took_ms, times) if took_ms else now_ms + 1
-                if since_ms <= now_ms:
-                    by_job.setdefault(tasks.block_of(task).job, []).append((since_ms, max(took_ms), task))
-                elif took_ms:
-                    calm_ms[task] = since_ms
+        for task in self._to_look_at():
+            since_ms, longest_ms = self._since(task)
+            heappush(self._due, (since_ms, task, tasks.started[task]))
+            if longest_ms and since_ms <= now_ms:
+                by_job.setdefault(tasks.block_of(task).job, []).append((since_ms, longest_ms, task))
         for row, found in by_job.items():
             late, job = [task for _, _, task in found], world.jobs[row]
             who, names = named("task", tasks.task_ids(late[:MOST_NAMED]), len(late))
@@ -269,13 +264,36 @@ class HangingTasks:
                 names=names,
             )
 
-    def _others_ms(self, task: int) -> list[int]:
-        """Return how long others took that have succeeded nearby; nothing if the task takes no longer, or for few."""
+    def _to_look_at(self) -> list[int]:
+        """Return the running tasks that may hang, in order. Each is to be noted again with the next moment."""
+        simulation, tasks, log = self._simulation, self._simulation.world.tasks, self._simulation.log
+        begun_ms = simulation.now_ms - _LEAST_MS
+        stop = log.index_at(begun_ms)
+        if self._jumps != simulation.jumps:
+            self._jumps = simulation.jumps
+            for kept in (self._due, self._kinds, self._alone):
+                kept.clear()
+            found = set(places(bytes(tasks.state[: tasks.length]), RUNNING))
+        else:
+            begun = picked(log.row_a, tuple(matching(log, _STARTS, self._read, stop)))
+            found = set(compress(begun, bytes(picked(tasks.state, begun)).translate(_RUNS)))
+        self._read = stop
+        while self._due and self._due[0][0] <= simulation.now_ms:
+            _, task, started_ms = heappop(self._due)
+            if tasks.started[task] == started_ms:
+                found.add(task)
+        return sorted(task for task in found if tasks.state[task] == RUNNING and tasks.started[task] <= begun_ms)
+
+    def _since(self, task: int) -> tuple[int, int]:
+        """Return since when a task hangs, and how long the longest of its kind took that have succeeded nearby.
+
+        The moment may be to come. Where there is no longest one yet, it says when to look again.
+        """
         world, now_ms = self._simulation.world, self._simulation.now_ms
         tasks, job = world.tasks, world.tasks.block_of(task).job
         ended = world.jobs[job].counts[COMPLETED]
         if self._alone.get(task) == ended:
-            return []
+            return now_ms, 0
         first = max(0, task - _NEAREST)
         near = places(bytes(tasks.state[first : min(tasks.length, task + _NEAREST)]), COMPLETED)
         found = []
@@ -285,13 +303,13 @@ class HangingTasks:
                 took_ms = tasks.ended[other] - tasks.started[other]
                 calm_ms = tasks.started[task] + max(_LEAST_MS, _LONGER * took_ms)
                 if now_ms < calm_ms:
-                    self._calm_ms[task] = calm_ms
-                    return []
+                    return calm_ms, 0
                 found.append(took_ms)
         if len(found) < _LEAST_PEERS:
             self._alone[task] = ended
-            return []
-        return found
+            return now_ms, 0
+        times = _LONGER if len(found) >= _MANY else 3 * _LONGER
+        return tasks.started[task] + _limit_ms(found, times), max(found)
 
     def _is_alike(self, task: int, other: int) -> bool:
         return (
@@ -300,13 +318,13 @@ class HangingTasks:
 
     def _kind(self, task: int) -> str:
         if task not in self._kinds:
-            self._kinds[task] = kind_of(self._simulation.world.tasks, task)
+            (self._kinds[task],) = kinds_of(self._simulation.world.tasks, [task])
         return self._kinds[task]
 
 
-def kind_of(tasks: TaskTable, task: int) -> str:
-    """Return what is equal for tasks of one kind: the command line without its digits."""
-    return _DIGITS.sub("", tasks.spec(task).command_line)
+def kinds_of(tasks: TaskTable, chosen: Sequence[int]) -> list[str]:
+    """Return of each of these tasks what is equal for tasks of one kind: the command line without its digits."""
+    return [_DIGITS.sub("", each) for each in tasks.command_lines(chosen)]
 
 
 # -- loops -------------------------------------------------------------------------------------------------------------
@@ -407,7 +425,7 @@ class FailingNodes:
         self._failures = LogReader(simulation, of_kind(_is_failure))
         self._successes = LogReader(simulation, of_kind(is_event("TaskStateChanged", result=TaskResult.SUCCESS)))
         self._streaks: dict[int, list[int]] = {}  # by node: the failures since its last success
-        self._last: dict[int, int] = {}  # by node: its last success
+        self._worked: set[int] = set()  # nodes with a success
 
     def nodes(self) -> list[int]:
         """Return the rows of these nodes that are still there, in ascending order."""
@@ -419,20 +437,19 @@ class FailingNodes:
         succeeded = sum(job.counts[COMPLETED] - job.failed for job in world.jobs.present())
         found = []
         for node, streak in self._streaks.items():
-            elsewhere = failed - len(streak)
-            by_chance = (elsewhere / max(1, elsewhere + succeeded)) ** len(streak)
-            if len(streak) >= _OFTEN and by_chance < _RARELY and world.nodes.state_of(node) is not None:
-                found += [node] if self._chance_elsewhere(node, streak) < _RARELY else []
+            if len(streak) >= _OFTEN and world.nodes.state_of(node) is not None:
+                elsewhere = failed - len(streak)
+                by_chance = (elsewhere / max(1, elsewhere + succeeded)) ** len(streak)
+                found += [node] if by_chance < _RARELY and self._chance_elsewhere(node, streak) < _RARELY else []
         return sorted(found)
 
     def _chance_elsewhere(self, node: int, streak: Sequence[int]) -> float:
         """Return how likely as many failures are where other nodes ran tasks of these kinds; 1 if none succeeded."""
         log, tasks = self._simulation.log, self._simulation.world.tasks
-        kinds = {kind_of(tasks, log.row_a[at]) for at in streak}
-        succeeded, failed = (
-            sum(log.row_b[at] != node and kind_of(tasks, log.row_a[at]) in kinds for at in reader.entries()[-_RECENT:])
-            for reader in (self._successes, self._failures)
-        )
+        kinds = set(kinds_of(tasks, picked(log.row_a, streak)))
+        recent = (reader.entries()[-_RECENT:] for reader in (self._successes, self._failures))
+        elsewhere = ([log.row_a[at] for at in entries if log.row_b[at] != node] for entries in recent)
+        succeeded, failed = (sum(kind in kinds for kind in kinds_of(tasks, chosen)) for chosen in elsewhere)
         return (failed / (failed + succeeded)) ** len(streak) if succeeded else 1.0
 
     def _update(self) -> None:
@@ -440,14 +457,16 @@ class FailingNodes:
         if begins or begins_too:
             failures, successes = self._failures.entries(), self._successes.entries()
             self._streaks.clear()
-            self._last.clear()
+            self._worked.clear()
         rows = self._simulation.log.row_b
-        last = dict(zip(picked(rows, successes), successes, strict=True))
-        self._last.update(last)
+        last = dict(zip(picked(rows, successes), successes, strict=True))  # by node
+        self._worked.update(last)
         for node in last.keys() & self._streaks.keys():
-            self._streaks[node] = [at for at in self._streaks[node] if at > last[node]]
+            since = [at for at in self._streaks.pop(node) if at > last[node]]
+            if since:
+                self._streaks[node] = since
         for node, at in zip(picked(rows, failures), failures, strict=True):
-            if at > self._last.get(node, -1):
+            if at > last.get(node, -1):  # successes that were read before come before it
                 self._streaks.setdefault(node, []).append(at)
 
     def _jobs_of(self, entries: Sequence[int]) -> list[Job]:
@@ -460,7 +479,7 @@ class FailingNodes:
         world, log = self._simulation.world, self._simulation.log
         for node in nodes:
             entries, pool = self._streaks[node], world.pool_of(node)
-            of_all = f"the last {len(entries):,}" if node in self._last else f"{len(entries):,} of {len(entries):,}"
+            of_all = f"the last {len(entries):,}" if node in self._worked else f"{len(entries):,} of {len(entries):,}"
             tasks = list(dict.fromkeys(log.row_a[at] for at in entries))
             jobs = tuple(job.id for job in self._jobs_of(entries))
             yield concern(

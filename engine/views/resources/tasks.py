@@ -232,8 +232,7 @@ class TaskPage:
 
     def command_lines_of(self, tasks: Sequence[int]) -> list[str]:
         """Return the command lines of many tasks; those of one block are found together."""
-        table = self._simulation.world.tasks
-        return table.texts_of(tasks, lambda block, ordinals: block.source.command_lines(ordinals))
+        return self._simulation.world.tasks.command_lines(tasks)
 
     def state_of(self, task: int) -> TaskState | None:
         """Return the task's state; None when it has been deleted."""
