@@ -8,6 +8,7 @@ is a formula.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
 from operator import and_
@@ -82,12 +83,9 @@ class Formula(NamedTuple):
         evaluation = Evaluation(inputs)
         in_force = inputs.target(DEDICATED), inputs.target(LOW_PRIORITY)
         try:
-            try:
+            with suppress(FormulaStopped):
                 for statement in self.statements:
                     evaluation.value(statement)
-            except FormulaStopped:
-                if not inputs.dialect.stop_applies:
-                    return Results(*in_force, REQUEUE, evaluation.variables)
             targets = evaluation.target(DEDICATED), evaluation.target(LOW_PRIORITY)
         except EvaluationError as fault:
             error = RunError(fault.code, evaluation.position, str(fault))

@@ -23,7 +23,6 @@ from engine.autoscale.values import (
     READ_ONLY,
     REQUEUE,
     TARGETS,
-    Dialect,
     EvaluationError,
     Inputs,
     Interval,
@@ -117,7 +116,7 @@ for _sign, _holds in _COMPARISONS.items():
         _RULES[_sign, _type, _type] = _comparison(_holds)
 
 
-def combine(sign: str, left: Value, right: Value, dialect: Dialect) -> Value:
+def combine(sign: str, left: Value, right: Value) -> Value:
     """Return ``left sign right``. Vectors of one element are numbers if no other rule applies (AS-22)."""
     rule = _RULES.get((sign, type(left), type(right)))
     if rule is not None:
@@ -126,8 +125,6 @@ def combine(sign: str, left: Value, right: Value, dialect: Dialect) -> Value:
     rule = _RULES.get((sign, type(plain_left), type(plain_right)))
     if rule is not None:
         return rule(plain_left, plain_right)
-    if dialect.timestamp_minus_interval and sign == "-" and isinstance(left, Timestamp) and isinstance(right, Interval):
-        return Timestamp(left.ticks - round(right.ticks))
     raise EvaluationError(f"Wrong types: {type_name(left)} {sign} {type_name(right)} is not defined")
 
 
@@ -204,9 +201,9 @@ _OF_EACH: dict[str, Callable[[float], float]] = {
 
 
 def _list_function(calculate: Callable[[Vector], float], *, needs_some: bool) -> Function:
-    def function(inputs: Inputs, arguments: Sequence[Value]) -> Value:
+    def function(_: Inputs, arguments: Sequence[Value]) -> Value:
         elements = to_vector(arguments)
-        return calculate(elements) if elements or not needs_some else inputs.dialect.nothing
+        return calculate(elements) if elements or not needs_some else math.nan
 
     return function
 
@@ -223,15 +220,14 @@ def _each(name: str, calculate: Callable[[float], float]) -> Function:
     return function
 
 
-def _percentile(inputs: Inputs, arguments: Sequence[Value]) -> Value:
+def _percentile(_: Inputs, arguments: Sequence[Value]) -> Value:
     """Return the percentile by nearest rank (AS-61)."""
     elements, at = _vector_and_number("percentile", arguments)
-    whole = inputs.dialect.whole_percentile
-    if not 0 <= at <= whole:
-        raise EvaluationError(f"Wrong arguments of percentile: {at:g} is not between 0 and {whole:g}")
+    if not 0 <= at <= 100:
+        raise EvaluationError(f"Wrong arguments of percentile: {at:g} is not between 0 and 100")
     if not elements:
-        return inputs.dialect.nothing
-    rank = math.ceil(at * len(elements) / whole)
+        return math.nan
+    rank = math.ceil(at * len(elements) / 100)
     return sorted(elements)[max(rank, 1) - 1]
 
 
@@ -308,12 +304,7 @@ class Evaluation:
         wanted, self._token = self._wanted(name)
         if not math.isfinite(wanted):
             raise EvaluationError(f"The target {name} is not finite: {shortened(text_of(wanted))}")
-        nodes = math.trunc(wanted)
-        if nodes < 0:
-            least = self.inputs.dialect.least_target
-            if least is None:
-                raise EvaluationError(f"The target {name} is negative: {shortened(text_of(wanted))}")
-            nodes = least
+        nodes = max(0, math.trunc(wanted))
         if nodes and name == LOW_PRIORITY and not self.inputs.may_have_spot:
             raise EvaluationError(f"The target {name} is {nodes}, but cloud services have no Spot nodes")
         return min(nodes, _MOST_NODES)
@@ -373,7 +364,7 @@ class Evaluation:
         for at in range(0, len(rest), 2):
             right = self.value(rest[at + 1])
             self._token = rest[at]
-            value = combine(str(rest[at]), value, right, self.inputs.dialect)
+            value = combine(str(rest[at]), value, right)
         return value
 
     def _unary(self, *parts: Part) -> Value:
@@ -461,7 +452,7 @@ class Evaluation:
         self._token = part
         if not isinstance(value, Timestamp):
             raise EvaluationError(f"Unknown member {shortened(part)}: a {type_name(value)} has no members")
-        return member(value, part, self.inputs.dialect)
+        return member(value, part)
 
 
 # The method that evaluates each phrase of the grammar: a look-up here takes half the time of ``getattr``.

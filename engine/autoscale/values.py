@@ -200,21 +200,6 @@ def whole_text(value: float) -> str:
     return str(math.floor(value + 0.5)) if math.isfinite(value) else _number_text(value)
 
 
-class Dialect(NamedTuple):
-    """The decisions with the weakest evidence, each a single value."""
-
-    sunday: int = 0  # AS-20
-    timestamp_minus_interval: bool = False  # AS-27, last paragraph
-    oldest_first: bool = True  # AS-48
-    nothing: float = math.nan  # AS-58: avg, max, min, range, std and percentile of an empty list
-    whole_percentile: float = 100  # AS-61: the p that means the largest element
-    stop_applies: bool = True  # AS-62: whether what was assigned before stop() counts
-    least_target: int | None = 0  # AS-77: what a target below 0 becomes; None makes it an error
-
-
-STANDARD = Dialect()
-
-
 class SampleSeries(NamedTuple):
     """The samples of one metric: times in ms, oldest first and none in the future, and values (AS-52)."""
 
@@ -236,7 +221,6 @@ class Inputs:
     variables: Mapping[str, float] = field(default_factory=dict)
     samples: Mapping[str, SampleSeries] = field(default_factory=dict)
     chance: Callable[[], float] = float  # 0.0
-    dialect: Dialect = STANDARD
     may_have_spot: bool = True
 
     @property
@@ -300,14 +284,13 @@ def _zone(text: str) -> timezone:
     return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
 
 
-def member(moment: Timestamp, name: str, dialect: Dialect) -> float:
-    """Return a member of a timestamp; Monday is 1 (AS-20)."""
+def member(moment: Timestamp, name: str) -> float:
+    """Return a member of a timestamp; Monday is 1 and Sunday 0 (AS-20)."""
     if name not in MEMBERS:
         raise EvaluationError(f"Unknown member {shortened(name)}; a timestamp has {', '.join(MEMBERS)}")
     if name != "weekday":
         return float(getattr(moment.moment, name))
-    weekday = moment.moment.isoweekday()
-    return float(dialect.sunday if weekday == 7 else weekday)
+    return float(moment.moment.isoweekday() % 7)
 
 
 DEDICATED = "$TargetDedicatedNodes"
@@ -403,10 +386,6 @@ class Metric(NamedTuple):
         inside = slice(bisect_right(times_ms, first // TICKS_PER_MS), bisect_right(times_ms, last // TICKS_PER_MS))
         return Window(values[inside], max(1, (last - first) // _PERIOD_TICKS))
 
-    def in_order(self, values: Sequence[float]) -> Vector:
-        """Return samples as a vector (AS-48)."""
-        return tuple(map(float, values if self.inputs.dialect.oldest_first else reversed(values)))
-
     def _ticks(self, bound: Value) -> int:
         """Return a bound in ticks since the start; an interval is relative to now (AS-45)."""
         if isinstance(bound, Timestamp):
@@ -442,7 +421,7 @@ def _get_sample(metric: Metric, arguments: Sequence[Value]) -> Value:
     if window.percent < percent:
         wanted, received = whole_text(percent), whole_text(window.percent)
         raise TooFewSamples(f"Insufficient data from data set: {metric.name} wanted {wanted}%, received {received}%")
-    return metric.in_order(window.values)
+    return tuple(map(float, window.values))  # the oldest first (AS-48)
 
 
 def _newest(metric: Metric, count: float) -> Vector:
@@ -450,7 +429,7 @@ def _newest(metric: Metric, count: float) -> Vector:
     if not count > -1:  # NaN is not, and fractions are truncated to 0
         raise EvaluationError(f"Wrong arguments of GetSample: a count of {whole_text(count)} samples")
     values = metric.series.values
-    return metric.in_order(values[len(values) - math.trunc(min(count, len(values))) :])
+    return tuple(map(float, values[len(values) - math.trunc(min(count, len(values))) :]))  # the oldest first (AS-48)
 
 
 def _get_sample_percent(metric: Metric, arguments: Sequence[Value]) -> Value:

@@ -2,7 +2,8 @@
 
 ``date`` prints the simulated time, or the moment that ``-d`` describes, in UTC and the C locale.
 
-Such moments are written as ``@86400``, ``2026-01-05 08:00``, ``tomorrow``, ``2 hours ago``.
+Such moments are written as ``@86400``, ``2026-01-05 08:00``, ``tomorrow``, ``2 hours ago``, or several of these.
+The real ``date`` knows other ways too: with one of these the line counts as an unknown program (TASK-22).
 """
 
 from __future__ import annotations
@@ -11,200 +12,76 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from engine.base.values import lazy_regex
-from engine.shell.call import Call, Program, ProgramOptions, WrongUsage
+from engine.shell.call import Call, NotSimulated, Program, ProgramOptions, WrongUsage
 from engine.shell.files import TimeIsUp
 
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
 )  # fmt: skip
 
 _LONGEST = 400  # characters
-_TO_MONTH = {name: index for index, full in enumerate(MONTHS, start=1) for name in (full, full[:3])} | {"sept": 9}
-_TO_WEEKDAY = {name: index for index, full in enumerate(WEEKDAYS) for name in (full, full[:3])} | {
-    "tues": 1, "wednes": 2, "thur": 3, "thurs": 3,
-}  # fmt: skip
 _UNITS = {
     "year": (12, 0), "month": (1, 0), "fortnight": (0, 1_209_600), "week": (0, 604_800), "day": (0, 86_400),
     "hour": (0, 3_600), "minute": (0, 60), "min": (0, 60), "second": (0, 1), "sec": (0, 1),
+    "yesterday": (0, -86_400), "today": (0, 0), "now": (0, 0), "tomorrow": (0, 86_400),
 }  # fmt: skip
-"""Each unit in months and in seconds."""
-_DAYS = {"yesterday": -1, "today": 0, "now": 0, "tomorrow": 1}
+"""Each unit in months and in seconds, and the days that have a name, which are counted from today."""
 _COUNTS = {"last": -1, "this": 0, "next": 1}
-_ZONES = frozenset({"z", "utc", "gmt", "ut"})
 
-_EPOCH = lazy_regex(r"\s*@(-?\d{1,12})(?:[.,](\d{1,9}))?\s*", re.ASCII)
-_ITEM = lazy_regex(
-    r"""[\s,]*(?:
-    (?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})(?:t(?=\d))?
-  | (?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:[.,](?P<fraction>\d+))?)?
-        \s*(?:(?P<half>[ap])\.?m\.?(?![a-z]))?\s*(?P<zone>[-+]\d{1,2}(?::?\d\d)?(?!\d))?
-  | (?P<hour12>\d{1,2})\s*(?P<half12>[ap])\.?m\.?(?![a-z])
-  | (?P<us_month>\d{1,2})/(?P<us_day>\d{1,2})(?:/(?P<us_year>\d{4}|\d{2}))?
-  | (?P<name_day>\d{1,2})[\s-]*(?P<name_month>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*
-        (?:[\s,-]*(?P<name_year>\d{4})(?![:\d]))?
-  | (?P<first_month>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?\s*(?P<first_day>\d{1,2})(?![\d:])
-        (?:[\s,]+(?P<first_year>\d{4})(?![:\d]))?
-  | (?P<compact>\d{8})(?:t(?P<compact_time>\d{4}|\d{6}))?(?!\d)
-  | (?P<number>[-+]?\s*\d{1,9})(?![\d:])
-  | (?P<word>[a-z]+)\.?
-    )""",
-    re.ASCII | re.VERBOSE,
+_EPOCH = lazy_regex(r"@(-?\d{1,12})(?:[.,](\d{1,9}))?", re.ASCII)
+_START = lazy_regex(
+    r"(?P<day>\d{4}-\d\d-\d\d|\d{8})?"
+    r"(?:[t\s]*(?P<time>\d\d:\d\d(?::\d\d(?:[.,]\d{1,6})?)?)\s*(?P<zone>[-+]\d{1,2}(?::?\d\d)?)?(?!\d))?"
+    r"(?:\s*(?:z|utc|gmt)(?!\w))?\s*",
+    re.ASCII,
 )
-
-
-class NotMoment(Exception):
-    """A text that describes no moment."""
+_OFFSET = lazy_regex(
+    r"(?:(?P<count>[-+]?\s*\d{1,9}|last|this|next)\s*)?(?P<unit>[a-z]+?)s?(?P<ago>\s+ago)?(?!\w)\s*", re.ASCII
+)
 
 
 def read_moment(text: str, now_ms: int) -> int:
     """Return the moment that a text describes, as Unix time in ms.
 
     Raises:
-        NotMoment: It describes none.
+        NotSimulated: It describes none, or one in a way that is not known here.
+        ValueError: There is no such day or time.
     """
+    text = text[:_LONGEST].lower().strip()
     if found := _EPOCH.fullmatch(text):
         return int(found[1]) * 1000 + int((found[2] or "0")[:3].ljust(3, "0"))
-    reader = _Reader(now_ms)
-    try:
-        reader.read(text[:_LONGEST].lower())
-        return reader.result_ms()
-    except (ValueError, OverflowError):
-        raise NotMoment from None
+    moment = FIRST + timedelta(milliseconds=now_ms)
+    start = _START.match(text)
+    assert start is not None  # each part may be left out
+    offsets, at = [], start.end()
+    while at < len(text):
+        found = _OFFSET.match(text, at)
+        if found is None or found["unit"] not in _UNITS:
+            raise NotSimulated
+        offsets.append(_offset(found))
+        at = found.end()
+    if start["day"] or start["time"] or not offsets:
+        moment = datetime.fromisoformat(f"{start['day'] or moment.date()}T{start['time'] or '00:00'}Z")
+        sign, digits = (start["zone"] or "+0")[0], (start["zone"] or "+0")[1:].replace(":", "")
+        hours, minutes = (digits, "0") if len(digits) < 3 else (digits[:-2], digits[-2:])
+        moment -= timedelta(hours=int(f"{sign}{hours}"), minutes=int(f"{sign}{minutes}"))
+    months = moment.year * 12 + moment.month - 1 + sum(months for months, _ in offsets)
+    first = moment.replace(year=months // 12, month=months % 12 + 1, day=1)
+    moment = first + timedelta(days=moment.day - 1, seconds=sum(seconds for _, seconds in offsets))
+    return (moment - FIRST) // timedelta(milliseconds=1)
 
 
-class _Reader:
-    """Reads the items of a text: at most one day, weekday and time of day, and offsets that are added."""
-
-    def __init__(self, now_ms: int) -> None:
-        seconds, self.fraction_ms = divmod(now_ms, 1000)
-        self.now = datetime.fromtimestamp(seconds, UTC)
-        self.day: tuple[int, int, int] | None = None
-        self.lacks_year = False
-        self.seconds: int | None = None  # of the day
-        self.weekday: int | None = None
-        self.weeks = 0  # before or after that day of the week
-        self.zone_seconds = 0
-        self.months = 0
-        self.added_seconds = 0
-        self.last: tuple[int, int] | None = None  # months and seconds that were added last
-
-    def read(self, text: str) -> None:
-        at = 0
-        count: int | None = None  # of the unit that has to follow
-        while text[at:].strip(" \t\n,"):
-            found = _ITEM.match(text, at)
-            if found is None:
-                raise NotMoment
-            at = found.end()
-            if found["word"]:
-                count = self._word(found["word"], count)
-                continue
-            if count is not None:
-                raise NotMoment
-            number = found["number"]
-            if number and len(number) == 4 and number.isdecimal() and self.day and not text[at:].lstrip()[:1].isalpha():
-                self._lone_number(number, self.day)
-            elif number:
-                count = int(re.sub(r"\s", "", number))
-            else:
-                self._date_or_time(found)
-        if count is not None:
-            raise NotMoment
-
-    def _lone_number(self, number: str, day: tuple[int, int, int]) -> None:
-        """Read four digits after a day: its year, or else a time."""
-        if self.lacks_year:
-            self.day, self.lacks_year = (int(number), *day[1:]), False
-        else:
-            self._set_clock(number[:2], number[2:], "0", "")
-
-    def _word(self, word: str, count: int | None) -> int | None:
-        """Read a word; return the count if the unit that it belongs to has to follow."""
-        unit = _UNITS.get(word) or _UNITS.get(word.removesuffix("s"))
-        if unit is not None:
-            times = 1 if count is None else count
-            self._add(unit[0] * times, unit[1] * times)
-            return None
-        if word in _TO_WEEKDAY and self.weekday is None:
-            self.weekday = _TO_WEEKDAY[word]
-            self.weeks = count or 0
-            return None
-        if count is not None:
-            raise NotMoment
-        if word in _COUNTS:
-            return _COUNTS[word]
-        if word in _DAYS:
-            self._add(0, _DAYS[word] * 86_400)
-        elif word == "ago" and self.last is not None:
-            self._add(-2 * self.last[0], -2 * self.last[1])
-        elif word not in _ZONES:
-            raise NotMoment
-        return None
-
-    def _add(self, months: int, seconds: int) -> None:
-        self.months += months
-        self.added_seconds += seconds
-        self.last = months, seconds
-
-    def _date_or_time(self, found: re.Match[str]) -> None:
-        part = found.groupdict(default="")
-        for form in ("", "us_", "name_", "first_"):
-            if month := part[f"{form}month"]:
-                self._set_day(part[f"{form}year"], str(_TO_MONTH.get(month, month)), part[f"{form}day"])
-                return
-        if part["compact"]:
-            self._set_day(part["compact"][:4], part["compact"][4:6], part["compact"][6:])
-            if time := part["compact_time"]:
-                self._set_clock(time[:2], time[2:4], time[4:], "")
-        elif part["hour12"]:
-            self._set_clock(part["hour12"], "0", "0", part["half12"])
-        else:
-            self._set_clock(part["hour"], part["minute"], part["second"], part["half"])
-            self.fraction_ms = int(part["fraction"][:3].ljust(3, "0"))
-            if zone := part["zone"]:
-                digits = zone[1:].replace(":", "")
-                hours, minutes = (digits, "0") if len(digits) < 3 else (digits[:-2], digits[-2:])
-                self.zone_seconds = (int(hours) * 3600 + int(minutes) * 60) * (-1 if zone[0] == "-" else 1)
-
-    def _set_day(self, year: str, month: str, day: str) -> None:
-        if self.day is not None:
-            raise NotMoment
-        self.lacks_year = not year
-        number = int(year or self.now.year)
-        if len(year) == 2:
-            number += 1900 if number > 68 else 2000
-        datetime(number, int(month), int(day))  # noqa: DTZ001 (only refuses what is no day)
-        self.day = number, int(month), int(day)
-
-    def _set_clock(self, hour: str, minute: str, second: str, half: str) -> None:
-        hours, minutes, seconds = int(hour), int(minute), int(second or 0)
-        if half:
-            if not 1 <= hours <= 12:
-                raise NotMoment
-            hours = hours % 12 + (12 if half == "p" else 0)
-        if hours > 23 or minutes > 59 or seconds > 59 or self.seconds is not None:
-            raise NotMoment
-        self.seconds, self.fraction_ms = hours * 3600 + minutes * 60 + seconds, 0
-
-    def result_ms(self) -> int:
-        now = self.now
-        year, month, day = self.day or (now.year, now.month, now.day)
-        if self.seconds is not None:
-            seconds = self.seconds
-        elif self.last is not None and self.day is None and self.weekday is None:
-            seconds = now.hour * 3600 + now.minute * 60 + now.second
-        else:
-            seconds, self.fraction_ms = 0, 0
-        over, index = divmod(month - 1 + self.months, 12)
-        moment = datetime(year + over, index + 1, 1, tzinfo=UTC) + timedelta(days=day - 1)
-        if self.weekday is not None and self.day is None:
-            ahead = (self.weekday - moment.weekday()) % 7
-            moment += timedelta(days=ahead + 7 * (self.weeks - (self.weeks > 0 and ahead > 0)))
-        moment += timedelta(seconds=seconds + self.added_seconds - self.zone_seconds)
-        return int((moment - FIRST).total_seconds()) * 1000 + self.fraction_ms
+def _offset(found: re.Match[str]) -> tuple[int, int]:
+    """Return the months and seconds that an offset adds."""
+    months, seconds = _UNITS[found["unit"]]
+    count = re.sub(r"\s", "", found["count"] or "1")
+    times = _COUNTS[count] if count in _COUNTS else int(count)
+    if found["ago"]:
+        times = -times
+    return months * times, seconds * times
 
 
 _USUAL = "%a %b %e %H:%M:%S %Z %Y"
@@ -224,7 +101,7 @@ _FIELD = lazy_regex(r"%(?P<flags>[-_0^#+]*)(?P<width>\d{0,3})(?P<colons>:{0,3})[
 
 
 @Program(
-    "date", "u/utc/universal R/rfc-email d=/date r=/reference s=/set 3=/rfc-3339 I?/iso-8601 f!/file /debug /resolution"
+    "date", "u/utc/universal R/rfc-email d=/date I?/iso-8601 r!/reference s!/set f!/file /rfc-3339 /debug /resolution"
 )
 def _date(call: Call, options: ProgramOptions) -> int:
     """Print a moment."""
@@ -234,39 +111,29 @@ def _date(call: Call, options: ProgramOptions) -> int:
         return call.misuse(f"extra operand '{options.operands[1]}'")
     if len(forms) > 1:
         return call.fail("date: multiple output formats specified")
-    if len(options.values.keys() & set("drs")) > 1:
-        return call.misuse("the options to specify dates for printing are mutually exclusive")
     clock_ms = call.process.run.clock_ms
-    if "r" in options:
-        path = options.values["r"]
-        if not call.process.exists(call.process.key(path)):  # its time is not kept: the present one (decided)
-            return call.fail(f"date: {path}: No such file or directory")
-    described = options.values.get("d", options.values.get("s"))
-    if described is not None:
+    if "d" in options:
         try:
-            clock_ms = read_moment(described, clock_ms)
-        except NotMoment:
-            return call.fail(f"date: invalid date '{described}'")
+            clock_ms = read_moment(options.values["d"], clock_ms)
+        except (ValueError, OverflowError):
+            return call.fail(f"date: invalid date '{options.values['d']}'")
     elif options.operands and not forms:
         return call.fail(f"date: invalid date '{options.operands[0]}'")
-    status = call.fail("date: cannot set date: Operation not permitted") if "s" in options else 0
     call.say(formatted(clock_ms, forms[0] if forms else _USUAL))
-    return status
+    return 0
 
 
 def _forms_of_options(options: ProgramOptions) -> list[str]:
-    """Return the formats that ``-I``, ``-R`` and ``--rfc-3339`` stand for."""
+    """Return the formats that ``-I`` and ``-R`` stand for."""
     forms = []
     for letter, value in options.all:
         if letter == "R":
             forms.append("%a, %d %b %Y %H:%M:%S %z")
-        elif letter in "I3":
+        elif letter == "I":
             names = [name for name in _FORMS if name.startswith(value or "date")]
             if not names:
-                name = "--iso-8601" if letter == "I" else "--rfc-3339"
-                raise WrongUsage(f"invalid argument '{value}' for '{name}'")
-            form = _FORMS[names[0]]
-            forms.append(form if letter == "I" else form.replace("T%", " %", 1).replace(",", "."))
+                raise WrongUsage(f"invalid argument '{value}' for '--iso-8601'")
+            forms.append(_FORMS[names[0]])
     return forms
 
 
@@ -310,7 +177,7 @@ def _value(clock_ms: int, letter: str) -> int | str | None:
         moment = FIRST
     if letter in "YymdjHIMSuwVGUW":
         return int(moment.strftime(f"%{letter}"))
-    month, day_name = MONTHS[moment.month - 1].capitalize(), WEEKDAYS[moment.weekday()].capitalize()
+    month, day_name = _MONTHS[moment.month - 1], _WEEKDAYS[moment.weekday()]
     half = "AM" if moment.hour < 12 else "PM"
     others: dict[str, int | str] = {
         "C": moment.year // 100, "e": moment.day, "k": moment.hour, "l": moment.hour % 12 or 12,

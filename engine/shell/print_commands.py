@@ -193,9 +193,8 @@ def _padded(text: str, flags: str, width: int) -> str:
     return text.rjust(width)
 
 
-_SEQ = Program("seq", "w/equal-width s=/separator f=/format", stops=True, least=1, most=3)
+_SEQ = Program("seq", "w/equal-width s=/separator f!/format", stops=True, least=1, most=3)
 _SEQ_NUMBER = lazy_regex(r"[-+]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})(?:[eE][-+]?\d{1,2})?", re.ASCII)
-_SEQ_FIELD = lazy_regex(r"%(?:%|(?P<flags>[-+ #0']*)(?P<width>\d{0,4})(?:\.(?P<places>\d{0,3}))?(?P<kind>[eEfFgGaA]))")
 
 
 @command(PROGRAMS, "seq")
@@ -206,10 +205,6 @@ def _seq(call: Call) -> int:
     for argument in given:
         if not _SEQ_NUMBER.fullmatch(argument):
             return call.misuse(f"invalid floating point argument: '{argument[:80]}'")
-    if "f" in options and (mistake := _wrong_format(options.values["f"])):
-        return call.fail(f"seq: format '{options.values['f'][:80]}' {mistake}")
-    if "f" in options and "w" in options:
-        return call.misuse("format string may not be specified when printing equal width strings")
     numbers = [Decimal(argument) for argument in given]
     first = numbers[0] if len(numbers) > 1 else Decimal(1)
     increment = numbers[1] if len(numbers) == 3 else Decimal(1)
@@ -218,11 +213,7 @@ def _seq(call: Call) -> int:
     count = int((numbers[-1] - first) / increment) + 1 if (numbers[-1] - first) * increment >= 0 else 0
     call.process.run.step(min(count, 10**9) >> 5)
     places = max((max(-int(number.as_tuple().exponent), 0) for number in numbers[:-1]), default=0)
-    values = [first + index * increment for index in range(count)]
-    if "f" in options:
-        texts = [_in_format(options.values["f"], value) for value in values]
-    else:
-        texts = [f"{value:.{places}f}" for value in values]
+    texts = [f"{first + index * increment:.{places}f}" for index in range(count)]
     if "w" in options and texts:
         width = max(len(texts[0]), len(texts[-1]), len(f"{numbers[-1]:.{places}f}"))
         texts = [text.zfill(width) for text in texts]
@@ -237,32 +228,8 @@ def _with_operands(args: list[str]) -> list[str]:
     while at < len(args) and args[at].startswith("-") and args[at] != "--":
         if _SEQ_NUMBER.fullmatch(args[at]):
             return [*args[:at], "--", *args[at:]]
-        at += 2 if args[at] in ("-s", "-f", "--separator", "--format") else 1
+        at += 2 if args[at] in ("-s", "--separator") else 1
     return args
-
-
-def _wrong_format(form: str) -> str:
-    """Return what is wrong with a format, or ""."""
-    fields = [found for found in _SEQ_FIELD.finditer(form) if found[0] != "%%"]
-    rest = _SEQ_FIELD.sub("", form)
-    if "%" in rest:
-        at = rest.index("%")
-        kind = re.match(r"%[-+ #0']*\d*(?:\.\d*)?(.?)", rest[at:])
-        return f"has unknown %{kind[1]} directive" if kind and kind[1] else "ends in %"
-    if not fields:
-        return "has no % directive"
-    return "has too many % directives" if len(fields) > 1 else ""
-
-
-def _in_format(form: str, value: Decimal) -> str:
-    def one(found: re.Match[str]) -> str:
-        if found[0] == "%%":
-            return "%"
-        places = "" if found["places"] is None else f".{found['places'] or 0}"
-        kind = found["kind"].translate({ord("a"): "e", ord("A"): "E"})
-        return f"%{found['flags'].replace(chr(39), '')}{found['width']}{places}{kind}" % float(value)
-
-    return _SEQ_FIELD.sub(one, form)
 
 
 _HEAD = Program("head", "q/quiet/silent v/verbose z/zero-terminated n=/lines c=/bytes")

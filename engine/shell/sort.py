@@ -5,28 +5,22 @@ A key of ``sort`` is the part of a line that is compared, and the value that its
 
 from __future__ import annotations
 
-import heapq
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
-from functools import cmp_to_key
 from itertools import groupby
 from typing import Any, NamedTuple
-from zlib import crc32
 
 from engine.base.values import lazy_regex
-from engine.shell.call import WHOLE, Call, Program, ProgramOptions, WrongUsage, all_text, lines_of, read_input
+from engine.shell.call import Call, Program, ProgramOptions, WrongUsage, all_text, lines_of, read_input
 
-ORDERS = "bdfghiMnRrV"
+ORDERS = "bfhnrV"
 """The letters of orders, which a key may have too."""
 
 _KEY = lazy_regex(
     rf"(\d{{1,9}})(?:\.(\d{{1,9}}))?([{ORDERS}]*)(?:,(\d{{1,9}})(?:\.(\d{{1,9}}))?([{ORDERS}]*))?", re.ASCII
 )
 _NUMBER = lazy_regex(r"[ \t]*(-?)(\d*(?:\.\d*)?)([KkMGTPEZY]?)", re.ASCII)
-_REAL = lazy_regex(r"\s*([-+]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][-+]?\d{1,3})?)", re.ASCII)
-_MONTH = lazy_regex(r"[ \t]*([A-Za-z]{3})")
-_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _SUFFIX = lazy_regex(r"(?:\.[A-Za-z~][A-Za-z0-9~]*)*\Z")
 _VERSION_PART = lazy_regex(r"(\D*)(\d*)", re.ASCII)
 _FIELD = lazy_regex(r"[ \t]*[^ \t]*")
@@ -46,17 +40,6 @@ def _human(text: str) -> tuple[int, Decimal]:
     return -size if found[1] else size, value
 
 
-def _general(text: str) -> tuple[int, float]:
-    found = _REAL.match(text)
-    return (1, float(found[1])) if found else (0, 0.0)
-
-
-def _month(text: str) -> int:
-    found = _MONTH.match(text)
-    name = found[1].upper() if found else ""
-    return _MONTHS.index(name) + 1 if name in _MONTHS else 0
-
-
 def _version_parts(text: str) -> list[tuple[int, ...] | int]:
     parts: list[tuple[int, ...] | int] = []
     for found in _VERSION_PART.finditer(text):
@@ -71,14 +54,7 @@ def _version(text: str) -> tuple[bool, list[tuple[int, ...] | int], list[tuple[i
     return bool(text), _version_parts(text[: suffix.start()] or text), _version_parts(text)
 
 
-def _mixed(text: str) -> int:
-    """Return a hash of the text: ``sort -R`` gives the same order in every run, which has to be repeatable."""
-    return crc32(text.encode("utf-8", "surrogatepass"))
-
-
-_VALUES: dict[str, Callable[[str], Any]] = {
-    "n": _numeric, "h": _human, "g": _general, "M": _month, "V": _version, "R": _mixed,
-}  # fmt: skip
+_VALUES: dict[str, Callable[[str], Any]] = {"n": _numeric, "h": _human, "V": _version}
 
 
 class SortKey(NamedTuple):
@@ -103,10 +79,6 @@ class SortKey(NamedTuple):
         letters = self.letters
         if "b" in letters and not self.first:
             text = text.lstrip(" \t")
-        if "d" in letters:
-            text = "".join(sign for sign in text if (sign.isascii() and sign.isalnum()) or sign in " \t")
-        elif "i" in letters:
-            text = "".join(sign for sign in text if " " <= sign <= "~")
         if "f" in letters:
             text = text.upper()
         return next((_VALUES[letter] for letter in letters if letter in _VALUES), str)(text)
@@ -183,15 +155,10 @@ def _key(text: str, letters: str, separator: str) -> SortKey:
 
 
 def _compatible(letters: str) -> str:
-    exclusive = [letter for letter in "dghiMnRV" if letter in letters]
-    if len(exclusive) > 1 and set(exclusive) != {"d", "i"}:
+    exclusive = [letter for letter in "hnV" if letter in letters]
+    if len(exclusive) > 1:
         raise WrongUsage(f"options '-{''.join(exclusive)}' are incompatible", 2)
     return letters
-
-
-_SORTS = {
-    "general-numeric": "g", "human-numeric": "h", "month": "M", "numeric": "n", "random": "R", "version": "V",
-}  # fmt: skip
 
 
 class _Order:
@@ -227,25 +194,20 @@ class _Order:
 
 @Program(
     "sort",
-    "b/ignore-leading-blanks d/dictionary-order f/ignore-case g/general-numeric-sort h/human-numeric-sort "
-    "i/ignore-nonprinting M/month-sort n/numeric-sort R/random-sort r/reverse V/version-sort c C m/merge s/stable "
+    "b/ignore-leading-blanks f/ignore-case h/human-numeric-sort n/numeric-sort r/reverse V/version-sort c C s/stable "
     "u/unique z/zero-terminated k=/key o=/output t=/field-separator S=/buffer-size/parallel/batch-size "
-    "T=/temporary-directory 5=/sort 6?/check /compress-program /debug /files0-from /random-source",
+    "T=/temporary-directory d!/dictionary-order g!/general-numeric-sort i!/ignore-nonprinting M!/month-sort "
+    "R!/random-sort m!/merge /sort /check /compress-program /debug /files0-from /random-source",
     usage=2,
 )
 def _sort(call: Call, options: ProgramOptions) -> int:
     """Print the lines in order."""
-    if "5" in options:
-        names = [name for name in _SORTS if name.startswith(options.values["5"])]
-        if len(names) != 1:
-            return call.misuse(f"invalid argument '{options.values['5'][:80]}' for '--sort'", 2)
-        options.values[_SORTS[names[0]]] = ""
     try:
         order = _Order(options)
     except WrongUsage as mistake:
         return call.fail(f"sort: {mistake}", 2)
-    quiet = "C" in options or options.values.get("6", "") in ("quiet", "silent")
-    checks = bool({"c", "C", "6"} & options.values.keys())
+    quiet = "C" in options
+    checks = quiet or "c" in options
     if checks and len(options.operands) > 1:
         letter = "C" if quiet else "c"
         return call.fail(f"sort: extra operand '{options.operands[1][:80]}' not allowed with -{letter}", 2)
@@ -259,11 +221,8 @@ def _sort(call: Call, options: ProgramOptions) -> int:
     call.process.run.step(sum(map(len, texts)) * len(order.keys))
     if checks:
         return _check(call, order, texts[0], unique="u" in options, quiet=quiet)
-    if "m" in options:
-        lines = list(heapq.merge(*texts, key=cmp_to_key(order.compared)))
-    else:
-        lines = [line for each in texts for line in each]
-        order.sort(lines)
+    lines = [line for each in texts for line in each]
+    order.sort(lines)
     if "u" in options:
         lines = [line for index, line in enumerate(lines) if not index or order.by_keys(lines[index - 1], line)]
     return _write(call, options.values.get("o", ""), "".join(line + end for line in lines))
@@ -297,42 +256,21 @@ def _write(call: Call, path: str, text: str) -> int:
 
 @Program(
     "uniq",
-    "c/count d/repeated u/unique i/ignore-case z/zero-terminated f=/skip-fields s=/skip-chars w=/check-chars D! "
+    "c/count d/repeated u/unique i/ignore-case z/zero-terminated f!/skip-fields s!/skip-chars w!/check-chars D! "
     "/all-repeated /group",
     most=2,
 )
 def _uniq(call: Call, options: ProgramOptions) -> int:
     """Print each of several equal lines in a row once."""
-    for letter, what in (("f", "fields to skip"), ("s", "bytes to skip"), ("w", "bytes to compare")):
-        if not WHOLE.fullmatch(options.values.get(letter, "0")):
-            return call.fail(f"uniq: {options.values[letter][:80]}: invalid number of {what}")
     text = all_text(call, options.operands[:1])
     if call.status:
         return call.status
     end = options.end()
     parts = []
-    for line, count in _groups(lines_of(text, end), options):
+    for _, group in groupby(lines_of(text, end), str.lower if "i" in options else str):
+        line, *others = group
+        count = len(others) + 1
         if ("d" in options and count == 1) or ("u" in options and count > 1):
             continue
         parts.append(f"{count:7d} {line}{end}" if "c" in options else line + end)
     return _write(call, options.operands[1] if len(options.operands) > 1 else "", "".join(parts))
-
-
-def _groups(lines: list[str], options: ProgramOptions) -> Iterator[tuple[str, int]]:
-    """Yield the first of equal lines in a row, with their number."""
-    fields, signs = int(options.values.get("f", "0")), int(options.values.get("s", "0"))
-    most = int(options.values["w"]) if "w" in options else None
-
-    def compared(line: str) -> str:
-        at = 0
-        for _ in range(fields):
-            found = _FIELD.match(line, at)
-            if found is None or at == len(line):
-                break
-            at = found.end()
-        part = line[at + signs :][:most]
-        return part.lower() if "i" in options else part
-
-    for _, group in groupby(lines, compared):
-        first, *others = group
-        yield first, len(others) + 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import string
 from fnmatch import fnmatchcase
-from itertools import accumulate
 
 from engine.base.paths import name_of
 from engine.base.values import lazy_regex
@@ -21,7 +20,7 @@ _GREP_SYNOPSIS = "Usage: grep [OPTION]... PATTERNS [FILE]..."
     "q/quiet/silent v/invert-match i/ignore-case c/count y n/line-number E/extended-regexp F/fixed-strings "
     "G/basic-regexp x/line-regexp o/only-matching l/files-with-matches L/files-without-match h/no-filename "
     "H/with-filename s/no-messages r/recursive R/dereference-recursive a/text w/word-regexp z/null-data "
-    "b/byte-offset I U/binary/line-buffered 0 1 2 3 4 5 6 7 8 9 e=/regexp m=/max-count f=/file A=/after-context "
+    "b!/byte-offset I U/binary/line-buffered 0 1 2 3 4 5 6 7 8 9 e=/regexp m=/max-count f=/file A=/after-context "
     "B=/before-context C=/context !=/include @=/exclude K?/color/colour P!/perl-regexp Z!/null T!/initial-tab "
     "d!/directories D!/devices /exclude-dir /label /binary-files /no-ignore-case /group-separator "
     "/no-group-separator",
@@ -152,8 +151,6 @@ class _GrepSearch:
     def _show_all(self, lines: list[str], selected: list[int], name: str) -> None:
         """Print the selected lines and those around them, with a line of dashes between groups."""
         chosen = set(selected)
-        sizes = (len(line.encode("utf-8", "surrogatepass")) + 1 for line in lines if "b" in self.options)
-        offsets = list(accumulate(sizes, initial=0))  # of the lines, in bytes
         shown = 0  # the index after the last line shown
         for position, index in enumerate(selected):
             begin = max(index - self.before, shown)
@@ -162,24 +159,22 @@ class _GrepSearch:
             following = selected[position + 1] if position + 1 < len(selected) else len(lines)
             shown = min(index + self.after + 1, following)
             for each in range(begin, shown):
-                self._show(lines[each], ":" if each in chosen else "-", name, each, offsets)
+                self._show(lines[each], ":" if each in chosen else "-", name, each)
             self.has_shown = True
 
-    def _show(self, line: str, sign: str, name: str, index: int, offsets: list[int]) -> None:
+    def _show(self, line: str, sign: str, name: str, index: int) -> None:
         prefix = (name + sign if self.named else "") + (f"{index + 1}{sign}" if "n" in self.options else "")
         if "o" not in self.options:
-            offset = f"{offsets[index]}{sign}" if "b" in self.options else ""
-            self.call.out.append(f"{prefix}{offset}{line}{self.end}")
+            self.call.out.append(f"{prefix}{line}{self.end}")
         elif "v" not in self.options and sign == ":":
             self.call.process.run.step(len(line))
             for begin, end in self.expression.spans(line):
-                offset = f"{offsets[index] + len(line[:begin].encode())}:" if "b" in self.options else ""
-                self.call.out.append(f"{prefix}{offset}{line[begin:end]}{self.end}")
+                self.call.out.append(f"{prefix}{line[begin:end]}{self.end}")
 
 
-@Program("wc", "l/lines w/words c/bytes m/chars L/max-line-length /files0-from")
+@Program("wc", "l/lines w/words c/bytes m/chars L!/max-line-length /files0-from")
 def _wc(call: Call, options: ProgramOptions) -> int:
-    shown = [letter for letter in "lwmcL" if letter in options] or ["l", "w", "c"]
+    shown = [letter for letter in "lwmc" if letter in options] or ["l", "w", "c"]
     rows: list[tuple[list[int], str]] = []
     sizes = 0
     for path, text in inputs(call, options.operands):
@@ -187,12 +182,11 @@ def _wc(call: Call, options: ProgramOptions) -> int:
         if path != "-" and not text:
             size = call.process.files.size(call.process.key(path))  # of a downloaded file
         sizes += size
-        longest = max((len(line.expandtabs(8)) for line in re.split(r"[\n\r\f]", text)), default=0)
-        counts = {"l": text.count("\n"), "w": len(text.split()), "m": len(text), "c": size, "L": longest}
+        counts = {"l": text.count("\n"), "w": len(text.split()), "m": len(text), "c": size}
         rows.append(([counts[letter] for letter in shown], "" if not options.operands else path))
     if len(options.operands) > 1:
         columns = list(zip(*(row for row, _ in rows), strict=True)) or [(0,)] * len(shown)
-        rows.append(([(max if letter == "L" else sum)(c) for letter, c in zip(shown, columns, strict=True)], "total"))
+        rows.append((list(map(sum, columns)), "total"))
     width = len(str(sizes))
     if (not options.operands and not call.stdin.regular) or "-" in options.operands:
         width = max(width, 7)

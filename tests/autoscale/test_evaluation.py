@@ -113,17 +113,6 @@ def test_as_36_without_a_pool_the_targets_are_0():
     assert parse("x = $TargetDedicatedNodes").evaluate(EMPTY).text.endswith("x=0")
 
 
-def test_as_62_stop_may_mean_to_leave_the_pool_alone(evaluate):
-    results = evaluate("$TargetDedicatedNodes = 1; stop()", stop_applies=False)
-    assert (results.target_dedicated, results.error) == (7, None)
-
-
-def test_as_77_a_negative_target_may_be_an_error(fault):
-    assert (
-        fault("$TargetDedicatedNodes = -3", least_target=None)[2] == "The target $TargetDedicatedNodes is negative: -3"
-    )
-
-
 def test_as_30_the_usual_guard_of_a_new_pool():
     formula = parse("""
         startingNumberOfVMs = 1;

@@ -239,17 +239,3 @@ def test_as_74_and_as_75_an_expression_fails_at_its_place(expression, column, fa
 )
 def test_as_74_the_reason_says_what_is_wrong(expression, words, fault):
     assert words in fault(expression)[2]
-
-
-@pytest.mark.parametrize(
-    ("difference", "expression", "text"),
-    [
-        ({"sunday": 7}, 'time("2026-03-15").weekday', "7"),
-        ({"timestamp_minus_interval": True}, "time() - TimeInterval_Hour", "2026-03-11T09:00:00.000Z"),
-        ({"oldest_first": False}, "$PendingTasks.GetSample(3)", "[6,5,4]"),
-        ({"nothing": 0.0}, "[avg(), max(), min(), range(), std(), percentile([], 5)]", "[0,0,0,0,0,0]"),
-        ({"whole_percentile": 1}, "percentile([10, 20, 30, 40], 0.5)", "20"),
-    ],
-)
-def test_as_18_a_decision_with_little_support_is_one_setting(difference, expression, text, value):
-    assert value(expression, **difference) == text

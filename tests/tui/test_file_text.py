@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tui.viewmodels import file_text
-from tui.viewmodels.file_text import LineIndex, TextModel, time_of
+from tui.viewmodels.file_text import LineIndex, TextModel
 from tui.viewmodels.text import Role, plain, width
 
 LINES = 200_000
@@ -237,46 +237,3 @@ def test_a_text_that_grows_is_searched_and_filtered_to_its_end():
     model.show(numbered(25))
     assert list(model.found) == [4, 14, 24]
     assert model.count == 14
-
-
-@pytest.mark.parametrize(
-    ("line", "time"),
-    [
-        ("2026-01-05T08:00:01Z go", (739_621 * 86_400 + 28_801, True)),
-        ("2026-01-05 08:00 go", (739_621 * 86_400 + 28_800, True)),
-        ("[08:00:01.5] go", (28_801, False)),
-        ("23:59 go", (86_340, False)),
-        ("24:00 go", None),
-        ("2026-13-05 08:00:00", None),
-        ("12:345", None),
-        ("at 08:00:01", None),
-        ("", None),
-    ],
-)
-def test_times_at_the_beginning_of_lines(line, time):
-    assert time_of(line) == time
-
-
-def test_jumping_by_time():
-    model = reader(LOG)
-    assert model.jump(60) is None
-    assert model.found_line == 60
-    assert model.jump(3600) is None
-    assert model.found_line == 3660
-    assert model.jump(-60) is None
-    assert model.found_line == 3600
-    assert model.jump(86_400) == "No line is that much later."
-    assert model.jump(-86_400) == "No line is that much earlier."
-    assert model.found_line == 3600
-    assert reader(numbered(5)).jump(60) == "The lines do not begin with a time."
-    assert reader("").jump(60) == "The lines do not begin with a time."
-
-
-def test_times_without_a_date_go_on_after_midnight():
-    model = reader("23:59:00 a\nno time\n23:59:30 b\n00:00:10 c\n00:30:00 d\n12:00:00 e\n23:59:00 f\n00:00:00 g\n")
-    assert model.jump(60) is None
-    assert model.found_line == 3
-    assert model.jump(-60) is None
-    assert model.found_line == 0
-    assert model.jump(86_400) is None
-    assert model.found_line == 6

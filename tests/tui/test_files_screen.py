@@ -137,20 +137,19 @@ def test_n_asks_what_to_look_for_and_what_is_not_there_is_said(dashboard_at):
     app = dashboard_at(100, READ)
     kept = []
     notes = seen(kept, messages_of)
-    drive(app, "6", "f", "n", *"zebra", "enter", notes, "n", notes, "colon", "x", "enter", notes, "escape", "m", notes)
+    drive(app, "6", "f", "n", *"zebra", "enter", notes, "n", notes, "colon", "x", "enter", notes, "escape")
     assert kept[0] == ["'zebra' is not there."]
     assert kept[2][-1] == "'x' is not a line number."
-    assert kept[3][-1] == "The lines do not begin with a time."
 
 
-def test_jumping_by_time_wrapping_and_numbering(dashboard_at):
+def test_wrapping_and_numbering(dashboard_at):
     kept = []
-    text = seen(kept, lambda app: (app.screen.model.text.found_line, app.screen.model.text.wraps, text_of(app)))
-    drive(dashboard_at(100, READ), "6", "down", "f", text, "m", "W", "number_sign", text, "M", text, size=(80, 24))
-    assert [(mark, wraps) for mark, wraps, _ in kept] == [(None, False), (None, True), (None, True)]
-    assert contains(kept[0][2], "  1 2026-01-05 08:00:53")
-    assert contains(kept[1][2], "took longer than the parts before them")
-    assert not contains(kept[1][2], "  1 2026-01-05 08:00:53")
+    text = seen(kept, lambda app: (app.screen.model.text.wraps, text_of(app)))
+    drive(dashboard_at(100, READ), "6", "down", "f", text, "W", "number_sign", text, size=(80, 24))
+    assert [wraps for wraps, _ in kept] == [False, True]
+    assert contains(kept[0][1], "  1 2026-01-05 08:00:53")
+    assert contains(kept[1][1], "took longer than the parts before them")
+    assert not contains(kept[1][1], "  1 2026-01-05 08:00:53")
 
 
 def test_a_copy_is_saved_and_nothing_is_overwritten(dashboard_at, tmp_path, monkeypatch):
@@ -218,9 +217,7 @@ def test_a_directory_that_is_gone_is_looked_back_into(dashboard_at):
 
 def test_the_help_tells_all_keys_of_the_sheet(dashboard_at):
     lines = after(dashboard_at(100, READ), "6", "f", "question_mark", size=(160, 90))
-    assert contains(
-        lines, "Help: Files", "In this pane", "Last line, and follow on.", "An hour earlier.", "Save a copy."
-    )
+    assert contains(lines, "Help: Files", "In this pane", "Last line, and follow on.", "Save a copy.")
 
 
 @pytest.mark.parametrize("pane", [FileTree, TextView])

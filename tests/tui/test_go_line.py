@@ -8,7 +8,7 @@ import pytest
 
 from tests.tui.driving import drive, typed
 from tests.tui.screen_text import contains, messages_of, text_of
-from tui.viewmodels.go_line import TABS, asked_columns, completions, find, not_found, written_out
+from tui.viewmodels.go_line import TABS, completions, find, not_found, written_out
 
 LATER_S = 330
 COLUMNS = ("", "Task", "State", "Retry count", "Node")
@@ -25,11 +25,8 @@ COLUMNS = ("", "Task", "State", "Retry count", "Node")
         ("speed 6", ["speed 60", "speed 600"]),
         ("time n", []),
         ("time f", ["time failure"]),
-        ("only ", ["only failed"]),
         ("sort r", ["sort retry count"]),
-        ("columns +re", ["columns +retry count"]),
-        ("columns +retry count -t", ["columns +retry count -task"]),
-        ("filter st", ["filter state:"]),
+        ("find st", ["find state:"]),
         ("nothing", []),
     ],
 )
@@ -159,12 +156,6 @@ def test_a_text_that_cannot_be_used_stays_to_be_corrected(dashboard_at, keys, te
     assert seen[1] == after
 
 
-def test_columns_to_show_and_to_hide():
-    assert asked_columns("+retry count -node", COLUMNS) == ({"Retry count": True, "Node": False}, [])
-    assert asked_columns("+nodes", COLUMNS) == ({}, ["nodes"])
-    assert asked_columns("node", COLUMNS) == ({}, [])
-
-
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 def test_tab_takes_what_is_offered(dashboard_at, size):
     seen = []
@@ -181,26 +172,18 @@ def test_tab_takes_what_is_offered(dashboard_at, size):
     assert seen[1] == "preparation"
 
 
-def test_verbs_arrange_the_list_that_is_shown(dashboard_at):
+def test_a_list_is_sorted_by_a_column_that_is_named(dashboard_at):
     seen, said = [], []
 
     def look(app):
-        model = app.main_screen.view.model
-        seen.append((model.only_failed, model.filter_text, model.sort_column, "Command line" in model.shown_names()))
+        seen.append(app.main_screen.view.model.sort_column)
         said.extend(messages_of(app))
         app.messages.clear()
 
-    texts = ("only failed", "filter deal-1", "sort node", "columns +command line", "sort", "columns +sate", "only good")
-    steps = [(*typed(f":{text}"), "enter", look) for text in texts]
-    drive(dashboard_at(LATER_S), "5", *chain.from_iterable(steps[:-1]), "escape", *steps[-1])
-    assert seen[:4] == [
-        (True, "", None, False),
-        (True, "deal-1", None, False),
-        (True, "deal-1", "Node", False),
-        (True, "deal-1", "Node", True),
-    ]
-    assert seen[4:] == [(True, "deal-1", None, True)] * 3
-    assert said == ["columns 'sate' is not known: did you mean 'state'?", "only 'good' is not known."]
+    steps = [(*typed(f":{text}"), "enter", look) for text in ("sort node", "sort", "sort stat", "sort sate")]
+    drive(dashboard_at(LATER_S), "5", *chain.from_iterable(steps))
+    assert seen == ["Node", None, "State", "State"]
+    assert said == ["sort 'sate' is not known: did you mean 'state'?"]
 
 
 def test_where_no_list_is_shown_verbs_say_so(dashboard_at):

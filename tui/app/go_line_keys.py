@@ -13,7 +13,7 @@ from tui.textual.keys import Command
 from tui.textual.screens import say
 from tui.viewmodels import format as fmt
 from tui.viewmodels.detail_pages import CRITICAL_PATH_TAB, STATISTICS_TAB, JobDetailModel
-from tui.viewmodels.go_line import VIEWS, asked_columns, completions, find, line_hint, not_found, written_out
+from tui.viewmodels.go_line import VIEWS, completions, find, line_hint, not_found, written_out
 from tui.viewmodels.items import focus_on
 from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM, AccountDetailModel
@@ -52,38 +52,26 @@ def go_to(main: ViewScreen, text: str) -> None:
         _show_rule(main, rest)
     elif verb in main.VERBS:
         main.VERBS[verb](main, rest)
-    elif verb in ("only", "filter", "sort", "columns"):
-        _arrange(main, verb, rest)
+    elif verb == "sort":
+        _sort(main, rest)
     elif text:
         _go_to_id(main, text)
 
 
-def _arrange(main: ViewScreen, verb: str, rest: str) -> None:
-    """Arrange the list that is shown."""
+def _sort(main: ViewScreen, name: str) -> None:
+    """Sort the list that is shown by a column, or in its own order if none is named."""
     page = main.list_page
     if page is None:
-        raise AnswerError(f"{verb} arranges a list: views 2 to 7, 9 and 0.")
-    model, wrong = page.model, ""
-    if verb == "only" and rest == "failed":
-        model.only_failed = True
-    elif verb == "filter":
-        model.filter_text = rest
-    elif verb == "sort" and model.only_order:
+        raise AnswerError("sort arranges a list: views 2 to 7, 9 and 0.")
+    model = page.model
+    if model.only_order:
         raise AnswerError(model.only_order)
-    elif verb == "sort":
-        at = column_of(field_name(rest), model.column_names) if rest else None
-        model.sort_column, model.is_descending = None if at is None else model.column_names[at], False
-        wrong = rest if at is None else ""
-    elif verb == "columns":
-        asked, unknown = asked_columns(rest, model.column_names)
-        model.show_columns(asked)
-        wrong = next(iter(unknown), "" if asked else rest)
-    else:
-        wrong = rest
+    at = column_of(field_name(name), model.column_names) if name else None
+    if name and at is None:
+        near = did_you_mean(name, [each.lower() for each in model.column_names if each])
+        raise AnswerError(f"sort {quoted(name)} is not known{near or '.'}")
+    model.sort_column, model.is_descending = None if at is None else model.column_names[at], False
     main.update()
-    if wrong:
-        known = [name.lower() for name in model.column_names if name] if verb in ("sort", "columns") else ["failed"]
-        raise AnswerError(f"{verb} {quoted(wrong)} is not known{did_you_mean(wrong, known) or '.'}")
 
 
 def _go_to_id(main: ViewScreen, identity: str) -> None:

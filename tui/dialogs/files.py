@@ -38,9 +38,6 @@ class FilesPlayback(NamedTuple):
     back: Callable[[], None]
 
 
-_MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
-
-
 class Files(Modal[None]):
     """Directories and files, their texts, and how long they are kept."""
 
@@ -53,12 +50,6 @@ class Files(Modal[None]):
         Binding("N", "next_match(-1)", "previous match", id="files.before"),
         Binding("ampersand", "ask_filter", "show only matching lines, with ! the others", id="files.filter"),
         Binding("colon", "ask_line", "go to a line", id="files.line"),
-        Binding("m", f"jump({_MINUTE_S})", "a minute later", id="files.minute"),
-        Binding("M", f"jump({-_MINUTE_S})", "a minute earlier", id="files.minute-back"),
-        Binding("h", f"jump({_HOUR_S})", "an hour later", id="files.hour"),
-        Binding("H", f"jump({-_HOUR_S})", "an hour earlier", id="files.hour-back"),
-        Binding("d", f"jump({_DAY_S})", "a day later", id="files.day"),
-        Binding("D", f"jump({-_DAY_S})", "a day earlier", id="files.day-back"),
         Binding("F", "turn('follow')", "follow the end", id="files.follow"),
         Binding("W", "turn('wrap')", "wrap long lines", id="files.wrap"),
         Binding("number_sign", "turn('numbers')", "line numbers", id="files.numbers"),
@@ -180,13 +171,6 @@ class Files(Modal[None]):
             self.action_ask_find()
         elif not self.model.text.next_match(step):
             say(self, f"{quoted(self.model.text.sought)} is not there.")
-        self.fill()
-
-    def action_jump(self, seconds: int) -> None:
-        """Go to a later or earlier line, if lines begin with a time."""
-        refusal = self.model.text.jump(seconds)
-        if refusal is not None:
-            say(self, refusal)
         self.fill()
 
     def action_turn(self, what: str) -> None:

@@ -1,7 +1,6 @@
 """The text of a file in a window. Only the visible lines are drawn.
 
-An index of the lines gives fast access and search. Between two lines that begin with a time, their distance can be
-shown.
+An index of the lines gives fast access and search.
 """
 
 from __future__ import annotations
@@ -9,14 +8,13 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from datetime import date
 from functools import partial
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from rich.cells import chop_cells
 
-from engine.base.values import lazy_regex, printable
+from engine.base.values import printable
 from tui.viewmodels.text import Line, Role, Span, cut
 
 if TYPE_CHECKING:
@@ -84,62 +82,6 @@ def pattern_of(text: str) -> re.Pattern[str]:
     return re.compile(re.escape(text), re.IGNORECASE)
 
 
-_DAY_S = 86_400
-_TIME = lazy_regex(r"\W?(?:(\d{4})-(\d\d)-(\d\d)[T ])?([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?!\d)")
-
-
-def time_of(line: str) -> tuple[int, bool] | None:
-    """Return the time at the begin of a line, in seconds, and True if it has a date; None if there is none.
-
-    Without a date the seconds count from midnight.
-    """
-    match = _TIME.match(line)
-    if match is None:
-        return None
-    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups())
-    seconds = hour * 3600 + minute * 60 + second
-    if not year:
-        return seconds, False
-    try:
-        return date(year, month, day).toordinal() * _DAY_S + seconds, True
-    except ValueError:
-        return None
-
-
-def other_line(line: Callable[[int], str], count: int, here: int, seconds: int) -> int | str:
-    """Return the first line that is ``seconds`` later than the one at ``here``, or the reason if there is none.
-
-    Negative seconds search backwards. Without dates, a time in the other half of the day belongs to the next or
-    previous day.
-    """
-    start = _timed_line(line, count, here)
-    if start is None:
-        return "The lines do not begin with a time."
-    begun, is_dated = time_of(line(start)) or (0, False)
-    step = 1 if seconds > 0 else -1
-    last = begun
-    for at in range(start + step, count if step > 0 else -1, step):
-        found = time_of(line(at))
-        if found is None or found[1] is not is_dated:
-            continue
-        moment = found[0] if is_dated else _near(found[0], last)
-        if (moment - begun) * step >= abs(seconds):
-            return at
-        last = moment
-    return "No line is that much later." if step > 0 else "No line is that much earlier."
-
-
-def _timed_line(line: Callable[[int], str], count: int, here: int) -> int | None:
-    """Return the line at or before this one that begins with a time, else the first one after it."""
-    places = chain(range(min(here, count - 1), -1, -1), range(here + 1, count))
-    return next((at for at in places if time_of(line(at)) is not None), None)
-
-
-def _near(seconds: int, last: int) -> int:
-    """Return a time of day on the day that brings it nearest to ``last``, in seconds on the scale of ``last``."""
-    return last + (seconds - last + _DAY_S // 2) % _DAY_S - _DAY_S // 2
-
-
 _SHIFT = 8  # cells to scroll to the side
 _LEAST_CELLS = 8
 
@@ -147,7 +89,7 @@ _LEAST_CELLS = 8
 class TextModel:
     """A text in a window: scrolling, search and filter.
 
-    Lines are numbered from 0; ``found_line`` is the line of the last match or jump.
+    Lines are numbered from 0; ``found_line`` is the line of the last match.
     """
 
     def __init__(self, cursor: str) -> None:
@@ -343,15 +285,6 @@ class TextModel:
         self._filter_again()
         if self._lines:
             self._go_to(min(bisect_left(self._lines, here), self.count - 1), 0)
-
-    def jump(self, seconds: int) -> str | None:
-        """Go to the first line whose time is so much later or earlier. Return the reason if there is none."""
-        place = min(bisect_left(self._lines, self._here), max(0, self.count - 1))
-        found = other_line(lambda at: self.index.line(self._lines[at]), self.count, place, seconds)
-        if isinstance(found, str):
-            return found
-        self.go_to_line(self._lines[found])
-        return None
 
     # -- how it is shown -----------------------------------------------------------------------------------------
 

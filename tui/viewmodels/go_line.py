@@ -24,7 +24,7 @@ from engine.views.resources.jobs import job_ids, pool_ids
 from tui.viewmodels.actions.menu import ACTION_TYPES, CREATING, NEW, PAST, Action, actions_for
 from tui.viewmodels.format import names_moment
 from tui.viewmodels.lists.events import EventsModel
-from tui.viewmodels.lists.filters import column_of, field_name
+from tui.viewmodels.lists.filters import field_name
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.jobs import JobSchedulesModel, JobsModel
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
@@ -84,23 +84,16 @@ PAGES = (
 )
 
 
-def _fields(columns: Sequence[str]) -> Sequence[str]:
-    return [f"{field_name(name)}:" for name in columns]
-
-
 # What can follow each word, where a list with these columns is shown.
 _ARGUMENTS: dict[str, Callable[[Sequence[str]], Sequence[str]]] = {
     "time": lambda _: ("end", "failure", "+5m", "-5m"),
     "speed": lambda _: [f"{speed:g}" if speed else "max" for speed in SPEEDS],
     "open": lambda _: list(bundled()),
     "seed": lambda _: (),
-    "only": lambda _: ("failed",),
-    "filter": _fields,
     "sort": lambda columns: columns,
-    "columns": lambda columns: [f"+{name}" for name in columns],
     "rule": lambda _: [*(chapter.prefix.lower() for chapter in chapters()), *map(str.lower, rules())],
     "new": lambda _: NEW,
-    "find": _fields,
+    "find": lambda columns: [f"{field_name(name)}:" for name in columns],
     "picture": lambda _: ("screen.svg", "screen.png"),
     "report": lambda _: ("run.html",),
     "study": lambda _: ("--vary ", "--seeds ", "--results "),
@@ -204,20 +197,7 @@ def _arguments(word: str, rest: str, columns: Sequence[str]) -> tuple[str, Seque
     names = [name.lower() for name in columns if name]
     if word == "study":
         return rest[: rest.rfind(" ") + 1], _ARGUMENTS[word](names)
-    signs = max(rest.rfind("+"), rest.rfind("-")) + 1 if word == "columns" else 0
-    return rest[:signs], names if signs else _ARGUMENTS[word](names)
-
-
-def asked_columns(text: str, columns: Sequence[str]) -> tuple[dict[str, bool], list[str]]:
-    """Return the columns in ``+retry count -node`` with True for those to show, and the unknown names."""
-    asked, unknown = {}, []
-    for sign, words in re.findall(r"([+-])([^+-]+)", text):
-        at = column_of(field_name(words), columns)
-        if at is None:
-            unknown.append(words.strip())
-        else:
-            asked[columns[at]] = sign == "+"
-    return asked, unknown
+    return "", _ARGUMENTS[word](names)
 
 
 def line_hint(text: str, offered: Sequence[str]) -> Line:

@@ -9,7 +9,7 @@ from engine.views.log.reader import Kept
 from tui.viewmodels.text import Role, Span, fit, heading, shown, squeeze
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
     from enum import Enum
 
     from engine.base.errors import FailureInfo
@@ -167,12 +167,6 @@ class ColumnsModel:
     def toggle_column(self, name: str) -> None:
         """Show or hide a column."""
         self.chosen_columns = self.shown_names() ^ {name}
-
-    def show_columns(self, asked: Mapping[str, bool]) -> None:
-        """Show some columns and hide others."""
-        for name, is_wanted in asked.items():
-            if (name in self.shown_names()) is not is_wanted and any(name == each.name for each in self.named_columns):
-                self.toggle_column(name)
 
     def layout(
         self, width: int, needs: Sequence[int] | None = None, same: Container[int] = ()
