@@ -238,8 +238,9 @@ def test_every_status_can_be_drawn():
 
 def test_an_id_is_cut_in_the_middle():
     assert squeeze("deal-0001234", 12) == "deal-0001234"
-    assert squeeze("deal-0001234", 9) == "de…001234"
-    assert squeeze("genomics-05/t-10", 10) == "gen…5/t-10"
+    assert squeeze("deal-0001234", 9) == "d…0001234"
+    assert squeeze("genomics-05/t-10", 10) == "ge…05/t-10"
+    assert squeeze("job-10-with-name", 15) == "jo…10-with-name"
     assert squeeze("genomics-05/t-10", 7) == "ge…t-10"
     assert squeeze("deal-0001234", 2) == "d…"
     assert squeeze("", 0) == ""

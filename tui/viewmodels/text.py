@@ -145,13 +145,15 @@ def fit(text: str, cells: int, *, right: bool = False) -> str:
 
 
 def squeeze(text: str, cells: int) -> str:
-    """Return an id, cut to ``cells`` after a third: its end distinguishes it from others."""
+    """Return an id, cut to ``cells`` where fewest digits go, best after a third: these tell it from others."""
     if not text.isprintable():
         text = shown(text)
     if cells < 3 or cell_len(text) <= cells or len(text) != cell_len(text):
         return clip(text, cells)
-    head = (cells - 1) // 3
-    return f"{text[:head]}…{text[head + 1 - cells :]}"
+    gone, third = len(text) + 1 - cells, (cells - 1) // 3
+    digits = (sum(map(str.isdigit, text[at : at + gone])) for at in range(1, cells - 1))
+    _, _, head = min((count, abs(at - third), at) for at, count in enumerate(digits, start=1))
+    return f"{text[:head]}…{text[head + gone :]}"
 
 
 def squeezed(names: Sequence[str], cells: int) -> list[str]:
