@@ -151,9 +151,9 @@ def rail(session: Session, cells: int, lines: int) -> list[Line]:
     has_ends = lines <= len(bars)
     found = []
     for (label, drawn, text), end in zip(bars, _ends_of(session, job), strict=True):
-        gap = Span(" " * (bar_cells - width(drawn)))
+        gap = Span(" " * (bar_cells - width(drawn) + 2))
         role = Role.STRONG if not is_narrow else Role.PLAIN
-        whole = (Span(label, role), *drawn, gap, Span("  "), *text)
+        whole = (Span(label, role), *drawn, gap, *text)
         found.append(between(whole, end, cells) if end and has_ends else cut(whole, cells))
     return found if has_ends else [*found, estimate_line(session, job, cells)]
 
@@ -355,9 +355,9 @@ class JobStripModel:
         found = [self._line(row, shown, cells, tail) for row, tail in zip(shown, tails, strict=True)]
         if len(found) < lines and len(self.rows) < len(self.job_ids):
             found.append(_filled(self._folded(), cells))
-        job = self.session.job(self.session.job_id)
-        if job is not None and self.line_count < lines:
-            found.append((Span("  "), *estimate_line(self.session, job, cells - 2)))
+        if (job := self.session.job(self.session.job_id)) is not None and self.line_count < lines:
+            whose = line("  ", Span(self.session.text(squeeze(job.job_id, _NAME_CELLS[1])), Role.STRONG), "  ")
+            found.append((*whose, *estimate_line(self.session, job, max(0, cells - width(whose)))))
         return found
 
     # -- one line ------------------------------------------------------------------------------------------------
