@@ -373,7 +373,7 @@ class NodesModel(NodeRowsModel["NodeBrief", "NodeRow"]):
         pool = self.session.pool(self.session.pool_id)
         if pool is None or pool.state is None:
             return (f"{called('Pool', self.session.pool_id)} was deleted.",)
-        target = pool.target_dedicated + pool.target_spot
+        target = pool.target
         if pool.allocation is not AllocationState.STEADY:
             return (f"{called('Pool', pool.pool_id)} is resizing: 0 → {target:,} nodes. w explains when they join.",)
         if target:

@@ -453,8 +453,7 @@ def _fair_cells(label: str, counts: NodeCounts, cells: int, *, share: float) -> 
 
 def _ran_words(counts: NodeCounts) -> str:
     """Return the number of nodes on which it has run, and of all while it may still run on others."""
-    ran = counts.done + counts.failed
-    return f" on {ran:,}" + (f"/{counts.total:,}" if counts.total > ran else "")
+    return f" on {counts.ran:,}" + (f"/{counts.total:,}" if counts.total > counts.ran else "")
 
 
 @lru_cache(maxsize=_KEPT)
