@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine import Simulation
 from engine.studies.measures import Figures, Times, compared, figures_of_run, measures_of_times
@@ -22,7 +22,7 @@ from tests.tui.pages import content_of, page_of
 from tui.viewmodels.actions.trial import Trials, trial_lines
 from tui.viewmodels.format import money
 from tui.viewmodels.moments import Bookmarks
-from tui.viewmodels.properties import cost_words
+from tui.viewmodels.properties import cost_words, node_words
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import plain
 
@@ -98,7 +98,27 @@ def check_end(simulation: Simulation) -> Figures:
     assert said in cost_words(session) or not cost
     page = content_of(page_of(simulation))
     assert (sum(page["moments"]), page["costs"][-1]) == (simulation.now_ms, said)
+    _check_page(session, page)
     return figures
+
+
+def _check_page(session: Session, page: dict[str, Any]) -> None:
+    """Compare the last figures of the page of a run with those of Watch."""
+    for pool_id, *columns in page["pools"]:
+        pool = session.pool(pool_id)
+        assert pool is not None
+        _, live, target, used = map(sum, columns)
+        assert f"{node_words(pool)},".startswith(f"{live:,}/{target:,} nodes,")
+        assert used == pool.used_slots
+    for job_id, _, _, *columns in page["jobs"]:
+        progress, shown = session.progress(job_id), [sum(each) for each in columns]
+        if progress is not None:
+            assert shown[1:6] == list(progress.tasks[:5])
+            for nodes, (ran, running, failed, total) in (
+                (progress.preparation, shown[6:10]),
+                (progress.release, shown[10:14]),
+            ):
+                assert nodes in (None, (ran - failed, running, failed, total))
 
 
 def check_moment(simulation: Simulation, session: Session) -> None:

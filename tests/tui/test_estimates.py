@@ -367,6 +367,27 @@ def test_where_nothing_runs_nothing_is_promised(session_at):
     assert "none owed so far" in plain(job_strip.rail(session, 116, 4)[-2])
 
 
+def test_the_estimate_below_several_jobs_names_its_job():
+    session = focused_on_two(two_jobs_under_way())
+    strip = job_strip.JobStripModel(session)
+    strip.update()
+    *rows, last = (plain(each) for each in strip.lines(116, 5, 0))
+    assert len(rows) == 2
+    assert last.startswith("  two  Estimated: tasks end 08:")
+
+
+def test_the_estimate_of_a_job_knows_the_wait_for_the_release_on_a_node_out_of_reach():
+    job = a_job(tasks=some_tasks(4, 300), prep=a_line(5), release=a_line(5), onAllTasksComplete="terminatejob")
+    lost = {"at": READY_S + 100, "failNode": {"poolId": "p", "node": 1, "state": "unusable", "for": "PT2H"}}
+    sim = simulation(job, pool=a_pool(nodes=2), timeline=[lost])
+    run_to(sim, seconds=READY_S + 700)
+    found = Session(sim).forecast()
+    assert found.job_ms - found.tasks_ms == 900_000
+    while not sim.world.jobs[0].end_ms:
+        sim.step()
+    assert abs(sim.world.jobs[0].end_ms - found.job_ms) < 30_000
+
+
 def test_an_estimated_end_beside_other_jobs_or_a_job_schedule_says_whose_it_is():
     ends = {"onAllTasksComplete": "terminatejob"}
     sim = simulation(a_job("first", tasks=9, **ends), a_job("second", tasks=3, **ends), pool=a_pool(nodes=1))

@@ -118,13 +118,14 @@ def test_a_job_that_is_over_says_on_how_many_nodes_its_preparation_ran():
     by_name = {each.split()[1]: each for each in texts(model_of(Session(sim)), 160)}
     assert " on 2 ✗1 " in by_name["over"]
     assert " 1 problem  ended " in by_name["over"]  # a problem, but no failed task
+    assert model_of(Session(sim)).title(9, 100).startswith("Jobs: 1 live, 1 completed, 1 of them with problems")
     assert "live" in by_name
 
 
 @pytest.mark.parametrize(
     ("name", "job_id", "nodes"),
     [
-        ("spot-evictions", "shot-0300", 3),
+        ("spot-evictions", "shot-0300", 2),  # the third was preempted while it prepared
         ("nodes-for-a-deadline", "shot-0412", 9),
         ("wait-for-success-off", "shot-1130", 2),
     ],
@@ -309,7 +310,7 @@ def test_the_strip_says_nothing_before_it_has_room(session_at):
 
 def test_the_title_says_how_many_completed_jobs_have_failures(session_at):
     model = model_of(session_at(5 * 3600, "one-pool-per-scheduled-job"))
-    assert model.title(9, 100) == "Jobs: 8 completed, 1 of them with failures"
+    assert model.title(9, 100) == "Jobs: 8 completed, 1 of them with problems"
 
 
 def test_of_a_job_that_stays_active_the_end_of_its_tasks_is_told():
@@ -379,7 +380,7 @@ def test_completed_jobs_are_one_line_of_counts_while_others_are_live(brief):
     model = model_of(session)
     live, counts, *_ = texts(model, lines=3)
     assert "long" in live
-    assert counts.startswith(f"✓ {brief} completed  2 with failures: brief-")
+    assert counts.startswith(f"✓ {brief} completed  2 with problems: brief-")
     assert model.lines_wanted() == 3
     session.focus_job("brief-2")
     assert ["long", "brief-2", str(brief - 1)] == [each.split()[1] for each in texts(model, lines=3)]
@@ -399,6 +400,6 @@ def test_a_release_that_fails_is_a_problem_as_a_preparation_that_fails_is():
     model = model_of(session)
     assert session.progress("a").release.failed == 2
     assert [session.attention.problems(job_id) for job_id in "abc"] == [2, 2, 0]
-    assert model.title(9, 100) == "Jobs: 3 completed, 2 of them with failures"
+    assert model.title(9, 100) == "Jobs: 3 completed, 2 of them with problems"
     told = [contains([each], "release", "✗2", "2 problems") for each in texts(model, cells=130)[:3]]
     assert told == [True, True, False]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from engine.views.diagnosis.nodes import why_node
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation, some_tasks
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_node_map import many
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.lists.pools import node_general
+from tui.viewmodels.lists.pools import node_general, node_tasks
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, plain, width
 from tui.viewmodels.watch.lenses import Form, Layout, Lens
@@ -444,3 +445,17 @@ def test_preparation_and_release_stand_closer_where_that_keeps_the_duration_of_t
     model = model_of(sim)
     assert "  prep ✓ 11 s   release ∎ 22 s" in card(model, 0, 32)
     assert "  prep ✓ 11 s release ∎ 22 s" in card(model, 0, 29)
+
+
+def test_a_node_that_prepares_lists_its_task_as_preparing_and_says_who_takes_the_slot():
+    sim = simulation(a_job(tasks=some_tasks(1, 60), prep=a_line(60)))
+    run_to(sim, seconds=READY_S + 30)
+    session = Session(sim)
+    [block] = node_tasks(session, session.nodes().row(0), 12)
+    assert (block.title, [(label, span.text) for label, span in block.rows]) == (
+        "Tasks on this node",
+        [("j", "t1, preparing")],
+    )
+    said = why_node(sim.world, 0).lines()
+    note = "Preparation of job j is running here; it uses no slot; the tasks that wait for it do. [PREP-21]"
+    assert note in said

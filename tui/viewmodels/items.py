@@ -15,7 +15,7 @@ from engine.base.values import called, lazy_regex, parse_utc
 from engine.views.hook_status import HookStatus
 from engine.views.log.histories import last_directory, trigger_of
 from engine.views.resources.account import bytes_of_job, bytes_of_task, uploads_of_task
-from engine.views.resources.nodes import pool_of_node
+from engine.views.resources.nodes import pool_of_node, tasks_on
 from engine.views.resources.processes import node_contents, task_acts
 from engine.views.resources.tasks import job_of_task
 from engine.views.rest.lookup import wire
@@ -132,8 +132,10 @@ def _job(job_id: str) -> Link:
 def _of_node(session: Session, node: int) -> list[Link]:
     page = session.nodes()
     jobs = [job.job_id for job in page.jobs_on(node) if job.prep is not HookStatus.NOT_NEEDED]
-    there = page.tasks_on(node)[:_MOST_TASKS]
-    tasks = (Link("t", f"{called('task', name)} of {job_id}", ItemRef("task", task)) for task, job_id, name in there)
+    there = tasks_on(session.simulation, node, _MOST_TASKS)
+    tasks = (
+        Link("t", f"{called('task', each.task_id)} of {each.job_id}", ItemRef("task", each.task)) for each in there
+    )
     return [_pool(page.row(node).pool.id), *map(_job, jobs), *tasks]
 
 

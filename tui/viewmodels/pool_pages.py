@@ -350,7 +350,7 @@ class NodeDetailModel(DetailModel):
             [
                 node_list.node_general(self.session, node),
                 *error_blocks("Errors", node.record.errors),
-                *node_list.running_tasks(page.tasks_on(self._node), _MOST_TASKS),
+                *node_list.node_tasks(self.session, node, _MOST_TASKS),
                 *(
                     node_resources(self.session, node_contents(simulation, self._node))
                     if node.state is not None

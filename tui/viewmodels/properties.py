@@ -139,11 +139,10 @@ def utilisation(pool: PoolRow) -> str:
 
 def node_words(pool: PoolRow) -> str:
     """Return the numbers of live and targeted nodes, and of lost or broken ones: ``5/9 nodes, 4 preempted``."""
-    target = pool.target_dedicated + pool.target_spot
     lost = [(number, NODE[state].name) for state, number in pool.node_counts if state in UNBILLED or state in PROBLEMS]
     if len(lost) > _MOST_KINDS:
         lost = [(sum(number for number, _ in lost), "lost or broken")]
-    return ", ".join([f"{pool.live_nodes:,}/{target:,} nodes", *(f"{number:,} {name}" for number, name in lost)])
+    return ", ".join([f"{pool.live_nodes:,}/{pool.target:,} nodes", *(f"{number:,} {name}" for number, name in lost)])
 
 
 def slot_words(pool: PoolRow) -> str:

@@ -200,8 +200,7 @@ class _Recorder:
             pool = pool_row(twin, pool_id)
             if pool is not None:
                 state = self._glyph(pool_glyph(pool.state, pool.allocation))
-                target = pool.target_dedicated + pool.target_spot
-                self._pools.setdefault(pool_id, {})[at] = (state, pool.nodes, target, pool.used_slots)
+                self._pools.setdefault(pool_id, {})[at] = (state, pool.live_nodes, pool.target, pool.used_slots)
 
     def _concern(self, found: Finding, item: AttentionItem) -> int:
         told = item.severity, item.text, item.effect, item.remedy, item.rules
@@ -372,8 +371,8 @@ def _gaps(track: Sequence[TaskSpan]) -> Iterator[tuple[int, ...]]:
 
 
 def _counts(nodes: NodeCounts | None) -> tuple[int, int, int, int]:
-    """Return on how many nodes preparation or release is done, runs and has failed, and of how many."""
-    return (0, 0, 0, 0) if nodes is None else (nodes.done, nodes.running, nodes.failed, nodes.total)
+    """Return on how many nodes preparation or release has run, runs and has failed, and of how many."""
+    return (0, 0, 0, 0) if nodes is None else (nodes.ran, nodes.running, nodes.failed, nodes.total)
 
 
 def _said(row: ExpectationRow) -> str:

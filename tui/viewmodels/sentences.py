@@ -360,8 +360,7 @@ def _moment(session: Session, transport: Transport) -> str:
 def _pool(pool: PoolRow) -> str:
     states = _listed([f"{number:,} {NODE[state].name}" for state, number in pool.node_counts if number])
     allocation = pool.allocation.wire if pool.allocation is not None else "deleted"
-    target = pool.target_dedicated + pool.target_spot
-    nodes = f"has {fmt.counted(pool.live_nodes, 'node')} of {target:,} targeted{f': {states}' if states else ''}"
+    nodes = f"has {fmt.counted(pool.live_nodes, 'node')} of {pool.target:,} targeted{f': {states}' if states else ''}"
     usable = f" {pool.used_slots:,} of {fmt.counted(pool.usable_slots, 'usable task slot')}"
     slots = f"{usable} {'is' if pool.usable_slots == 1 else 'are'} in use." if pool.usable_slots else ""
     return f"{called('Pool', pool.pool_id)} is {allocation} and {nodes}.{slots}"

@@ -13,10 +13,11 @@ from itertools import compress
 from operator import eq
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.terms import InstanceState, JobState, OnAllTasksComplete, TaskState
+from engine.base.terms import InstanceState, JobState, NodeState, OnAllTasksComplete, TaskState
 from engine.base.values import equals, every_row_in_state, may_exceed, percentile, places, values
 from engine.rules.decisions.verdicts import ends_with_manager
 from engine.rules.processes.execution import release_duration
+from engine.rules.release import UNREACHABLE_WAIT_MS
 from engine.run.agenda import job_limit, known_end_ms, task_end_ms
 from engine.specs import draws
 from engine.state.task_records import PLAIN
@@ -224,7 +225,7 @@ class Forecaster:
             return Forecast(job_ms=self._released_ms())
         tasks_ms = self._tasks_ms(job)
         ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
-        job_ms = None if tasks_ms is None or not ends_itself else tasks_ms + self._release_ms(job)
+        job_ms = None if tasks_ms is None or not ends_itself else self._end_after_ms(job, tasks_ms)
         limit = job_limit(self._simulation.world, job)
         if limit is not None and (job_ms is not None or not ends_itself):
             job_ms = limit.when_ms if job_ms is None else min(job_ms, limit.when_ms)
@@ -265,11 +266,21 @@ class Forecaster:
         """Return a planned end; None for the end of a process that waits for something (JM-12)."""
         return when_ms if when_ms is not None and self._simulation.world.is_known(when_ms) else None
 
-    def _release_ms(self, job: Job) -> int:
-        """Return the expected duration of the slowest release task to come, drawn as the scenario says."""
-        nodes = self._release.counts().get(HookStatus.WILL_RUN, 0)
-        duration = release_duration(self._simulation.world, job)
-        return draws.draw_ms(duration, nodes / (nodes + 1)) if nodes and duration is not None else 0
+    def _end_after_ms(self, job: Job, tasks_ms: int) -> int:
+        """Return the end of a job after its tasks: with the slowest release task, drawn as the scenario says.
+
+        The job waits for a node that is out of reach until it recovers, but not for ever (REL-13).
+        """
+        nodes, world = self._release.counts().get(HookStatus.WILL_RUN, 0), self._simulation.world
+        duration = release_duration(world, job)
+        if not nodes or duration is None:
+            return tasks_ms
+        lost = places(world.nodes.state, NodeState.UNUSABLE)
+        owing = zip(lost, self._release.statuses_of(lost), strict=True)
+        back_ms = [world.nodes[node].recover_ms for node, status in owing if status is HookStatus.WILL_RUN]
+        given_up_ms = tasks_ms + UNREACHABLE_WAIT_MS
+        waits_ms = max((min(given_up_ms, given_up_ms if each is None else each) for each in back_ms), default=0)
+        return max(waits_ms, tasks_ms + draws.draw_ms(duration, nodes / (nodes + 1)))
 
     # -- tasks ---------------------------------------------------------------------------------------------------
 

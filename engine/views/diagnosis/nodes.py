@@ -187,7 +187,8 @@ def _owed(world: World, node: int) -> Iterator[Finding]:
     for row in instances.rows_on(node):
         job = world.jobs[instances.job[row]]
         if instances.prep_state[row] == InstanceState.RUNNING:
-            yield note(f"Preparation of {called('job', job.id)} is running here; it uses no slot.", "PREP-21")
+            takes = "; the tasks that wait for it do" if world.preparing_tasks(job.row, node) else ""
+            yield note(f"Preparation of {called('job', job.id)} is running here; it uses no slot{takes}.", "PREP-21")
         if instances.release_state[row] == InstanceState.RUNNING:
             yield note(f"Release of {called('job', job.id)} is running here; it uses no slot.", "REL-11")
         elif instances.flags[row] & PrepFlag.RELEASE_OWED:

@@ -176,19 +176,15 @@ def why_pool(world: World, pool: Pool) -> Explanation:
     if pool.allocation is AllocationState.RESIZING:
         changes.append(due("the resize times out", agenda.resize_timeouts.get(pool.row), "RSZ-3"))
     following = earliest((*changes, next_evaluation(pool)))
+    stands = {True: True, False: False if is_steady else None}
     is_short = is_steady and any(missing > 0 for missing in short.values())
     findings = (
         check("pool state", pool.state is PoolState.ACTIVE, pool.state.wire, "POOL-7"),
         check(Condition.ALLOCATION, is_steady or None, allocation, "RSZ-2"),
         *(
-            check(
-                f"{kind} nodes",
-                not short[dedicated] or (False if is_steady else None),
-                f"{current[dedicated]:,} of {target[dedicated]:,}",
-                "RSZ-2",
-            )
-            for dedicated, kind in _KINDS
-            if current[dedicated] or target[dedicated]
+            check(f"{kind} nodes", stands[not short[one]], f"{current[one]:,} of {target[one]:,}", "RSZ-2")
+            for one, kind in _KINDS
+            if current[one] or target[one]
         ),
         *network_checks(world, pool),
         _upgrade_check(world, pool),

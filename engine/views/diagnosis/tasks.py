@@ -353,7 +353,7 @@ def _acting(world: World, task: int) -> Iterator[Finding]:
         if acting.acts.until_others:
             job = world.jobs[acting.job]
             value += f": {job.counts[COMPLETED]:,} of {job.total - 1:,}"
-        yield check("end", not acting.waits or None, value, "JM-12")
+        yield check("end", not acting.waits, value, "JM-12")
     number = world.acting.number_of(acting.process)
     assert number is not None
     to_come = {*acts_due(world, number), *acting.waiting}

@@ -93,6 +93,11 @@ class PoolRow(NamedTuple):
         """The number of nodes that have a VM: neither preempted nor deallocated."""
         return self.current_dedicated + self.current_spot
 
+    @property
+    def target(self) -> int:
+        """The number of nodes that it is to have; none once it has been deleted."""
+        return 0 if self.state is None else self.target_dedicated + self.target_spot
+
 
 # Terminate reasons of jobs whose work was not done.
 BAD_ENDS = (TASK_FAILED, MAX_WALL_CLOCK_TIME_EXPIRY)
@@ -263,6 +268,11 @@ class NodeCounts(NamedTuple):
     running: int
     failed: int
     total: int
+
+    @property
+    def ran(self) -> int:
+        """The number of nodes on which it has run to its end, failed or not."""
+        return self.done + self.failed
 
 
 class JobProgress(NamedTuple):

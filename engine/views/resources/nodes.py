@@ -276,12 +276,6 @@ class NodePage:
         world = self._simulation.world
         return world.nodes.tasks_on(node), world.disks[node].used_bytes
 
-    def tasks_on(self, node: int) -> list[tuple[int, str, str]]:
-        """Return row number, job and id of each task that runs or prepares on the node, in creation order."""
-        world = self._simulation.world
-        tasks, jobs = world.tasks, world.jobs
-        return [(task, jobs[tasks.block_of(task).job].id, tasks.task_id(task)) for task in world.nodes.tasks_on(node)]
-
     def jobs_on(self, node: int) -> list[JobOnNode]:
         """Return every job that ever prepared on the node, in the order in which the jobs were added."""
         world = self._simulation.world

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.base.terms import AllocationState, SchedulingState
+from engine.base.terms import AllocationState, SchedulingState, TaskState
 from engine.base.values import called
 from engine.views.hook_status import HookStatus, eligible_again
 from engine.views.resources.jobs import deleted_pool_ids, pool_ids, scale_page
 from engine.views.resources.nodes import NodeKey as Key
-from engine.views.resources.nodes import node_groups
+from engine.views.resources.nodes import node_groups, tasks_on
 from engine.views.resources.processes import node_contents
 from tui.viewmodels import format as fmt
 from tui.viewmodels import properties as blocks
@@ -245,12 +245,15 @@ def node_jobs(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
     return block_of("Jobs on this node", rows)
 
 
-def running_tasks(tasks: Sequence[tuple[int, str, str]], most: int) -> list[Block]:
-    """Return the tasks that run on the node; nothing if there are none."""
-    rows = [(job_id, link(task_id, ItemRef("task", task))) for task, job_id, task_id in tasks[:most]]
-    if len(tasks) > most:
-        rows.append(("", Span(f"and {len(tasks) - most:,} more", Role.DIM)))
-    return block_of("Running tasks", rows)
+def node_tasks(session: Session, node: NodeRow, most: int) -> list[Block]:
+    """Return the tasks that run on the node, or prepare and so take slots too; nothing if there are none."""
+    rows = []
+    for task in tasks_on(session.simulation, node.node, most):
+        said = "" if task.state is TaskState.RUNNING else f", {task.state.wire}"
+        rows.append((task.job_id, link(f"{task.task_id}{said}", ItemRef("task", task.task))))
+    if (more := node.running_tasks + node.preparing_tasks - most) > 0:
+        rows.append(("", Span(f"and {more:,} more", Role.DIM)))
+    return block_of("Tasks on this node", rows)
 
 
 _MOST_TASKS = 12
@@ -360,7 +363,7 @@ class NodesModel(NodeRowsModel["NodeBrief", "NodeRow"]):
             *error_blocks("Errors", node.record.errors),
             *node_start_task(session, node),
             *node_jobs(session, self._page.jobs_on(key)),
-            *running_tasks(self._page.tasks_on(key), _MOST_TASKS),
+            *node_tasks(session, node, _MOST_TASKS),
             *(node_resources(session, contents) if contents is not None else ()),
         ], None if contents is None else contents.next_ms(session.now_ms)
 
@@ -370,7 +373,7 @@ class NodesModel(NodeRowsModel["NodeBrief", "NodeRow"]):
         pool = self.session.pool(self.session.pool_id)
         if pool is None or pool.state is None:
             return (f"{called('Pool', self.session.pool_id)} was deleted.",)
-        target = pool.target_dedicated + pool.target_spot
+        target = pool.target
         if pool.allocation is not AllocationState.STEADY:
             return (f"{called('Pool', pool.pool_id)} is resizing: 0 → {target:,} nodes. w explains when they join.",)
         if target:

@@ -151,9 +151,9 @@ def rail(session: Session, cells: int, lines: int) -> list[Line]:
     has_ends = lines <= len(bars)
     found = []
     for (label, drawn, text), end in zip(bars, _ends_of(session, job), strict=True):
-        gap = Span(" " * (bar_cells - width(drawn)))
+        gap = Span(" " * (bar_cells - width(drawn) + 2))
         role = Role.STRONG if not is_narrow else Role.PLAIN
-        whole = (Span(label, role), *drawn, gap, Span("  "), *text)
+        whole = (Span(label, role), *drawn, gap, *text)
         found.append(between(whole, end, cells) if end and has_ends else cut(whole, cells))
     return found if has_ends else [*found, estimate_line(session, job, cells)]
 
@@ -272,22 +272,22 @@ _KEPT = 256  # lines and bars: more than a screen has
 
 
 class JobStripModel:
-    """All jobs of the run: the live ones, the worst first, then the completed ones, those with failures first."""
+    """All jobs of the run: the live ones, the worst first, then the completed ones, those with problems first."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.job_ids: list[str] = []
         self.rows: list[str] = []  # the jobs with a line
         self._live = 0
-        self._failed: set[str] = set()  # of the completed ones
+        self._troubled: set[str] = set()  # of the completed ones
 
     def update(self) -> None:
         """Read the simulation again."""
         live, completed = jobs_worst_first(self.session.simulation)
         attention = self.session.attention
         live.sort(key=attention.worst)
-        self._failed = set(filter(attention.has_failed, completed))
-        completed.sort(key=lambda job_id: job_id not in self._failed)  # among themselves the newest first
+        self._troubled = set(filter(attention.problems, completed))
+        completed.sort(key=lambda job_id: job_id not in self._troubled)  # among themselves the newest first
         self.job_ids, self._live = [*live, *completed], len(live)
         self.fold(len(self.job_ids))
 
@@ -330,7 +330,7 @@ class JobStripModel:
             return rail_title(session, cells)
         completed = len(self.job_ids) - self._live
         words = [f"{number:,} {word}" for number, word in ((self._live, "live"), (completed, "completed")) if number]
-        words += [f"{len(self._failed):,} of them with failures"] if self._failed else []
+        words += [f"{len(self._troubled):,} of them with problems"] if self._troubled else []
         hidden = len(self.rows) - lines
         more = [f"+{hidden:,} more"] if hidden > 0 else []
         return session.text(" · ".join([f"Jobs: {', '.join(words)}", *more]))
@@ -355,9 +355,9 @@ class JobStripModel:
         found = [self._line(row, shown, cells, tail) for row, tail in zip(shown, tails, strict=True)]
         if len(found) < lines and len(self.rows) < len(self.job_ids):
             found.append(_filled(self._folded(), cells))
-        job = self.session.job(self.session.job_id)
-        if job is not None and self.line_count < lines:
-            found.append((Span("  "), *estimate_line(self.session, job, cells - 2)))
+        if (job := self.session.job(self.session.job_id)) is not None and self.line_count < lines:
+            whose = line("  ", Span(self.session.text(squeeze(job.job_id, _NAME_CELLS[1])), Role.STRONG), "  ")
+            found.append((*whose, *estimate_line(self.session, job, max(0, cells - width(whose)))))
         return found
 
     # -- one line ------------------------------------------------------------------------------------------------
@@ -372,13 +372,13 @@ class JobStripModel:
         return _job_line(job, name, every, tail, cells, session.glyphs, is_focus=job.job_id == session.job_id)
 
     def _folded(self) -> Line:
-        """Return the line that counts the completed jobs without a line, and names those with failures."""
+        """Return the line that counts the completed jobs without a line, and names those with problems."""
         session, folded = self.session, set(self.job_ids).difference(self.rows)
-        names = [each for each in self.job_ids if each in folded & self._failed]
+        names = [each for each in self.job_ids if each in folded & self._troubled]
         completed = JOB[JobState.COMPLETED]
         counts = line(session.glyphs.span(completed), Span(f" {len(folded):,} completed", Role.DIM))
-        with_failures = f"  {len(names):,} with failures: {', '.join(names)}" if names else ""
-        return (*counts, Span(session.text(with_failures), Role.FAILED))
+        with_problems = f"  {len(names):,} with problems: {', '.join(names)}" if names else ""
+        return (*counts, Span(session.text(with_problems), Role.FAILED))
 
     def _problems(self, job: JobProgress, *, is_told: bool) -> Span:
         """Return the number of problems, in the colour of the worst: that of failed tasks stands at their bar."""
@@ -453,8 +453,7 @@ def _fair_cells(label: str, counts: NodeCounts, cells: int, *, share: float) -> 
 
 def _ran_words(counts: NodeCounts) -> str:
     """Return the number of nodes on which it has run, and of all while it may still run on others."""
-    ran = counts.done + counts.failed
-    return f" on {ran:,}" + (f"/{counts.total:,}" if counts.total > ran else "")
+    return f" on {counts.ran:,}" + (f"/{counts.total:,}" if counts.total > counts.ran else "")
 
 
 @lru_cache(maxsize=_KEPT)

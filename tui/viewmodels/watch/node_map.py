@@ -346,6 +346,6 @@ class NodeMapModel:
         pool = self.session.pool(self.session.pool_id)
         if pool is not None and pool.state is None:
             return (f"{called('Pool', self.session.pool_id)} was deleted. It had no nodes.",)
-        if pool is not None and not pool.target_dedicated + pool.target_spot:
+        if pool is not None and not pool.target:
             return ("The pool has no nodes: its target is 0.",)
         return (f"{called('Pool', self.session.pool_id)} has no nodes yet.",)
