@@ -95,6 +95,20 @@ def test_letters_in_the_menu_find_verbs_first_and_then_anything(session_at, type
     assert any(title.startswith(also) for title in found)
 
 
+@pytest.mark.parametrize(
+    ("keys", "closes"),
+    [
+        ((*["comma"] * 3, "down", "w"), "esc close ─╯"),
+        (("S", "e"), "esc leave ─╯"),
+        (("3", "a", "enter"), "esc back to the menu ─╯"),
+    ],
+)
+def test_on_a_small_screen_the_key_that_closes_stands_whole(dashboard_at, keys, closes):
+    app, seen = dashboard_at(160, "preparation-fails-on-one-node"), []
+    drive(app, *keys, lambda app: seen.extend(text_of(app)), size=(80, 24))
+    assert contains(seen, closes)
+
+
 # By the keys that lead there, the widget with the focus and the line of it that is clicked.
 PLACES = {
     "pools": (("2",), 1),
