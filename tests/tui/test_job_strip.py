@@ -190,16 +190,18 @@ def test_more_jobs_than_lines_are_counted_in_the_title():
     assert model.title(30, 100) == "Jobs: 30 live"
 
 
-def test_a_completed_job_leaves_the_focus_to_a_live_one_unless_it_was_chosen():
+def test_a_completed_job_keeps_the_focus_and_on_opening_a_live_one_has_it():
     sim = simulation(a_job("brief", tasks=1, prep=a_line(5), **ENDS), a_job("long", tasks=40))
     run_to(sim, seconds=5)
     session = Session(sim)
     assert session.job_id == "brief"
     run_to(sim, minutes=5)
     session.update()
-    assert session.job_id == "long"
+    assert session.job_id == "brief"
+    session.choose_first_job()
+    assert session.job_id == Session(sim).job_id == "long"
     session.focus_job("brief")
-    session.update()
+    session.choose_first_job()
     assert session.job_id == "brief"
 
 
