@@ -84,7 +84,7 @@ def test_no_menu_begins_with_an_action_that_ends_its_item(session_at, kind, key)
 
 @pytest.mark.parametrize(
     ("typed", "first", "also"),
-    [("i", "Create a job in", "Reimage"), ("re", "Reboot", "Create a job"), ("d", "Disable", "Add")],
+    [("i", "Reimage", "Create a job in"), ("re", "Reboot", "Create a job"), ("d", "Disable", "Add")],
 )
 def test_letters_in_the_menu_find_verbs_first_and_then_anything(session_at, typed, first, also):
     session = session_at(LATER_S)
