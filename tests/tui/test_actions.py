@@ -68,10 +68,10 @@ def test_the_verbs_of_each_kind(session_at):
         *("failNode", "failNode"),
     ]
     assert verbs(ItemRef("task", 3)) == [
-        *("terminateTask", "reactivateTask", "updateTask", "addTasks", "deleteTaskFile", "deleteTask")
+        *("reactivateTask", "updateTask", "addTasks", "terminateTask", "deleteTaskFile", "deleteTask")
     ]
     assert verbs(RISK) == [
-        *("terminateJob", "disableJob", "enableJob", "updateJob", "addTasks", "updateJob", "createJob", "deleteJob")
+        *("updateJob", "disableJob", "enableJob", "terminateJob", "addTasks", "updateJob", "createJob", "deleteJob")
     ]
     assert verbs(ItemRef("pool", "shared")) == [
         *("resizePool", "stopPoolResize", "enablePoolAutoScale", "updatePool", "replacePoolProperties"),

@@ -278,7 +278,10 @@ def test_of_many_commands_the_last_is_named_and_those_that_are_over_or_of_others
     run_to(session.simulation, seconds=70)
     session.update()
     assert (
-        fourth_line(session).strip().split(", ", 1)[1].startswith("after 2 commands, the last resizePool at 08:02:10")
+        fourth_line(session)
+        .strip()
+        .split(", ", 1)[1]
+        .startswith("after 2 more commands, of which the last is resizePool at 08:02:10")
     )
     run_to(session.simulation, seconds=140)
     session.update()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.run.agenda import PlannedInput, basis_words
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
@@ -235,3 +236,16 @@ def test_a_job_that_is_terminating_is_not_said_to_end_once_more():
     assert [one.text for one in session.concerns() if one.about == "job" and "too-long" in one.text] == [
         "job too-long ended: MaxWallClockTimeExpiry"
     ]
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (0, ""),
+        (1, "after resizePool at 60"),
+        (3, "after 3 more commands, of which the last is resizePool at 60"),
+    ],
+)
+def test_the_commands_that_an_end_comes_after_are_a_part_of_a_sentence(count, words):
+    found = [PlannedInput(60, "resizePool")] * count
+    assert basis_words(found, str) == words

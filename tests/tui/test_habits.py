@@ -84,7 +84,7 @@ def test_no_menu_begins_with_an_action_that_ends_its_item(session_at, kind, key)
 
 @pytest.mark.parametrize(
     ("typed", "first", "also"),
-    [("i", "Create a job in", "Reimage"), ("re", "Reboot", "Create a job"), ("d", "Disable", "Add")],
+    [("i", "Reimage", "Create a job in"), ("re", "Reboot", "Create a job"), ("d", "Disable", "Add")],
 )
 def test_letters_in_the_menu_find_verbs_first_and_then_anything(session_at, typed, first, also):
     session = session_at(LATER_S)
@@ -93,6 +93,20 @@ def test_letters_in_the_menu_find_verbs_first_and_then_anything(session_at, type
     found = [each.title for each in fitting(entries, typed)]
     assert found[0].startswith(first)
     assert any(title.startswith(also) for title in found)
+
+
+@pytest.mark.parametrize(
+    ("keys", "closes"),
+    [
+        ((*["comma"] * 3, "down", "w"), "esc close ─╯"),
+        (("S", "e"), "esc leave ─╯"),
+        (("3", "a", "enter"), "esc back to the menu ─╯"),
+    ],
+)
+def test_on_a_small_screen_the_key_that_closes_stands_whole(dashboard_at, keys, closes):
+    app, seen = dashboard_at(160, "preparation-fails-on-one-node"), []
+    drive(app, *keys, lambda app: seen.extend(text_of(app)), size=(80, 24))
+    assert contains(seen, closes)
 
 
 # By the keys that lead there, the widget with the focus and the line of it that is clicked.

@@ -200,16 +200,18 @@ def test_many_jobs_have_half_of_a_small_view_and_the_problems_half_of_its_width(
     assert panes[1].outer_size.width >= size[0] // 2
 
 
-def test_a_completed_job_leaves_the_focus_to_a_live_one_unless_it_was_chosen():
+def test_a_completed_job_keeps_the_focus_and_on_opening_a_live_one_has_it():
     sim = simulation(a_job("brief", tasks=1, prep=a_line(5), **ENDS), a_job("long", tasks=40))
     run_to(sim, seconds=5)
     session = Session(sim)
     assert session.job_id == "brief"
     run_to(sim, minutes=5)
     session.update()
-    assert session.job_id == "long"
+    assert session.job_id == "brief"
+    session.choose_first_job()
+    assert session.job_id == Session(sim).job_id == "long"
     session.focus_job("brief")
-    session.update()
+    session.choose_first_job()
     assert session.job_id == "brief"
 
 

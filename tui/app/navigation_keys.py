@@ -12,7 +12,7 @@ from engine.base.values import quoted
 from engine.pacing import FASTEST
 from engine.views.resources.jobs import job_ids, pool_ids
 from engine.views.results import end_of_run
-from tui.dialogs.pickers import Jump, JumpTarget
+from tui.dialogs.pickers import Jump
 from tui.dialogs.sheets import Pick, Sheet, details_sheet
 from tui.textual.keys import Command
 from tui.textual.screens import say
@@ -27,6 +27,8 @@ from tui.widgets.texts import AnswerError, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from textual.widget import Widget
 
     from engine import Simulation
     from tui.app.view_screen import ViewScreen
@@ -130,13 +132,13 @@ def _jump(main: ViewScreen) -> None:
     """Go to a pane by its letter, or to a bookmark or a run that was left by its digit."""
     moments_ms, runs = main.bookmarks.moments_ms, main.bookmarks.runs
 
-    def go(target: JumpTarget | None) -> None:
-        if target is not None and target.pane is not None:
-            main.set_focus(target.pane)
-        elif target is not None and target.bookmark < len(moments_ms):
-            main.playback.seek(moments_ms[target.bookmark])
-        elif target is not None:
-            run = runs[target.bookmark - len(moments_ms)]
+    def go(target: Widget | int | None) -> None:
+        if not isinstance(target, int):
+            main.set_focus(target or main.focused)
+        elif target < len(moments_ms):
+            main.playback.seek(moments_ms[target])
+        else:
+            run = runs[target - len(moments_ms)]
             _open_run(main, run.left, f"This is {run.name}.")
 
     panes = [pane for pane in main.focus_chain if pane.region.area]

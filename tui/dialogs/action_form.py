@@ -170,7 +170,6 @@ class ActionForm(Modal[list[Command] | Action | None]):
         buttons = self.query_one(Buttons)
         first = len(labels) - 1 if action.type.cannot_be_undone else 0
         buttons.show([self._session.text(each) for each in labels], first)
-        self._show_keys()
         if not self._inputs.focus_first():
             (self._confirmation.entry if action.to_type else buttons).focus()
         self.call_after_refresh(self._update)
@@ -206,7 +205,6 @@ class ActionForm(Modal[list[Command] | Action | None]):
         if problem:
             self._say(problem)
         else:
-            self._show_keys()
             self._fit()
             self._update()
 

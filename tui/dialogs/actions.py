@@ -19,6 +19,7 @@ from engine.specs.commands import EnablePoolAutoScale, EvaluatePoolAutoScale
 from engine.views.resources.jobs import scale_page
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.sheets import Sheet
+from tui.textual.overrides import set_subtitle
 from tui.textual.screens import Modal
 from tui.textual.views import LinesView
 from tui.viewmodels.actions.menu import PAST, Action, ActionGroup, effect_lines
@@ -168,7 +169,6 @@ class FormulaEditor(Modal[list[Command] | None]):
     def on_mount(self) -> None:
         editor = self.query_one("#editor")
         editor.border_title = Content(self._session.text(f"Formula of {self._pool_id}"))
-        editor.border_subtitle = "ctrl+s apply  ctrl+t evaluate  ctrl+r study  ctrl+g to the error  esc leave"
         self.query_one(TextArea).focus()
         self.call_after_refresh(self.fill)
 
@@ -179,6 +179,8 @@ class FormulaEditor(Modal[list[Command] | None]):
 
     def fill(self) -> None:
         view = self.query_one("#trial", LinesView)
+        keys = "ctrl+s apply  ctrl+t evaluate  ctrl+r study  ctrl+g to the error  esc leave"
+        set_subtitle(self.query_one("#editor"), keys)
         text = self.query_one(TextArea).text
         self._trial = try_out(self._session, self._pool_id, text, max(20, view.size.width - 1))
         view.show(self._trial.lines)

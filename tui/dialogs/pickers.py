@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Input
 
 from engine.pacing import SPEEDS
@@ -31,22 +32,14 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
-    from textual.widget import Widget
 
     from tui.saving.settings import Settings, Value
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session import Session
 
 
-class JumpTarget(NamedTuple):
-    """A pane, or a bookmark by its number from 0."""
-
-    pane: Widget | None
-    bookmark: int = -1
-
-
-class Jump(Modal[JumpTarget | None]):
-    """Returns the target that was chosen; a click goes to its pane, any other key closes the dialog."""
+class Jump(Modal[Widget | int | None]):
+    """Returns the pane or the number of the bookmark, from 0, that was chosen; any other key closes the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="jump.close")]
 
@@ -78,18 +71,13 @@ class Jump(Modal[JumpTarget | None]):
         event.stop()
         event.prevent_default()
         pressed = event.character or ""
-        if pressed in self._panes:
-            self.dismiss(JumpTarget(self._panes[pressed]))
-        elif pressed.isdecimal() and 1 <= int(pressed) <= len(self._moments):
-            self.dismiss(JumpTarget(None, int(pressed) - 1))
-        else:
-            self.dismiss(None)
+        is_number = pressed.isdecimal() and 1 <= int(pressed) <= len(self._moments)
+        self.dismiss(int(pressed) - 1 if is_number else self._panes.get(pressed))
 
     def on_click(self, event: events.Click) -> None:
         """Return the pane that was clicked, or close the dialog."""
         clicked = (pane for pane in self._panes.values() if pane.region.contains(event.screen_x, event.screen_y))
-        pane = next(clicked, None)
-        self.dismiss(None if pane is None else JumpTarget(pane))
+        self.dismiss(next(clicked, None))
 
 
 class ColumnChooser(Modal[None]):

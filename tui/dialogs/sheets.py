@@ -169,7 +169,6 @@ class Sheet(Modal[None]):
 
     def on_mount(self) -> None:
         self._text_view.border_title = Content(self._title)
-        self._text_view.border_subtitle = self._keys
         self._text_view.focus()
 
     def on_resize(self) -> None:

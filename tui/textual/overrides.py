@@ -367,7 +367,7 @@ class QuietView(ScrollView):
         self.refresh()
 
 
-_BESIDE_TITLE = 4  # cells of a frame beside what stands in it
+_BESIDE_TITLE = 6  # cells of a frame beside what stands in it: corners, a piece of the line, and blanks
 
 
 def set_title(widget: Widget, title: str | Content, subtitle: str | None = None) -> None:

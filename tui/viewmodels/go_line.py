@@ -309,6 +309,7 @@ _WHOLE_TITLE, _BEGINS_VERB, _BEGINS_TITLE, _WHOLE_WORDS, _BEGINS_WORDS, _WHOLE_A
     *(100, 90, 80, 70, 50),
     *(30, 20, 10),
 )
+_SMALL = ("a", "from", "in", "of", "on", "or", "the", "to", "what")  # words that nobody begins to type
 _RARE = 2  # so many times less does it count that a rare command fits
 
 
@@ -340,7 +341,7 @@ def _score(entry: PaletteEntry, wanted: Sequence[str]) -> int:
         ranks = (
             (_WHOLE_TITLE, word in title),
             (_BEGINS_VERB, title[0].startswith(word)),
-            (_BEGINS_TITLE, any(each.startswith(word) for each in title)),
+            (_BEGINS_TITLE, any(each.startswith(word) for each in title if each not in _SMALL)),
             (_WHOLE_WORDS, word in words),
             (_BEGINS_WORDS, any(each.startswith(word) for each in words)),
             (_WHOLE_ABOUT, word in about),

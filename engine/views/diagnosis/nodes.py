@@ -53,7 +53,7 @@ from engine.views.resources.nodes import BY_CHANCE
 from engine.views.resources.processes import is_behind, packages_and_images, ready_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from engine.specs.bodies import JobPreparationTask
     from engine.state.instances import InstanceView
@@ -85,11 +85,10 @@ def why_node(world: World, node: int, asked: Job | None = None) -> Explanation:
     agenda = Agenda(world)
     passes_ms = state_passes_ms(world, agenda, node) if state in COMING_UP else None
     is_up = state in READY or going_on(world.nodes.since[node], passes_ms)
-    jobs.sort(key=lambda job: (job is not asked, not _is_ineligible(world, job, node)))
     findings = (
         check(Condition.NODE_STATE, is_up, f"{state.wire} since {since}", "NODE-8"),
         *_node_checks(world, node, state),
-        *(_job_check(world, job, node) for job in jobs[:_MOST_JOBS]),
+        *(_job_check(world, job, node) for job in _first_told(world, jobs, node, asked)),
         *_owed(world, node),
         *_state_remedies(world, node, state, len(jobs)),
         helps("The pool's packages or certificates have changed: a reboot applies them.", "APP-5")
@@ -141,16 +140,12 @@ def _node_checks(world: World, node: int, state: NodeState) -> Iterator[Finding]
         yield check(Condition.ROOM, free > 0 or None, value, "SCHED-10", "slots")
 
 
-def _is_ineligible(world: World, job: Job, node: int) -> bool:
-    row = world.instances.row(job.row, node)
-    return row >= 0 and bool(world.instances.flags[row] & PrepFlag.INELIGIBLE)
-
-
 def _job_check(world: World, job: Job, node: int) -> Finding:
     """Check why no more tasks of the job are on the node. That it has enough tasks, or has ended, is no trouble."""
     label = called("job", job.id)
+    row = world.instances.row(job.row, node)
     counts, slots = f"{job.counts[0]:,} active, {job.busy:,} preparing or running", world.pool_of(node).slots
-    if _is_ineligible(world, job, node):
+    if row >= 0 and world.instances.flags[row] & PrepFlag.INELIGIBLE:
         until = eligible_again(world.options).until
         return check(Condition.INELIGIBLE, False, f"ineligible until {until}: preparation failed here", "PREP-9", label)
     if job.state is not JobState.ACTIVE:
@@ -168,6 +163,12 @@ def _job_check(world: World, job: Job, node: int) -> Finding:
         value = f"{some(job.ready_count, 'task')} waiting, each needs {smallest} or more slots"
         return check(Condition.ROOM, None if smallest <= slots else False, value, "SCHED-10", label)
     return check(Condition.TASKS, True, f"{some(job.ready_count, 'task')} waiting", "SCHED-7", label)
+
+
+def _first_told(world: World, jobs: Sequence[Job], node: int, asked: Job | None) -> Sequence[Job]:
+    """Return the jobs to explain: the one asked about, those that may not use the node, then the others."""
+    position = world.nodes[node].position
+    return sorted(jobs, key=lambda job: (job is not asked, not job.ineligible >> position & 1))[:_MOST_JOBS]
 
 
 def _not_ready(world: World, job: Job, label: str) -> Finding:
