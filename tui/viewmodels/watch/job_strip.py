@@ -123,8 +123,8 @@ def rail_subtitle(session: Session, cells: int, *, has_pool: bool) -> str:
     if pool is None:
         return cost
     more = [own_slot_words(session, pool), pool_cost_words(session, pool.pool_id)]
-    if pool.state is not None:
-        more.append(f"autoscale {'on' if pool.record.auto_scale else 'off'}")
+    if pool.state is not None and pool.record.auto_scale:
+        more.append("autoscale on")
     size = _size_words(pool)
     named = [f"{called('pool', squeeze(pool.pool_id, most))} {size}" for most in _POOL_CELLS] if has_pool else []
     whole = [*named[:1], cost, *more]
