@@ -42,9 +42,9 @@ class GlyphSet:
         self.ascii_only = ascii_only
         self.full, self.rest = ("#", ".") if ascii_only else ("█", "·")
         self.edge, self.begin = ("|", "+") if ascii_only else ("▏", "╋")  # where a bar begins, and another one in it
-        # Bars of progress are slim; only failures are as loud as a full block.
+        # Bars of progress are slim lines, told apart without colours too.
         self.meter, self.meter_running, self.meter_rest = ("=", "*", ".") if ascii_only else ("━", "╍", "─")
-        self.meter_failed = "x" if ascii_only else "█"
+        self.meter_failed = "x" if ascii_only else "═"
         self.light = "." if ascii_only else "░"  # the empty part of a bar
         self.failure, self.by_hand = "!", "A"
         self.crossed, self.bookmark = ("/", "B") if ascii_only else ("≈", "◆")
