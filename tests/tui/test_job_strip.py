@@ -201,7 +201,9 @@ def test_many_jobs_have_half_of_a_small_view_and_the_problems_half_of_its_width(
 
 @pytest.mark.parametrize("cells", [76, 116])
 def test_tasks_stand_below_each_other_whether_or_not_a_preparation_has_failed(cells):
-    sim = simulation(a_job("a", tasks=4, prep=a_line(5, 1)), a_job("b", tasks=40, prep=a_line(5)), pool=a_pool(nodes=12))
+    sim = simulation(
+        a_job("a", tasks=4, prep=a_line(5, 1)), a_job("b", tasks=40, prep=a_line(5)), pool=a_pool(nodes=12)
+    )
     run_to(sim, minutes=4)
     found = texts(model_of(Session(sim)), cells)[:2]
     assert "✗" in "".join(found)
