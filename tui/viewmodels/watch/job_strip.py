@@ -122,9 +122,8 @@ def rail_subtitle(session: Session, cells: int, *, has_pool: bool) -> str:
     pool, cost = session.pool(session.pool_id), cost_words(session)
     if pool is None:
         return cost
-    more = [own_slot_words(session, pool), pool_cost_words(session, pool.pool_id)]
-    if pool.state is not None and pool.record.auto_scale:
-        more.append("autoscale on")
+    scales = "autoscale on" if pool.state is not None and pool.record.auto_scale else ""
+    more = [own_slot_words(session, pool), pool_cost_words(session, pool.pool_id), scales]
     size = _size_words(pool)
     named = [f"{called('pool', squeeze(pool.pool_id, most))} {size}" for most in _POOL_CELLS] if has_pool else []
     whole = [*named[:1], cost, *more]
