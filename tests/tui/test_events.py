@@ -64,7 +64,7 @@ def test_packages_and_refusals_name_what_they_are_about_first(session_at):
 
 
 def test_on_a_narrow_screen_the_reason_of_a_refusal_is_whole(dashboard_at):
-    lines = after(dashboard_at(400, "what-a-pool-is-refused-for"), "9", "exclamation_mark", size=(80, 24))
+    lines = after(dashboard_at(400, "what-a-pool-is-refused-for"), "9", "exclamation_mark", "home", size=(80, 24))
     assert contains(lines, "InvalidPropertyValue: nodeAgentSKUId is", "image Canonical ubuntu-24_04-lts")
 
 
@@ -161,7 +161,7 @@ def test_enter_opens_what_an_event_is_about_at_its_moment(dashboard_at, filter_t
         seen.extend((app.session.now_ms, app.screen.subject, app.screen.view.id, text_of(app)))
 
     keys = [{" ": "space", "-": "minus", ":": "colon"}.get(letter, letter) for letter in filter_text]
-    drive(app, "9", "slash", *keys, "enter", lambda app: seen.append(app.screen.view.table.key), "enter", note)
+    drive(app, "9", "slash", *keys, "enter", "home", lambda app: seen.append(app.screen.view.table.key), "enter", note)
     key, now_ms, subject, view, lines = seen
     assert now_ms == app.session.events.when_ms(key)
     assert app.session.is_past
@@ -170,13 +170,24 @@ def test_enter_opens_what_an_event_is_about_at_its_moment(dashboard_at, filter_t
     assert contains(lines, there.capitalize() if there == "preparation" else there)
 
 
+def test_events_begin_at_the_present_and_follow_it_until_the_cursor_moves(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+
+    def note(app):
+        table = app.screen.list_page.table
+        seen.append((table.cursor_row == table.row_count - 1, table.follows))
+
+    drive(app, "9", note, "full_stop", note, "up", note, "1", "9", note)
+    assert seen == [(True, True), (True, True), (False, False), (False, False)]
+
+
 def test_what_stands_around_the_list_is_of_that_moment_too(dashboard_at):
     app = dashboard_at(LATER_S)
     seen = []
     keys = [{":": "colon"}.get(letter, letter) for letter in "kind:preparation"]
-    drive(app, "6", lambda app: seen.append(text_of(app)[3]), "9", "slash", *keys, "enter", "enter")
+    drive(app, "6", lambda app: seen.append(text_of(app)[3]), "9", "slash", *keys, "enter", "home", "enter")
     app = dashboard_at(LATER_S)
-    drive(app, "6", "9", "slash", *keys, "enter", "enter", lambda app: seen.append(text_of(app)[3]))
+    drive(app, "6", "9", "slash", *keys, "enter", "home", "enter", lambda app: seen.append(text_of(app)[3]))
     assert "3 prepared" in seen[0]
     assert "prepared" not in seen[1]
 

@@ -150,6 +150,18 @@ def test_one_key_tells_the_meaning_of_the_symbols_on_the_screen(dashboard_at, ke
         assert contains(explained, f"{glyph.symbol} {glyph.name}"), glyph
 
 
+def test_the_tab_of_preparation_tells_its_symbols_beside_several_jobs():
+    sim = simulation(a_job("a", tasks=4, prep=a_line(5)), a_job("b", tasks=4), pool=a_pool(nodes=2))
+    run_to(sim, seconds=READY_S + 2)
+    seen = []
+
+    def look(app):
+        seen.append(sorted({glyph.name for glyph in app.screen.view.symbols}))
+
+    drive(Dashboard(sim, plays=False), lambda app: app.screen.view._lists.choose("preparation"), look)
+    assert "preparing" in seen[0]
+
+
 def test_the_counts_of_preparation_on_watch_are_among_the_symbols_on_the_screen(dashboard_at):
     app, seen = dashboard_at(360, "spot-evictions"), []
     drive(app, lambda app: seen.extend(glyph.symbol for glyph in app.main_screen.view.symbols))

@@ -200,6 +200,17 @@ def test_many_jobs_have_half_of_a_small_view_and_the_problems_half_of_its_width(
     assert panes[1].outer_size.width >= size[0] // 2
 
 
+@pytest.mark.parametrize("cells", [76, 116])
+def test_tasks_stand_below_each_other_whether_or_not_a_preparation_has_failed(cells):
+    sim = simulation(
+        a_job("a", tasks=4, prep=a_line(5, 1)), a_job("b", tasks=40, prep=a_line(5)), pool=a_pool(nodes=12)
+    )
+    run_to(sim, minutes=4)
+    found = texts(model_of(Session(sim)), cells)[:2]
+    assert "✗" in "".join(found)
+    assert len({each.index("tasks ") for each in found}) == 1
+
+
 def test_a_completed_job_keeps_the_focus_and_on_opening_a_live_one_has_it():
     sim = simulation(a_job("brief", tasks=1, prep=a_line(5), **ENDS), a_job("long", tasks=40))
     run_to(sim, seconds=5)

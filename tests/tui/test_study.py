@@ -44,7 +44,7 @@ def test_a_table_that_fits_stands_above_a_plot_of_the_whole_width_with_the_clock
     drive(app, "V", lambda app: seen.extend(text_of(app)), size=(200, 60))
     plot = next(at for at, each in enumerate(seen) if "End against cost" in each)
     assert plot == next(at for at, each in enumerate(seen) if "10 10 " in each) + 2
-    assert contains(seen, "deadline 01-06 06:00:00 +08:00:00", "─│ 5th to 95th percentile")
+    assert contains(seen, "deadline 01-06 06:00:00 +08:00:00", "─│ p5–p95")
     assert "│ " not in seen[plot + 1][20:-6], "no bar touches the top"
 
 

@@ -1,6 +1,6 @@
 """The study of a scenario, and the runs of a variant, one of which is opened.
 
-The variants stand in a table beside the plot of end against cost, while runs are played.
+The variants stand in a table above the plot of end against cost, while runs are played.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Horizontal
+from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 from textual.geometry import Size
 
@@ -93,8 +93,7 @@ class VariantRuns(Modal[int | None]):
 
 _CLOCK_S = 1.0  # between two updates without news
 _MOST_SAID = 4  # lines below table and plot, unless the recommendation needs more
-_FRAME = 2  # lines and cells of a frame
-_MOST_TABLE_SHARE = 0.62  # of the width, where table and plot are side by side
+_FRAME = 2  # lines
 
 
 class StudyActions(NamedTuple):
@@ -149,7 +148,6 @@ class StudyScreen(Modal[None]):
         ("study.help", "help"),
         ("study.close", "close"),
     )
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012  # as Textual declares it
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-short"), (30, "-tall")]  # noqa: RUF012  # as Textual declares it
 
     def __init__(self, session: Session, study: StudyModel, keymap: Keymap, actions: StudyActions) -> None:
@@ -159,13 +157,13 @@ class StudyScreen(Modal[None]):
         self._keymap = keymap
         self._actions = actions
         self._model = VariantsModel(session, study)
-        self._divided: tuple[int | str, int | str] | None = None  # width and height of the table
+        self._divided: int | str = 0  # the height of the table
         self._shown_problems = False
 
     def compose(self) -> ComposeResult:
         with Container(id="study"):
             yield LinesView(id="study-progress")
-            with Horizontal(id="study-panes", classes="body"):
+            with Vertical(id="study-panes", classes="body"):
                 yield Table(self._model)
                 yield Plot(self._plot_lines)
             yield LinesView(id="study-said")
@@ -220,24 +218,12 @@ class StudyScreen(Modal[None]):
     fill = update
 
     def _divide(self, table: Table) -> None:
-        """Give the table its lines above the plot, or, side by side, the width that it needs if the plot has enough.
-
-        They are stacked on a narrow screen, and where half of the height is enough for the lines of the table. On a low
-        screen there is no plot.
-        """
-        panes = self.query_one("#study-panes").size
-        wanted = max(table.natural_width, int(panes.width * (1 - _MOST_TABLE_SHARE)))
-        lines, most_cells = self._model.count + 1 + _FRAME, int(panes.width * _MOST_TABLE_SHARE)
-        is_stacked = not self.has_class("-wide") or lines <= panes.height // 2
-        self.set_class(is_stacked, "-stacked")
-        divided: tuple[int | str, int | str] = "1fr", min(lines, panes.height // 2)
-        if self.has_class("-low"):
-            divided = "1fr", "1fr"
-        elif not is_stacked:
-            divided = min(wanted, most_cells), "1fr"
-        if divided != self._divided:
-            self._divided = divided
-            table.styles.width, table.styles.height = divided
+        """Give the table its lines above the plot, at most half of the height. On a low screen there is no plot."""
+        lines = min(self._model.count + 1 + _FRAME, self.query_one("#study-panes").size.height // 2)
+        height = "1fr" if self.has_class("-low") else lines
+        if height != self._divided:
+            self._divided = height
+            table.styles.height = height
             self.call_after_refresh(self.update)
 
     def _show_lines(self, table: Table) -> None:

@@ -58,6 +58,7 @@ class ListPage(ResizeFilter, View):
         self.model = model
         self.columns = model.columns
         self.table = Table(model, on_moved=self.show_row)
+        self.table.follows = bool(model.only_order)  # a list in the order of time begins at the present
         self._details = PageView(model.session.glyphs.cursor, classes="details")
         self._summary, self._footing = LinesView(classes="summary"), LinesView(classes="footing")
         self._body = Horizontal(classes="body")
@@ -208,7 +209,7 @@ class ListPage(ResizeFilter, View):
         entitle(table, title, self._keys, f"{hidden} more {columns}, C" if hidden else "")
         key = table.key
         if key is not None and self.model.kind is not None:
-            self._cursor_id = "" if table.chosen_key is None else self.model.identity_of(key)
+            self._cursor_id = "" if table.chosen_key is None or table.follows else self.model.identity_of(key)
         details = self._details
         if details.display:
             blocks = [] if key is None else self.model.details(key)

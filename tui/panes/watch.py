@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from engine.views.diagnosis.model import Finding
+    from engine.views.resources.instances import HookCounts
     from tui.textual.keys import Keymap
     from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.lists.rows import RowsModel
@@ -303,8 +304,12 @@ class Watch(View):
         jobs = map(session.progress, strip.model.rows if isinstance(strip, JobStrip) else ())
         job = session.job(session.job_id)
         is_rail = isinstance(strip, JobStrip) and strip.model.is_single
-        phases = job.phases if job is not None and is_rail else None
-        hooks = () if phases is None else ((PREPARATION, phases.preparation), (RELEASE, phases.release))
+        phases, shown = None if job is None else job.phases, self._lists.name_shown
+        hooks: list[tuple[dict[HookStatus, Glyph], HookCounts]] = []
+        if phases is not None and (is_rail or shown == PREPARATION_TAB):
+            hooks.append((PREPARATION, phases.preparation))
+        if phases is not None and (is_rail or shown == RELEASE_TAB):
+            hooks.append((RELEASE, phases.release))
         return (
             *self._map.model.symbols(),
             *(glyph for state, glyph in NODE.items() if nodes.get(state)),

@@ -38,7 +38,7 @@ from tui.viewmodels.watch.job_strip import (
     tab_that_matters,
     tabs_of,
 )
-from tui.viewmodels.watch.lenses import LENSES, Form
+from tui.viewmodels.watch.lenses import LENS_TEXTS, LENSES, Form
 from tui.viewmodels.watch.node_cards import Cards
 from tui.viewmodels.watch.node_map import NodeMapModel
 from tui.widgets.charts import Legend, NodeMap
@@ -181,7 +181,7 @@ class NodeMapPane(Vertical):
                 self.model.look_through(LENSES[number])
                 self.update()
 
-        picks = [Pick(str(number), lens.value) for number, lens in enumerate(LENSES, 1)]
+        picks = [Pick(str(number), f"{lens.value:<18}{LENS_TEXTS[lens]}") for number, lens in enumerate(LENSES, 1)]
         now, pointer = LENSES.index(self.model.lens), self.model.session.glyphs.cursor
         self.app.push_screen(Picker("Lens of the node map", picks, pointer=pointer, at=now), picked)
 

@@ -36,7 +36,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from engine.base.values import visible
-from tui.textual.overrides import CellScrollBar, LightStrip, QuietView, handles, is_displayed
+from tui.textual.overrides import CellScrollBar, LightStrip, QuietView, handles, is_displayed, set_subtitle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -396,7 +396,11 @@ class Frame(Vertical):
     def __init__(self, title: str, keys: str, *, id: str = "actions", classes: str = "") -> None:  # noqa: A002  # Textual's own name
         super().__init__(id=id, classes=classes)
         self.border_title = Content(title)
-        self.border_subtitle = Content(keys)
+        self._keys = keys
+
+    def on_resize(self) -> None:
+        """Name the keys for which there is room."""
+        set_subtitle(self, self._keys)
 
 
 class Modal(ActsWhileShown, HeldScreen, ModalScreen[ResultT]):

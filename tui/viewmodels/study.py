@@ -319,7 +319,7 @@ class Studies:
             self.shown.background.join()
 
 
-_BAR_CELLS = 20
+_BAR_CELLS, SPREAD = 20, "p5–p95"
 HELP_TEXT = (
     "A study plays a scenario many times: every combination of the values of its factors is a variant, and each "
     "variant is played with the same seeds.\n"
@@ -392,7 +392,7 @@ def legend_line(study: StudyModel, glyphs: GlyphSet) -> Line:
         ]
     there = {study.glyph(one) for one in study.summary.variants}
     known = [(glyph, word) for glyph, word in marks if glyph in there]
-    spread = (Span(f"{glyphs.wide}{glyphs.high} 5th to 95th percentile", Role.DIM),) if known else ()
+    spread = (Span(f"{glyphs.wide}{glyphs.high} {SPREAD}", Role.DIM),) if known else ()
     return (*(span for glyph, word in known for span in (glyphs.span(glyph), Span(f" {word}  ", Role.DIM))), *spread)
 
 

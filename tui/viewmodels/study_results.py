@@ -32,7 +32,7 @@ from engine.views.diagnosis.expectations import ExpectationState
 from tui.viewmodels.glyphs import EXPECTATION, VARIANT_GLYPHS, Canvas
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
-from tui.viewmodels.study import short_head
+from tui.viewmodels.study import SPREAD, short_head
 from tui.viewmodels.text import Block, Line, Role, Span, block_of, row
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SPREAD = "p5–p95"
 _FACTOR_CELLS = 14
 _LEAST_FACTOR, _LEAST_OF_MANY, _MANY = 12, 6, 3  # cells of a factor, and of each if there are more than so many
 _MEASURE_CELLS, _SPREAD_CELLS = 9, 19
@@ -312,7 +311,6 @@ def _broken(one: Result) -> Span:
     return Span(f"{', '.join(broken)} of {len(one['expectations'])}" if broken else "", Role.FAILED)
 
 
-_CELLS_FOR_BARS, _ROWS_FOR_BARS = 40, 5  # the room for bars of all variants, and of each of them
 _MOST_NUMBERS = 60  # points with their numbers; more cannot be read
 _LEAST_CELLS, _LEAST_ROWS = 16, 4
 _ROWS_FOR_DEADLINE = 3
@@ -377,16 +375,14 @@ def scatter_lines(
     """Return the plot for so much room: the cost grows to the right, and the end upwards.
 
     A dashed line is the deadline ``due_s``: what is above it ends too late, what is below it in time. The variant
-    ``cursor`` is highlighted and has bars from the 5th to the 95th percentile; all have them where there is room. A
-    dotted line joins the variants that no other beats.
+    ``cursor`` is highlighted and has bars from the 5th to the 95th percentile. A dotted line joins the variants that no
+    other beats.
     """
     if cells < _LEAST_CELLS or rows < _LEAST_ROWS:
         return []
     if not dots:
         return [(Span("No run has ended yet.", Role.DIM),)]
     signs = _ASCII if glyphs.ascii_only else _UNICODE
-    has_bars = cells >= _CELLS_FOR_BARS and rows >= len(dots) * _ROWS_FOR_BARS
-    barred = [dot for dot in dots if has_bars or dot.number == cursor]
     ends = [_of(value) for dot in dots for value in (dot.end.p5, dot.end.p95)]
     costs = [_of(value) for dot in dots for value in (dot.cost.p5, dot.cost.p95)]
     room = rows - 2  # the axis, and its labels
@@ -405,13 +401,12 @@ def scatter_lines(
     medians = {dot.number: (_of(dot.cost.median), _of(dot.end.median)) for dot in dots}
     place = {number: (margin + 1 + x.cell(cost), room - 1 - y.cell(end)) for number, (cost, end) in medians.items()}
     _draw_line(canvas, [place[dot.number] for dot in sorted(dots, key=_by_cost) if dot.is_pareto], signs["line"])
-    for dot in barred:
+    for dot in (each for each in dots if each.number == cursor):
         column, row = place[dot.number]
-        role = Role.KEY if dot.number == cursor else Role.DIM
-        for at in range(x.cell(_of(dot.cost.p5)), x.cell(_of(dot.cost.p95)) + 1):
-            canvas.put(margin + 1 + at, row, glyphs.wide, role)
+        first, last = (x.cell(_of(value)) for value in (dot.cost.p5, dot.cost.p95))
+        canvas.put(margin + 1 + first, row, glyphs.wide * (last + 1 - first), Role.KEY)
         for at in range(y.cell(_of(dot.end.p5)), y.cell(_of(dot.end.p95)) + 1):
-            canvas.put(column, room - 1 - at, glyphs.high, role)
+            canvas.put(column, room - 1 - at, glyphs.high, Role.KEY)
     if due_s is not None:
         words = f" deadline {due_text} {end_text(due_s)} "
         canvas.put(max(margin + 1, cells - len(words)), room - 1 - y.cell(due_s), words, Role.WARNING)

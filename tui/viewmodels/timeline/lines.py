@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.log.reader import KeptByKey
 from tui.viewmodels.glyphs import Glyph, to_ascii
-from tui.viewmodels.text import Line, Role, Span, as_fits, fit, merged, split_at, squeeze
+from tui.viewmodels.text import Line, Role, Span, as_fits, fit, merged, plain, split_at, squeeze
 from tui.viewmodels.timeline.rows import (
     LEAST_CUT,
     NEVER_MS,
@@ -348,7 +348,9 @@ class RowLines:
             self._kept.clear()
         lines = self._drawn(content)
         lines += [(Span(" " * (label_cells + columns.number)),)] * height.gap
-        self._kept[name] = content, lines, _glyphs_in(content)
+        drawn = "".join(map(plain, lines))  # a bar may hide what stands behind it
+        signs = frozenset(each for each in _glyphs_in(content) if self._session.glyphs.of(each) in drawn)
+        self._kept[name] = content, lines, signs
         return lines
 
     def glyphs_of(self, rows: TimelineRows, keys: Iterable[int]) -> frozenset[Glyph]:

@@ -139,10 +139,11 @@ class AttentionModel:
         clock = (Span(when, Role.DIM),) if cells >= _WITH_CLOCK and when not in said else ()
         first = wrapped(said, cells - _INDENT - (width(clock) + 1 if clock else 0))[0]
         rest = wrapped(said[len(first) :].strip(), cells - _INDENT) if len(first) < len(said) else []
-        head = line(Span(f"{self._symbol(concern)} {first}", role))
+        told = Role.STRONG if role is Role.FAILED else Role.PLAIN
+        head = line(Span(f"{self._symbol(concern)} ", role), Span(first, told))
         yield between(head, clock, cells) if clock else head
         for each in rest:
-            yield line(Span(f"  {each}", role))
+            yield line(Span(f"  {each}", told))
 
     def _effect(self, concern: Finding, cells: int) -> Iterator[Line]:
         """Yield what follows from it."""

@@ -122,9 +122,8 @@ def rail_subtitle(session: Session, cells: int, *, has_pool: bool) -> str:
     pool, cost = session.pool(session.pool_id), cost_words(session)
     if pool is None:
         return cost
-    more = [own_slot_words(session, pool), pool_cost_words(session, pool.pool_id)]
-    if pool.state is not None:
-        more.append(f"autoscale {'on' if pool.record.auto_scale else 'off'}")
+    scales = "autoscale on" if pool.state is not None and pool.record.auto_scale else ""
+    more = [own_slot_words(session, pool), pool_cost_words(session, pool.pool_id), scales]
     size = _size_words(pool)
     named = [f"{called('pool', squeeze(pool.pool_id, most))} {size}" for most in _POOL_CELLS] if has_pool else []
     whole = [*named[:1], cost, *more]
@@ -446,9 +445,9 @@ def _end_words(end: JobEnd) -> str:
 
 
 def _fair_cells(label: str, counts: NodeCounts, cells: int, *, share: float) -> int:
-    """Return a quarter of ``cells``, or up to a larger ``share`` if large counts leave the bar of nodes little room."""
-    wanted = len(label) + _FAIR_BAR + len(_ran_words(counts)) + 2
-    return max(cells // 4, min(wanted, round(cells * share)))
+    """Return a quarter of ``cells``, up to a larger ``share`` beside large counts, and more for the least bar."""
+    said = len(label) + len(_ran_words(counts)) + (len(f" !{counts.failed:,}") if counts.failed else 0) + 2
+    return max(cells // 4, said + _LEAST_BAR, min(said + _FAIR_BAR, round(cells * share)))
 
 
 def _ran_words(counts: NodeCounts) -> str:
@@ -477,11 +476,12 @@ def _of_tasks(label: str, counts: TaskCounts, glyphs: GlyphSet, cells: int, *, i
 
     Where there is no room for all of them, those that run are left out.
     """
-    done, most = counts.succeeded + counts.failed, cells - len(label) - _LEAST_TASK_BAR - 1
-    said: Line = (Span(f" {done:,}/{counts.total:,}" if counts.total else " none yet" if is_live else " none"),)
+    done, most = counts.succeeded + counts.failed, cells - len(label) - _LEAST_TASK_BAR - 2
+    number = f" {done:,}/{counts.total:,}" if counts.total else " none yet" if is_live else " none"
     running = (Span(f" {glyphs.of(_RUNNING_TASK)}{counts.running:,}", _RUNNING_TASK.role),) if counts.running else ()
     failed = (Span(f" {glyphs.bad}{counts.failed:,}", Role.FAILED),) if counts.failed else ()
-    said = (*said, *running, *failed) if width((*said, *running, *failed)) <= most else (*said, *failed)
+    forms: list[Line] = [(Span(each), *running, *failed) for each in (f"{number:>6}", number)]
+    said = next((form for form in forms if width(form) <= most), (Span(number), *failed))
     room = cells - len(label) - 2
     bar_cells = max(min(_LEAST_TASK_BAR, room - width(said)), room - max(width(said), min(18, cells // 3)))
     drawn = _task_meter(counts, glyphs, bar_cells)
