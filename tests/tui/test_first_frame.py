@@ -1,102 +1,52 @@
-"""The dashboard starts with what is shown, and draws anew what has changed."""
+"""What is imported before the first frame of the dashboard: somebody waits for each module."""
 
 from __future__ import annotations
 
-import asyncio
-import re
+import subprocess
+import sys
+from pathlib import Path
 
-import pytest
+from tui import dialogs, viewmodels, workers
+from tui.viewmodels import actions
 
+MOST_OF_OURS = 250  # imported by `run` and for the first frame; raise it only for what the first frame shows
+_PROGRAM = """
+import asyncio, sys
 from engine import Simulation, load_scenario
-from tests.bench.terminal import Terminal
-from tests.tui.screen_text import after, contains, text_of
-from tui.app import playback
 from tui.app.dashboard import Dashboard
-from tui.panes.pages import ListPage
-from tui.viewmodels.watch import curves
-from tui.widgets.rows import TableRows
+from tui.app.main_screen import MainScreen
+seen = []
+draw = MainScreen.draw_frames
+def draw_frames(screen, part):
+    seen.extend(seen or sys.modules)
+    draw(screen, part)
+    screen.app.exit()
+MainScreen.draw_frames = draw_frames
+Dashboard(Simulation(load_scenario("job-prep-release-sample")), plays=False).run(headless=True, size=(120, 40))
+print(*seen)
+"""
+# Packages, modules and what begins with their names: what only some keys, commands and scenarios need.
+NOT_BEFORE_THE_FIRST_FRAME = (
+    *(f"{package.__name__}.{name}" for package in (dialogs, viewmodels, actions, workers) for name in package.__all__),
+    *("engine.histories", "engine.rest", "engine.scenario.schema", "tui.cli.serving", "tui.cli.studying"),
+    *("concurrent.futures.process", "multiprocessing", "numpy", "pyarrow", "matplotlib", "scipy", "distributed"),
+    *("lark", "markdown_it", "pygments", "starlette", "textual.widgets._text_area", "tree_sitter", "uvicorn"),
+)
 
 
-def test_a_list_is_mounted_when_it_is_first_shown(dashboard_at):
-    app, mounted = dashboard_at(330), []
-
-    async def run():
-        async with app.run_test(size=(120, 40)) as pilot:
-            for key in ("", "5", "1", "5"):
-                await pilot.press(*key)
-                await pilot.pause()
-                mounted.append([page.id for page in app.screen.query(ListPage)])
-
-    asyncio.run(run())
-    assert mounted == [[], ["tasks"], ["tasks"], ["tasks"]]
+def modules_at_first_frame() -> set[str]:
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM], cwd=root, check=True, capture_output=True, text=True, timeout=120
+    )
+    return set(done.stdout.split())
 
 
-def test_a_list_that_was_never_shown_is_complete_at_once(dashboard_at):
-    assert contains(after(dashboard_at(330), "5"), "Task", "Details", "sorted by")
-
-
-def test_a_chart_is_drawn_again_only_when_it_has_changed(session_at, monkeypatch):
-    drawn = []
-    plot = curves.plot
-    monkeypatch.setattr(curves, "plot", lambda *of: drawn.append(of) or plot(*of))
-    session = session_at(330.01)
-    model = curves.CurvesModel(session)
-    cells = 71, 19  # no other test draws this size, so that nothing of it is kept
-    first = model.lines(*cells)
-    count = len(drawn)
-    session.simulation.run_until(session.now_ms + 1)
-    session.update()
-    assert model.lines(*cells)[1:-1] == first[1:-1]
-    assert len(drawn) == count > 0
-    session.simulation.run_until(session.now_ms + 60_000)
-    session.update()
-    model.lines(*cells)
-    assert len(drawn) > count
-
-
-def test_rows_that_have_moved_are_not_laid_out_again(dashboard_at, monkeypatch):
-    app, laid_out, shown = dashboard_at(330), {}, []
-    lay_out = TableRows.laid_out
-    monkeypatch.setattr(TableRows, "laid_out", lambda *of: laid_out.update(rows := lay_out(*of)) or rows)
-
-    async def run():
-        async with app.run_test(size=(120, 60)) as pilot:
-            for key in ("5", "o", "O"):
-                await pilot.press(key)
-                await pilot.pause()
-                table = app.screen.list_page.table
-                shown.append(([table.model.key(at) for at in range(table.row_count)], dict(laid_out)))
-
-    asyncio.run(run())
-    (keys, made), _, (turned, moved) = shown
-    assert turned != keys
-    assert set(made) == set(turned) == set(keys)
-    assert all(moved[key] is row for key, row in made.items())
-
-
-class FirstFrame(Terminal):
-    """A terminal that keeps the first frame."""
-
-    frame = ""
-
-    def write(self, data):
-        super().write(data)
-        self.frame = self.frame or (data if self.writes else "")
-
-
-@pytest.mark.parametrize("at_ms", [0, 330_000])
-def test_the_first_frame_is_complete(at_ms, monkeypatch):
-    monkeypatch.setattr(playback, "AHEAD_SLICE_S", 10)  # what is ahead is known in the first frame
-    app = Dashboard(Simulation(load_scenario("job-prep-release-sample")), at_ms=at_ms, plays=False)
-    app.driver_class = FirstFrame
-    frame, settled = [], []
-
-    async def run(_):
-        await asyncio.sleep(0.5)
-        frame.extend(re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", app._driver.frame).splitlines())
-        settled.extend(text_of(app))
-        app.exit()
-
-    asyncio.run(app.run_async(size=(120, 40), auto_pilot=run))
-    assert [line.rstrip() for line in frame] == settled
-    assert contains(settled, "JobPrepReleaseSampleJob · ")  # what happens at the first moment has happened
+def test_the_first_frame_imports_only_what_it_shows():
+    modules = modules_at_first_frame()
+    early = [
+        each for each in modules if f"{each}.".startswith(tuple(f"{name}." for name in NOT_BEFORE_THE_FIRST_FRAME))
+    ]
+    assert sorted(early) == []
+    ours = [each for each in modules if each.partition(".")[0] in ("engine", "scenarios", "tui")]
+    assert 200 < len(ours) <= MOST_OF_OURS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.base.values import quoted
 from engine.pacing import FASTEST
 from engine.views.resources.jobs import job_ids, pool_ids
-from tui.dialogs.pickers import Jump, JumpTarget
+from tui import dialogs
 from tui.dialogs.sheets import Pick, Sheet, details_sheet
 from tui.textual.keys import Command
 from tui.textual.screens import say
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from tui.app.view_screen import ViewScreen
+    from tui.dialogs.pickers import JumpTarget
     from tui.viewmodels.items import Link
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.moments import LeftRun
@@ -140,7 +141,7 @@ def _jump(main: ViewScreen) -> None:
 
     panes = [pane for pane in main.focus_chain if pane.region.area]
     bookmarks = [*map(main.session.clock, moments_ms), *(run.name for run in runs)]
-    main.app.push_screen(Jump(panes, [main.session.text(each) for each in bookmarks]), go)
+    main.app.push_screen(dialogs.pickers.Jump(panes, [main.session.text(each) for each in bookmarks]), go)
 
 
 def _go_out(main: ViewScreen) -> None:
