@@ -11,12 +11,9 @@ import pytest
 import tui
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
-from tui import dialogs
 from tui.saving.settings import Settings
 from tui.textual.keys import Keymap, contexts, key_name, keys_of, meets
 from tui.viewmodels.go_line import TABS
-
-dialogs.import_all()
 
 # A pane may give one of the deck's keys another meaning, and a sheet one of those of all sheets.
 _OVERRIDDEN = {
