@@ -133,10 +133,9 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         self._too_small = LinesView(id="too-small")
         self.switcher = _Views(initial="watch", id="views")
         self.playback = Playback(self)
-        self._list_pages = {
-            tab.name: ListPage(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None
-        }
-        self._views: list[View] = [Watch(session), Timeline(session), *self._list_pages.values()]
+        pages = (ListPage(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None)
+        self._timeline, self._detail = Timeline(session), DetailPage(session)
+        self._views: list[View] = [Watch(session), self._timeline, *pages]
         for view in self._views:
             view.recall(settings.of(view.id or ""))
 
@@ -144,8 +143,7 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         yield self._header
         yield self._too_small
         with self.switcher:
-            yield from (view for view in self._views if view.id not in self._list_pages)
-            yield DetailPage(self.session)
+            yield self.view_named("watch")
         yield self._prompt
 
     def _tabs(self) -> list[Tab]:
@@ -267,7 +265,7 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         is_shown = self.view.id == place.view
         self.session.focus = place.focus
         if place.subject is not None:
-            self.query_one(DetailPage).open(place.subject, place.page)
+            self._detail.open(place.subject, place.page)
         self._switch(place.view)
         if is_shown:
             self.update()
@@ -281,9 +279,7 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
             self._shown_when_left[left.id or ""] = shown
         jumps = self.session.simulation.jumps
         self._jumps_when_left[left.id or ""] = jumps
-        page = self._list_pages.get(name)
-        if page is not None:
-            page.build(self.switcher)
+        (self._detail if name == "detail" else self.view_named(name)).build(self.switcher)
         self.switcher.current = name
         self.view.is_stale |= self.playback.pacer.playing or self._shown_when_left.get(name) != shown
         # It is drawn only when it has been laid out and updated for its size.
@@ -319,6 +315,9 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         self.is_left = True
         self.playback.pause()
         self.remember_views()
+
+    def follow(self) -> None:
+        self._timeline.follow()
 
     # -- updates -------------------------------------------------------------------------------------------------
 
