@@ -31,6 +31,7 @@ NOT_BEFORE_THE_FIRST_FRAME = (
     *("engine.histories", "engine.rest", "engine.scenario.schema", "tui.cli.serving", "tui.cli.studying"),
     *("concurrent.futures.process", "multiprocessing", "numpy", "pyarrow", "matplotlib", "scipy", "distributed"),
     *("lark", "markdown_it", "pygments", "starlette", "textual.widgets._text_area", "tree_sitter", "uvicorn"),
+    *("http.client", "urllib.request", "xml.sax"),
 )
 
 
