@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _KEY_MS, _KEY_REPAINTS = 50, 4  # whichever is more
 _MOST_ENTRIES = 400_000  # of the log, that are played for a speed
 _IDLE_S = 3
+_PACE, _PACED_S = 60.0, 20
 
 
 class Keys:
@@ -208,6 +209,23 @@ async def idle(stage: Stage) -> None:
         shares.append((time.process_time() - began_cpu_s) / (time.perf_counter() - began_s) * 100)
     stage.add("paused: processor", 0.1, shares, "%", remark="the goal is none")
     stage.add("paused: drawings", 0, [stage.terminal.writes - writes])
+
+
+async def paced(stage: Stage) -> None:
+    """Measure what it costs to play at the speed of an hour a minute with Watch open."""
+    shares = []
+    for _ in range(stage.rounds):
+        stage.go_to(stage.middle_ms)
+        stage.screen.show_view("watch")
+        await stage.settle()
+        stage.screen.playback.choose_speed(_PACE)
+        stage.screen.playback.play()
+        await asyncio.sleep(1)
+        began_s, began_cpu_s = time.perf_counter(), time.process_time()
+        await asyncio.sleep(_PACED_S)
+        shares.append((time.process_time() - began_cpu_s) / (time.perf_counter() - began_s) * 100)
+        stage.screen.playback.pause()
+    stage.add(f"1,000 nodes at x{_PACE:.0f}, Watch open: processor", 30, shares, "%")
 
 
 async def back(stage: Stage) -> None:

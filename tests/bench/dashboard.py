@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from engine import Simulation, load_scenario
 from engine.base import runtime
-from tests.bench.at_speed import back, idle, keys, speed
+from tests.bench.at_speed import back, idle, keys, paced, speed
 from tests.bench.first_paint import first_paint
 from tests.bench.frames import BUSY, frames, frames_of_view, pages, views
 from tests.bench.long_lists import lists
@@ -47,7 +47,8 @@ _AT_USUAL_SIZE: Mapping[str, Callable[[Stage], Awaitable[None]]] = {
     "idle": idle,
     "back": back,
 }
-CASES = ("first", "memory", *_AT_USUAL_SIZE, "wide")
+CASES = ("first", "memory", "paced", *_AT_USUAL_SIZE, "wide")
+_PACED_NODES, _PACED_TASKS = 1_000, 100_000  # a usual large run, whatever the other cases show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,15 +65,26 @@ def measure(sheet: Sheet, arguments: argparse.Namespace, _: Path | None) -> None
         first_paint(sheet, arguments.rounds)
     if "memory" in arguments.cases:
         memory(sheet, arguments.nodes, arguments.tasks)
+    if "paced" in arguments.cases:
+        _show(sheet, arguments, (_PACED_NODES, _PACED_TASKS), {_USUAL: [paced]})
     usual = [act for name, act in _AT_USUAL_SIZE.items() if name in arguments.cases]
     wide = [_wide_frames] if "wide" in arguments.cases else []
-    if not usual and not wide:
-        return
-    simulation = Simulation(load_scenario("dashboard", text=dashboard_scenario(arguments.nodes, arguments.tasks)))
+    if usual or wide:
+        _show(sheet, arguments, (arguments.nodes, arguments.tasks), {_USUAL: usual, _WIDE: wide})
+
+
+def _show(
+    sheet: Sheet,
+    arguments: argparse.Namespace,
+    nodes_and_tasks: tuple[int, int],
+    cases: Mapping[tuple[int, int], Sequence[Callable[[Stage], Awaitable[None]]]],
+) -> None:
+    """Measure these cases, by the size of the screen, on a run of so many nodes and tasks."""
+    simulation = Simulation(load_scenario("dashboard", text=dashboard_scenario(*nodes_and_tasks)))
     began_s = time.process_time()
-    half_played(simulation, arguments.tasks)
+    half_played(simulation, nodes_and_tasks[1])
     print(f"half of the run: {time.process_time() - began_s:.1f} s of processor time", file=sys.stderr)
-    for size, acts in ((_USUAL, usual), (_WIDE, wide)):
+    for size, acts in cases.items():
         if acts:
             stage = Stage(Dashboard(simulation, plays=False), sheet, rounds=arguments.rounds, keys=arguments.keys)
             with runtime.gc_relaxed(runtime.FOR_FRAMES):  # as the dashboard does

@@ -203,6 +203,7 @@ def test_quiet_leaves_the_status_to_tell(small, capsys):
     [
         (["run", "--quiet"], "textual"),
         (["run", "--quiet"], "engine.views.trace"),
+        (["run", "--quiet"], "engine.studies"),
         (["check"], "engine.run.simulation"),
         (["--version"], "pydantic"),
     ],
@@ -211,12 +212,6 @@ def test_commands_do_not_load_what_others_need(arguments, module, small):
     code = f"import sys; from tui.cli import main; main(sys.argv[1:]); sys.exit({module!r} in sys.modules)"
     call = [sys.executable, "-c", code, *arguments, small()]
     subprocess.run(call, check=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
-
-
-def test_the_first_view_does_not_wait_for_what_it_does_not_need():
-    unneeded = {"xml.sax", "urllib.request", "http.client", "concurrent.futures.process", "multiprocessing.connection"}
-    code = f"import sys, tui.app.dashboard; sys.exit(', '.join({unneeded!r} & sys.modules.keys()) or 0)"
-    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
 
 
 # --- things that go wrong outside

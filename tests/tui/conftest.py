@@ -13,10 +13,12 @@ from textual.css.stylesheet import Stylesheet
 
 from engine import Simulation, load_scenario, pacing
 from tests.tui.studying import PlayedHere, night_dashboard
-from tui.app import run_keys
+from tui import dialogs
 from tui.app.dashboard import Dashboard
 from tui.saving.settings import Settings, Source
 from tui.viewmodels.session import Session
+
+dialogs.import_all()  # with what else a dashboard imports after its first frame, once for all tests
 
 SOON_S = 0.06  # longer than Textual delays a frame, a resize or a batch of updates
 LONGEST_S = 60  # some tests play a whole study
@@ -137,7 +139,7 @@ def snap_compare(snap_compare):
 @pytest.fixture
 def played_here(monkeypatch):
     """Studies are played by this process when they are begun."""
-    monkeypatch.setattr(run_keys, "BackgroundStudy", PlayedHere)
+    monkeypatch.setattr("tui.workers.background.BackgroundStudy", PlayedHere)
     monkeypatch.setattr(PlayedHere, "HELD", 0)
 
 

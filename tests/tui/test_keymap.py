@@ -36,13 +36,27 @@ def test_the_bindings_of_all_dialogs_are_known_before_any_is_opened():
     imports = "import importlib; [importlib.import_module(each) for each in {}]"
     found = set()
     for text in (
-        "; ".join(("import tui.app.dashboard", names, imports.format(modules), names)),
+        "; ".join(("import tui.app.dashboard", "tui.dialogs.import_all()", names, imports.format(modules), names)),
         "; ".join((imports.format(modules[::-1]), names)),
     ):
         said = subprocess.run([sys.executable, "-c", text], capture_output=True, check=True, text=True).stdout
         found.update(said.splitlines())
     assert len(found) == 1
     assert len(found.pop().split()) > 30
+
+
+def test_a_keymap_knows_the_keys_of_dialogs_that_are_imported_after_it():
+    text = (
+        "import sys, tui.app.dashboard; from tui.textual.keys import Keymap; from tui.app.dashboard import Dashboard;"
+        "from engine import Simulation, load_scenario;"
+        "app = Dashboard(Simulation(load_scenario('job-prep-release-sample')));"
+        "assert 'tui.dialogs.pickers' not in sys.modules;"
+        "assert app.listed_keys() == Keymap().listed(); import tui.dialogs.files; keymap = app.main_screen.keymap;"
+        "shown = [keymap.shown(each) for each, _, _ in Keymap().listed()];"
+        "assert shown == [Keymap().shown(each) for each, _, _ in Keymap().listed()]; print(len(shown))"
+    )
+    said = subprocess.run([sys.executable, "-c", text], capture_output=True, check=True, text=True).stdout
+    assert int(said) > 100
 
 
 def test_every_binding_has_an_id_of_its_own_and_says_what_it_does():

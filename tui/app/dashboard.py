@@ -14,18 +14,16 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.filter import NoColor
-from textual.widgets import Input, TextArea
 
 from engine.base import runtime
 from engine.pacing import Yielder
-from tui import interrupts
+from tui import dialogs, interrupts
 from tui.app import process
 from tui.app.item_keys import subjects_of_act
 from tui.app.list_keys import picture_entry, save_picture
 from tui.app.main_screen import MainScreen, palette_entries
-from tui.app.process import Recorder
+from tui.app.process import Recorder, Studies
 from tui.app.run_keys import take_study_news
-from tui.dialogs.pickers import Palette, SettingsScreen
 from tui.dialogs.sheets import LiveSheet, RuleSheet, Sheet, rules_on
 from tui.saving.console import console
 from tui.saving.settings import ANSI, MOST_TOLD, NO_COLOUR, OPTIONS, Settings, SettingsFile, Source, Value
@@ -47,7 +45,6 @@ from tui.viewmodels.frame import (
 from tui.viewmodels.glyphs import GlyphSet
 from tui.viewmodels.go_line import VIEW_NAMES
 from tui.viewmodels.session import Session
-from tui.viewmodels.study import Studies
 from tui.viewmodels.watch.attention import warning_note
 from tui.widgets.texts import MessageLine
 
@@ -183,8 +180,14 @@ class Dashboard(App[None]):
 
     def _has_only_the_message_to_close(self) -> bool:
         """Return True unless Escape has more to do than to close a message: leave an input, a dialog, or a seek."""
-        is_typing = isinstance(self.screen.focused, Input | TextArea)
-        return self.screen is self.main_screen and not is_typing and not self.main_screen.playback.pacer.is_seeking
+        return (
+            self.screen is self.main_screen and not self._is_typing and not self.main_screen.playback.pacer.is_seeking
+        )
+
+    @property
+    def _is_typing(self) -> bool:
+        """True if a letter would go into a text field."""
+        return self.screen.focused is not None and self.screen.focused.check_consume_key("a", "a")
 
     @property
     def yielder(self) -> Yielder:
@@ -310,7 +313,7 @@ class Dashboard(App[None]):
 
     def action_settings(self) -> None:
         """Open the settings dialog."""
-        self.push_screen(SettingsScreen(self))
+        self.push_screen(dialogs.pickers.SettingsScreen(self))
 
     def choose(self, name: str, value: Value | None) -> None:
         """Take a value of an option at once and from now on; None is its default."""
@@ -328,6 +331,7 @@ class Dashboard(App[None]):
 
     def listed_keys(self) -> list[tuple[str, str, str]]:
         """Return the id of each binding, its keys, and what it does."""
+        dialogs.import_all()
         return self.main_screen.keymap.listed()
 
     def rebind(self, identity: str, key: str | None) -> str:
@@ -348,7 +352,7 @@ class Dashboard(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002  # as Textual declares it
         """Disable keys that are letters while a text field has the focus."""
-        return not (action == "rules" and isinstance(self.screen.focused, Input | TextArea))
+        return not (action == "rules" and self._is_typing)
 
     def _apply(self, name: str) -> None:
         """Apply an option. Those that are not here are read when they matter."""
@@ -394,13 +398,13 @@ class Dashboard(App[None]):
                 self.call_later(run)
 
         main = self.main_screen
-        if isinstance(self.screen, Palette):
+        if isinstance(self.screen, dialogs.pickers.Palette):
             return
         if self.screen is main:
             entries = list(palette_entries(self, main, self.choose, subjects_of_act(main)))
         else:
             entries = [picture_entry(partial(save_picture, main))]
-        self.push_screen(Palette(entries, pointer=self.session.glyphs.cursor), chosen)
+        self.push_screen(dialogs.pickers.Palette(entries, pointer=self.session.glyphs.cursor), chosen)
 
     # -- the end -------------------------------------------------------------------------------------------------
 

@@ -15,23 +15,20 @@ from engine.scenario.text import did_you_mean
 from engine.specs.commands import CreateJob, CreateJobSchedule, CreatePool, EvaluatePoolAutoScale
 from engine.views.log.series import Window
 from engine.views.results import given_by_hand
+from tui import dialogs
 from tui.app.navigation_keys import branch, redo, undo
 from tui.app.process import broken_note
-from tui.dialogs.action_form import ActionForm
-from tui.dialogs.actions import ActionSheet, Autoscale, FormulaEditor, Why, WhyActions
 from tui.dialogs.sheets import HelpScreen, Sheet
 from tui.panes.timeline import Timeline
 from tui.panes.watch import Attention, Watch
 from tui.saving.targets import NewLines
 from tui.textual.keys import Command
 from tui.textual.screens import OfferActions, ShowView, StudyFormula, say
-from tui.viewmodels.actions.menu import CREATING, NEW, PAST, Action, action_for_new, grouped_actions, target_of
-from tui.viewmodels.actions.trial import Trials, refusal_lines
-from tui.viewmodels.format import counted, what
+from tui.viewmodels import actions
+from tui.viewmodels.format import counted, variant_note, what
 from tui.viewmodels.items import VIEW_OF, files_of
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
-from tui.viewmodels.run_page import variant_note
 from tui.viewmodels.sentences import HOOK_VIEWS, answers_to, describe, expected_of
 from tui.viewmodels.sheets import HelpPage
 from tui.viewmodels.text import ItemRef, Role, Span, line, paragraph
@@ -49,6 +46,7 @@ if TYPE_CHECKING:
     from engine.views.diagnosis.model import Next
     from tui.app.view_screen import ViewScreen
     from tui.textual.screens import View
+    from tui.viewmodels.actions.menu import Action
     from tui.viewmodels.text import Kind
 
 
@@ -125,9 +123,9 @@ def offer_actions(main: ViewScreen, subjects: Sequence[ItemRef]) -> None:
     """Open the dialog with the actions on these subjects, all of one kind, and on their pool and job."""
     main.playback.pause()
     subjects = subjects or [ACCOUNT_ITEM]  # of an empty run there is nothing else
-    groups = grouped_actions(main.session, subjects)
+    groups = actions.menu.grouped_actions(main.session, subjects)
     if not groups:
-        gone = target_of(main.session, subjects[0])
+        gone = actions.menu.target_of(main.session, subjects[0])
         say(main, gone if isinstance(gone, str) and gone else "There is nothing here to act on.")
         return
     kind = subjects[0].kind
@@ -137,7 +135,7 @@ def offer_actions(main: ViewScreen, subjects: Sequence[ItemRef]) -> None:
         target = f"job {subjects[0].key}"
     if kind == "account":
         target = "the account"
-    sheet = ActionSheet(main.session, f"Act on {target}", groups, partial(branch, main))
+    sheet = dialogs.actions.ActionSheet(main.session, f"Act on {target}", groups, partial(branch, main))
     main.app.push_screen(sheet, partial(_answered, main))
 
 
@@ -161,9 +159,9 @@ def create(main: ViewScreen, what: str = "") -> None:
         offer_actions(main, [ACCOUNT_ITEM])
         return
     main.playback.pause()
-    action = action_for_new(main.session, what, main.under_cursor)
+    action = actions.menu.action_for_new(main.session, what, main.under_cursor)
     if main.session.is_past:
-        say(main, PAST, "warning")
+        say(main, actions.menu.PAST, "warning")
     elif isinstance(action, str):
         say(main, action, "warning")
     else:
@@ -172,9 +170,9 @@ def create(main: ViewScreen, what: str = "") -> None:
 
 def _create_named(main: ViewScreen, what: str) -> None:
     """Open the form that creates what a word of the go line names. Raises AnswerError."""
-    known = next((each for each in NEW if what and each.startswith(what.lower().removesuffix("s"))), None)
+    known = next((each for each in actions.menu.NEW if what and each.startswith(what.lower().removesuffix("s"))), None)
     if known is None and what:
-        raise AnswerError(f"new {quoted(what)} is not known{did_you_mean(what, NEW) or '.'}")
+        raise AnswerError(f"new {quoted(what)} is not known{did_you_mean(what, actions.menu.NEW) or '.'}")
     main.call_later(create, main, known or "")
 
 
@@ -185,7 +183,7 @@ def start_action(main: ViewScreen, kind: Kind, title: str, action: Action | None
         main.post_message(ShowView(VIEW_OF[kind]))
         say(main, f"{title}: put the cursor on one, then press a.")
     elif main.session.is_past:
-        say(main, PAST, "warning")
+        say(main, actions.menu.PAST, "warning")
     elif action.type.opens_formula:
         _answered(main, action)
     else:
@@ -193,13 +191,18 @@ def start_action(main: ViewScreen, kind: Kind, title: str, action: Action | None
 
 
 def _open_form(main: ViewScreen, action: Action) -> None:
-    main.app.push_screen(ActionForm(main.session, action, (), Trials(main.session)), partial(_answered, main))
+    main.app.push_screen(
+        dialogs.action_form.ActionForm(main.session, action, (), actions.trial.Trials(main.session)),
+        partial(_answered, main),
+    )
 
 
 def _answered(main: ViewScreen, answer: list[Input] | Action | None) -> None:
-    if isinstance(answer, Action):
+    if isinstance(answer, actions.menu.Action):
         pool_id = str(answer.bodies[0]["poolId"])
-        main.app.push_screen(FormulaEditor(main.session, pool_id, _studying(main)), partial(_submit, main))
+        main.app.push_screen(
+            dialogs.actions.FormulaEditor(main.session, pool_id, _studying(main)), partial(_submit, main)
+        )
     else:
         _submit(main, answer)
 
@@ -209,7 +212,7 @@ def _scale(main: ViewScreen) -> None:
     subject = main.subject
     pool_id = str(subject.key) if subject is not None and subject.kind == "pool" else main.session.pool_id
     main.playback.pause()
-    main.app.push_screen(Autoscale(main.session, pool_id, partial(_submit, main), _studying(main)))
+    main.app.push_screen(dialogs.actions.Autoscale(main.session, pool_id, partial(_submit, main), _studying(main)))
 
 
 def _studying(main: ViewScreen) -> Callable[[str, str], object]:
@@ -243,7 +246,7 @@ def _put_in_focus(main: ViewScreen, command: Input) -> None:
             pass
         case _:
             return
-    created_in = next(view for view, what in _CREATED_IN.items() if CREATING[what] == command.NAME)
+    created_in = next(view for view, what in _CREATED_IN.items() if actions.menu.CREATING[what] == command.NAME)
     if main.view.id == created_in:
         main.post_message(ShowView(created_in, command.id))
     else:
@@ -262,7 +265,7 @@ def _report(main: ViewScreen, first: Input, count: int, refused: Sequence[tuple[
             f"{many}{first.NAME} accepted. u takes it back, c compares with the run without it, R saves it.",
         )
     if refused:
-        lines = refusal_lines(refused)
+        lines = actions.trial.refusal_lines(refused)
         one = f"{first.NAME} {lines[0].removeprefix(f'{first.NAME} ')}"
         say(main, one if len(lines) == 1 else "\n".join((first.NAME, *lines)), "error")
 
@@ -329,7 +332,11 @@ def _explain(main: ViewScreen) -> None:
     def expect() -> Next | None:
         return expected_of(session, *subject) if when_ms == session.now_ms else None
 
-    main.app.push_screen(Why(session, answers, when_ms, WhyActions(main.playback.seek, act, expect, go_on)))
+    main.app.push_screen(
+        dialogs.actions.Why(
+            session, answers, when_ms, dialogs.actions.WhyActions(main.playback.seek, act, expect, go_on)
+        )
+    )
 
 
 def _asked_here(focused: Widget | None) -> tuple[str, str] | None:

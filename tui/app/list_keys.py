@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from engine.base.values import lazy_regex, visible
 from engine.views.rest.lookup import event_lines
+from tui import dialogs, viewmodels
 from tui.app.navigation_keys import open_row
-from tui.dialogs.pickers import ColumnChooser, SearchDialog
 from tui.dialogs.sheets import details_sheet
 from tui.saving.targets import NewLines, TargetError, write_new
 from tui.textual.keys import Command, start_work
@@ -29,8 +29,6 @@ from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import as_value, filter_hint
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.lists.rows import as_csv
-from tui.viewmodels.run_page import page_lines
-from tui.viewmodels.search import Target, WholeList
 from tui.viewmodels.text import ItemRef
 from tui.widgets.texts import AnswerError, Prompt, Question
 
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
 
     from tui.app.view_screen import ViewScreen
     from tui.viewmodels.lists.rows import RowsModel
+    from tui.viewmodels.search import Target
 
 
 SLICE_S = 0.005
@@ -71,7 +70,9 @@ def write_report(main: ViewScreen, name: str) -> None:
     async def write() -> None:
         try:
             with target:
-                await _write_lines(main, target, page_lines(session.simulation, is_over=session.is_over))
+                await _write_lines(
+                    main, target, viewmodels.run_page.page_lines(session.simulation, is_over=session.is_over)
+                )
                 target.keep()
         except TargetError as error:
             say(main, f"{error}.", "error")
@@ -197,7 +198,7 @@ async def _png(svg: str) -> bytes:
 def find_everywhere(main: ViewScreen, text: str = "") -> None:
     """Search for a text, which can be changed, among all names, and go to what is chosen."""
     main.playback.pause()
-    main.app.push_screen(SearchDialog(main.session, text), partial(_go_to_found, main))
+    main.app.push_screen(dialogs.pickers.SearchDialog(main.session, text), partial(_go_to_found, main))
 
 
 def _go_to_found(main: ViewScreen, target: Target | None) -> None:
@@ -208,7 +209,7 @@ def _go_to_found(main: ViewScreen, target: Target | None) -> None:
             main.open_subject(target)
         case FileLocation():
             main.open_files(target)
-        case WholeList(view, text):
+        case viewmodels.search.WholeList(view, text):
             main.show_view(view)
             if main.list_page is not None:
                 main.list_page.model.filter_text = as_value(text)
@@ -257,7 +258,7 @@ def _toggle_all(main: ViewScreen) -> None:
 def _choose_columns(main: ViewScreen) -> None:
     """Let the user choose the columns of the list."""
     if main.list_page is not None:
-        main.app.push_screen(ColumnChooser(main.list_page.model, main.update))
+        main.app.push_screen(dialogs.pickers.ColumnChooser(main.list_page.model, main.update))
 
 
 def _toggle_details(main: ViewScreen) -> None:

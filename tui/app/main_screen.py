@@ -8,14 +8,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from engine.pacing import DRAWING_S
+from tui import dialogs, viewmodels, workers
 from tui.app import go_line_keys, item_keys, list_keys, navigation_keys, run_keys
 from tui.app.go_line_keys import GO_LINE, PAGES, SHEETS
 from tui.app.view_screen import ViewScreen
 from tui.dialogs.sheets import Sheet
 from tui.panes.timeline import TimelineGrid
 from tui.saving.settings import OPTIONS
-from tui.textual.keys import when_of, words_of
-from tui.viewmodels.actions.menu import NEW
+from tui.textual.keys import start_work, when_of, words_of
+from tui.viewmodels import actions
 from tui.viewmodels.go_line import TABS, VIEW_NAMES, PaletteEntry, offered_actions
 from tui.viewmodels.items import focus_on
 from tui.viewmodels.sheets import NEW_EMPTY, blob_lines
@@ -33,11 +35,10 @@ if TYPE_CHECKING:
     from textual.geometry import Size
 
     from tui.app.go_line_keys import Page
-    from tui.app.process import Recorder
+    from tui.app.process import Recorder, Studies
     from tui.saving.settings import Settings
     from tui.textual import screens
     from tui.viewmodels.session import Session
-    from tui.viewmodels.study import Studies
 
 
 # -- the screen --------------------------------------------------------------------------------------------------
@@ -101,7 +102,19 @@ class MainScreen(ViewScreen):
                 playback.play()
 
         playback.seek(max(first.at_ms, self.session.now_ms), play)
-        self.call_after_refresh(lambda: self.draw_frames(self.view))
+
+        def show() -> None:
+            self.draw_frames(self.view)
+            self.call_after_refresh(start_work, self, self._import_rest, "imports")
+
+        self.call_after_refresh(show)
+
+    async def _import_rest(self) -> None:
+        """Import what the first frame has done without, before a key has to wait for it."""
+        for package in (dialogs, viewmodels, actions, workers):
+            for name in package.__all__:
+                getattr(package, name)
+                await self.playback.pacer.yielder.pause(DRAWING_S)
 
     def on_unmount(self) -> None:
         self.playback.pause()
@@ -253,7 +266,7 @@ def palette_entries(
     yield from (_of_page(main, page) for page in SHEETS)
     about, describe = "The Watch view as sentences.", partial(item_keys.describe_screen, main)
     yield PaletteEntry("Describe this screen", about, describe, words="screen reader text accessibility")
-    for what in NEW:
+    for what in actions.menu.NEW:
         create = partial(item_keys.create, main, what)
         yield PaletteEntry(f"Create: {what}", "By a form or by its body.", create, words="new add insert")
     yield from offered_actions(main.session, subjects, partial(item_keys.start_action, main))

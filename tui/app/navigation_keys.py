@@ -12,7 +12,7 @@ from engine.base.values import quoted
 from engine.pacing import FASTEST
 from engine.views.resources.jobs import job_ids, pool_ids
 from engine.views.results import end_of_run
-from tui.dialogs.pickers import Jump
+from tui import dialogs
 from tui.dialogs.sheets import Pick, Sheet, details_sheet
 from tui.textual.keys import Command
 from tui.textual.screens import say
@@ -143,7 +143,7 @@ def _jump(main: ViewScreen) -> None:
 
     panes = [pane for pane in main.focus_chain if pane.region.area]
     bookmarks = [*map(main.session.clock, moments_ms), *(run.name for run in runs)]
-    main.app.push_screen(Jump(panes, [main.session.text(each) for each in bookmarks]), go)
+    main.app.push_screen(dialogs.pickers.Jump(panes, [main.session.text(each) for each in bookmarks]), go)
 
 
 def _go_out(main: ViewScreen) -> None:

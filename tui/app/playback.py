@@ -15,7 +15,6 @@ from textual.screen import Screen
 
 from engine.pacing import DRAWING_S, Pacer, speed_for
 from tui.dialogs.sheets import Sheet
-from tui.panes.timeline import Timeline
 from tui.textual.keys import start_work
 from tui.textual.screens import OfferRestart, say
 from tui.viewmodels.frame import Transport
@@ -68,6 +67,10 @@ class PlayedScreen(Screen[None]):
     @abstractmethod
     def update(self) -> None:
         """Bring everything on the screen up to date."""
+
+    @abstractmethod
+    def follow(self) -> None:
+        """Let the cursor of the timeline follow the present moment again."""
 
     @abstractmethod
     def show_way(self) -> None:
@@ -224,7 +227,7 @@ class Playback:
             self.goes_on = self.pacer.playing
         self.pause()
         self._session.update()
-        self._screen.query_one(Timeline).follow()
+        self._screen.follow()
         self._session.marks.clear()  # the marked rows may not exist at that moment
         with self.guard():
             end_ms = self._session.end_ms

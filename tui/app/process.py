@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from engine.run.conditions import Outcome
     from engine.specs.command import Command
     from tui.viewmodels.frame import Served
+    from tui.viewmodels.study import StudyModel, StudyRequest
 
 
 class Host(Protocol):
@@ -194,6 +196,21 @@ class Recorder:
             yield Path.home()
         with suppress(OSError):
             yield Path(tempfile.gettempdir())
+
+
+@dataclass
+class Studies:
+    """The studies of a dashboard: the one that is shown, and what was typed or studied before."""
+
+    shown: StudyModel | None = None
+    requests: dict[str, StudyRequest] = field(default_factory=dict)  # by path of the scenario
+    formulas: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # by path of the scenario and pool
+
+    def end(self) -> None:
+        """End a study that is under way, and wait for the end of its workers."""
+        if self.shown is not None:
+            self.shown.background.stop()
+            self.shown.background.join()
 
 
 _ASCII_LOCALES = ("C", "POSIX")

@@ -15,17 +15,13 @@ from engine import Problem, ScenarioError, Simulation, load_scenario
 from engine.base.values import quoted
 from engine.scenario.text import DIGIT_LIMIT
 from engine.studies.runs import chosen_again
-from tui.dialogs.scenarios import ScenarioPicker, StudyForm
+from tui import dialogs, viewmodels, workers
 from tui.dialogs.sheets import Pick, Sheet
-from tui.dialogs.study import StudyActions, StudyScreen
 from tui.textual.keys import Command
 from tui.textual.screens import ShowRun, StudyNews, say
 from tui.viewmodels.autoscale import formula_request
-from tui.viewmodels.run_page import reloaded_note
 from tui.viewmodels.sheets import EMPTY_TEXT, NEW_EMPTY, problem_lines
-from tui.viewmodels.study import StudyModel, StudyRequest, end_note, first_request, parse_request, plan, without_variant
 from tui.widgets.texts import AnswerError
-from tui.workers.background import BackgroundStudy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +32,7 @@ if TYPE_CHECKING:
     from engine.studies.runs import Run, Study
     from tui.app.view_screen import ViewScreen
     from tui.textual.screens import StudyFormula
+    from tui.viewmodels.study import StudyModel, StudyRequest
 
 
 # -- the same scenario ---------------------------------------------------------------------------------------------
@@ -82,7 +79,7 @@ def reload(main: ViewScreen) -> None:
     if scenario is None:
         return
     at_ms, view = main.session.now_ms, main.view.id or ""
-    said = reloaded_note(before, scenario.variant)
+    said = viewmodels.study.reloaded_note(before, scenario.variant)
     again = ShowRun(Simulation(scenario, seed=simulation.seed), at_ms, plays=False, view=view, said=said)
     _leave_for(main, lambda: again)
 
@@ -93,7 +90,7 @@ def reload(main: ViewScreen) -> None:
 def _choose_scenario(main: ViewScreen) -> None:
     """Let the user choose a bundled scenario or a file, and open it."""
     main.playback.pause()
-    main.app.push_screen(ScenarioPicker(main.session.glyphs), partial(_open, main))
+    main.app.push_screen(dialogs.scenarios.ScenarioPicker(main.session.glyphs), partial(_open, main))
 
 
 def open_named(main: ViewScreen, name: str) -> None:
@@ -159,16 +156,16 @@ def _study(main: ViewScreen) -> None:
 
 def take_study(main: ViewScreen, text: str) -> None:
     """Begin the study with the options in a line; without any, do as the key does. Raises AnswerError."""
-    scenario, shown = without_variant(main.session.simulation.scenario), main.studies.shown
+    scenario, shown = viewmodels.study.without_variant(main.session.simulation.scenario), main.studies.shown
     if not text.strip() and shown is not None and shown.is_of(scenario):
         _show_study(main)
         return
     try:
-        request = parse_request(text, _last_request(main, scenario))
+        request = viewmodels.study.parse_request(text, _last_request(main, scenario))
         if not (request.vary or scenario.study.factors or text.strip()):
             _ask_study(main, scenario, request)
             return
-        _begin_study(main, scenario, request, plan(scenario, request))
+        _begin_study(main, scenario, request, viewmodels.study.plan(scenario, request))
     except ScenarioError as error:
         _show_problems(main, "Nothing is studied", error)
     except ValueError as error:
@@ -178,13 +175,13 @@ def take_study(main: ViewScreen, text: str) -> None:
 
 
 def _last_request(main: ViewScreen, scenario: Scenario) -> StudyRequest:
-    first = first_request(main.session.simulation.scenario)
+    first = viewmodels.study.first_request(main.session.simulation.scenario)
     return main.studies.requests.get(scenario.source.path, first)
 
 
 def _ask_again(main: ViewScreen) -> None:
     """Ask what to study of the scenario."""
-    scenario = without_variant(main.session.simulation.scenario)
+    scenario = viewmodels.study.without_variant(main.session.simulation.scenario)
     _ask_study(main, scenario, _last_request(main, scenario))
 
 
@@ -194,7 +191,7 @@ def _ask_study(main: ViewScreen, scenario: Scenario, request: StudyRequest) -> N
             _begin_study(main, scenario, *answer)
 
     main.playback.pause()
-    main.app.push_screen(StudyForm(main.session, scenario, request), answered)
+    main.app.push_screen(dialogs.scenarios.StudyForm(main.session, scenario, request), answered)
 
 
 def _begin_study(main: ViewScreen, scenario: Scenario, request: StudyRequest, study: Study) -> None:
@@ -210,7 +207,9 @@ def _begin_study(main: ViewScreen, scenario: Scenario, request: StudyRequest, st
         after = None if studies.shown is None else studies.shown.background
         if after is not None:
             after.stop()
-        studies.shown = StudyModel(scenario, BackgroundStudy(study, tell, results=request.path, after=after))
+        studies.shown = viewmodels.study.StudyModel(
+            scenario, workers.background.BackgroundStudy(study, tell, results=request.path, after=after)
+        )
         _show_study(main)
         if main.recorder.is_unsaved:
             say(app.screen, "The study plays the scenario without the commands given by hand.", "warning")
@@ -232,10 +231,12 @@ def _show_study(main: ViewScreen) -> None:
     assert shown is not None
     main.playback.pause()
     on_top = main.app.screen
-    if isinstance(on_top, StudyScreen):
+    if isinstance(on_top, dialogs.study.StudyScreen):
         on_top.dismiss()
-    actions = StudyActions(partial(_open_run, main, shown), partial(_ask_again, main))
-    main.app.push_screen(StudyScreen(main.session, shown, main.keymap, actions), lambda _: main.update_header())
+    actions = dialogs.study.StudyActions(partial(_open_run, main, shown), partial(_ask_again, main))
+    main.app.push_screen(
+        dialogs.study.StudyScreen(main.session, shown, main.keymap, actions), lambda _: main.update_header()
+    )
 
 
 def take_study_news(main: ViewScreen) -> None:
@@ -244,13 +245,13 @@ def take_study_news(main: ViewScreen) -> None:
     if shown is None or main.is_left:
         return
     for screen in main.app.screen_stack:
-        if isinstance(screen, StudyScreen):
+        if isinstance(screen, dialogs.study.StudyScreen):
             screen.update()
             return
     shown.update()
     main.update_header()
     if not shown.background.is_under_way:
-        say(main, end_note(shown, main.keymap.shown("study.show")))
+        say(main, viewmodels.study.end_note(shown, main.keymap.shown("study.show")))
 
 
 def _open_run(main: ViewScreen, shown: StudyModel, run: Run) -> None:
@@ -268,12 +269,12 @@ def _open_run(main: ViewScreen, shown: StudyModel, run: Run) -> None:
 
 def study_formula(main: ViewScreen, message: StudyFormula) -> None:
     """Study a formula against the present one of its pool, and against those that were studied before."""
-    scenario = without_variant(main.session.simulation.scenario)
+    scenario = viewmodels.study.without_variant(main.session.simulation.scenario)
     known = main.studies.formulas.setdefault((scenario.source.path, message.pool_id), [])
     try:
         option = formula_request(scenario, main.session.simulation, message.pool_id, message.formula, known)
-        request = StudyRequest((option,), _last_request(main, scenario).seeds)
-        _begin_study(main, scenario, request, plan(scenario, request))
+        request = viewmodels.study.StudyRequest((option,), _last_request(main, scenario).seeds)
+        _begin_study(main, scenario, request, viewmodels.study.plan(scenario, request))
     except ScenarioError as error:
         _show_problems(main, "Nothing is studied", error)
     except ValueError as error:

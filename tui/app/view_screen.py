@@ -14,8 +14,8 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
+from tui import dialogs
 from tui.app.playback import Playback, PlayedScreen
-from tui.dialogs.files import Files, FilesPlayback
 from tui.dialogs.sheets import Pick, Picker
 from tui.panes.pages import DetailPage, ListPage
 from tui.panes.timeline import Timeline, TimelineGrid
@@ -28,7 +28,6 @@ from tui.viewmodels.frame import LAST_HINTS, breadcrumb, of_use, scrubber, scrub
 from tui.viewmodels.go_line import TABS, Tab
 from tui.viewmodels.items import ViewHistory, VisitedView, focus_on
 from tui.viewmodels.moments import Bookmarks
-from tui.viewmodels.study import Studies, short_progress
 from tui.viewmodels.text import ItemRef, Role, link_at
 from tui.widgets.charts import Legend, NodeMap
 from tui.widgets.table import Table
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.app.process import Recorder
+    from tui.app.process import Recorder, Studies
     from tui.saving.settings import Settings
     from tui.viewmodels.frame import Transport
     from tui.viewmodels.items import FileLocation
@@ -127,15 +126,16 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         self.is_left = False
         self._updates = 0  # so far
         self.settings = settings
+        if settings.keys:  # of whatever dialog
+            dialogs.import_all()
         self.keymap = Keymap(settings.keys)
         self._header, self._prompt = Header(session, self._tabs()), Prompt()
         self._too_small = LinesView(id="too-small")
         self.switcher = _Views(initial="watch", id="views")
         self.playback = Playback(self)
-        self._list_pages = {
-            tab.name: ListPage(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None
-        }
-        self._views: list[View] = [Watch(session), Timeline(session), *self._list_pages.values()]
+        pages = (ListPage(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None)
+        self._timeline, self._detail = Timeline(session), DetailPage(session)
+        self._views: list[View] = [Watch(session), self._timeline, *pages]
         for view in self._views:
             view.recall(settings.of(view.id or ""))
 
@@ -143,8 +143,7 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         yield self._header
         yield self._too_small
         with self.switcher:
-            yield from (view for view in self._views if view.id not in self._list_pages)
-            yield DetailPage(self.session)
+            yield self.view_named("watch")
         yield self._prompt
 
     def _tabs(self) -> list[Tab]:
@@ -266,7 +265,7 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         is_shown = self.view.id == place.view
         self.session.focus = place.focus
         if place.subject is not None:
-            self.query_one(DetailPage).open(place.subject, place.page)
+            self._detail.open(place.subject, place.page)
         self._switch(place.view)
         if is_shown:
             self.update()
@@ -280,9 +279,7 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
             self._shown_when_left[left.id or ""] = shown
         jumps = self.session.simulation.jumps
         self._jumps_when_left[left.id or ""] = jumps
-        page = self._list_pages.get(name)
-        if page is not None:
-            page.build(self.switcher)
+        (self._detail if name == "detail" else self.view_named(name)).build(self.switcher)
         self.switcher.current = name
         self.view.is_stale |= self.playback.pacer.playing or self._shown_when_left.get(name) != shown
         # It is drawn only when it has been laid out and updated for its size.
@@ -318,6 +315,9 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         self.is_left = True
         self.playback.pause()
         self.remember_views()
+
+    def follow(self) -> None:
+        self._timeline.follow()
 
     # -- updates -------------------------------------------------------------------------------------------------
 
@@ -366,7 +366,7 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         is_low, is_page, study = self.has_class("-low"), self.detail_page is not None, self.studies.shown
         found = of_use(self.view.hints, self.session, self.playback.transport, is_low=is_low, is_page=is_page)
         if study is not None and study.background.is_under_way:
-            found.insert(1, ("study.show", short_progress(study)))
+            found.insert(1, ("study.show", f"study {study.share:.0%}"))
         return found
 
     def ask(self, question: Question) -> None:
@@ -389,8 +389,8 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
 
     def open_files(self, place: FileLocation) -> None:
         """Open the dialog with the files on a node, at one of them."""
-        playback = FilesPlayback(self.playback.play, self.playback.step, self.playback.back)
-        self.app.push_screen(Files(self.session, place, playback, self.keymap))
+        playback = dialogs.files.FilesPlayback(self.playback.play, self.playback.step, self.playback.back)
+        self.app.push_screen(dialogs.files.Files(self.session, place, playback, self.keymap))
 
     def pick(
         self,

@@ -19,7 +19,6 @@ import click
 from engine.base import runtime
 from engine.base.log_formats import blocks_of_lines
 from engine.base.values import format_clock
-from engine.studies.outcome import pace_text
 from engine.views.results import task_totals
 from tui import interrupts
 from tui.cli.arguments import needing
@@ -153,6 +152,8 @@ class StudyProgress(_Bar):
 
     def update(self, done: int) -> None:
         """Show the number of runs that are done."""
+        from engine.studies.outcome import pace_text
+
         elapsed_s = self._elapsed_s
         if not done or not elapsed_s:
             return

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from textual import events
-    from textual.app import ComposeResult
     from textual.widget import Widget
-    from textual.widgets import ContentSwitcher
 
     from tui.viewmodels.detail_model import DetailModel
     from tui.viewmodels.glyphs import Glyph
@@ -94,12 +92,7 @@ class ListPage(ResizeFilter, View):
         sort = () if self.model.only_order else (("table.sort", "sort"),)
         return ("list.filter", "filter"), *sort, ("table.failed", "only failed")
 
-    def build(self, switcher: ContentSwitcher) -> None:
-        """Mount the page with all that is in it, unless that is done: most pages are not shown in most sessions."""
-        if self.is_attached:
-            return
-        self.display = False
-        switcher.mount(self)
+    def fill(self) -> None:
         self.mount(self._summary, self._body, self._footing)
         self._body.mount(self.table, self._details, self._curves)
 
@@ -303,11 +296,11 @@ class DetailPage(ResizeFilter, View):
         self.model: DetailModel | None = None
         self._is_new = True
         self.page = 0
+        self._tabs, self._head = _Tabs(), LinesView(id="detail-head")
+        self._text = PageView(session.glyphs.cursor, id="detail-page")
 
-    def compose(self) -> ComposeResult:
-        yield _Tabs()
-        yield LinesView(id="detail-head")
-        yield PageView(self._session.glyphs.cursor, id="detail-page")
+    def fill(self) -> None:
+        self.mount(self._tabs, self._head, self._text)
 
     def open(self, subject: ItemRef, page: int = 0) -> None:
         """Show this item from now on, at one of its pages."""
@@ -327,7 +320,7 @@ class DetailPage(ResizeFilter, View):
     @property
     def asked(self) -> ItemRef | None:
         """The item to explain: on some tabs that of the link at the cursor."""
-        model, target = self.model, self.query_one(PageView).link
+        model, target = self.model, self._text.link
         if model is None or model.tabs[self.page] not in model.EXPLAINED or not isinstance(target, ItemRef):
             return self.subject
         return target
@@ -348,7 +341,7 @@ class DetailPage(ResizeFilter, View):
         model = self.model
         if model is None:
             return
-        tabs, head, page = self.query_one(_Tabs), self.query_one("#detail-head", LinesView), self.query_one(PageView)
+        tabs, head, page = self._tabs, self._head, self._text
         tabs.show_tabs(model.tabs, self.page)
         lines = model.head(head.size.width - 2)
         head.styles.height = len(lines)
@@ -372,4 +365,4 @@ class DetailPage(ResizeFilter, View):
 
     @property
     def first_pane(self) -> PageView:
-        return self.query_one(PageView)
+        return self._text

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from textual import events
-    from textual.app import ComposeResult
     from textual.strip import Strip
     from textual.worker import Worker
 
@@ -337,20 +336,16 @@ class Timeline(View):
     def __init__(self, session: Session) -> None:
         super().__init__(id="timeline")
         self._model = TimelineModel(session)
+        self.grid = TimelineGrid(self._model, id="lanes")
 
-    def compose(self) -> ComposeResult:
-        yield TimelineGrid(self._model, id="lanes")
+    def fill(self) -> None:
+        self.mount(self.grid)
 
     def remembered(self) -> dict[str, Any]:
         return self._model.remembered()
 
     def recall(self, values: Mapping[str, Any]) -> None:
         self._model.recall(values)
-
-    @property
-    def grid(self) -> TimelineGrid:
-        """The grid of rows."""
-        return self.query_one(TimelineGrid)
 
     @property
     def asked_as(self) -> str:

@@ -182,14 +182,18 @@ class Keymap:
         self.wanted = dict(wanted or {})
         self.changed: dict[str, str] = {}
         self.problems: list[str] = []
-        self._contexts = contexts()
         self._keys: dict[str, list[str]] = {}
+        self._declare()
+        self._take(self.wanted.items())
+        self._shown: dict[str, str] = {}  # what ``shown`` has been asked for: hints ask for the same in each frame
+
+    def _declare(self) -> None:
+        """Take the declared keys, also of dialogs that have been imported meanwhile."""
+        self._contexts = contexts()
         for bound in self._contexts.values():
             for binding in bound:
                 if binding.id:
                     self._keys.setdefault(binding.id, keys_of(binding))
-        self._take(self.wanted.items())
-        self._shown: dict[str, str] = {}  # what ``shown`` has been asked for: hints ask for the same in each frame
 
     def _take(self, wanted: Iterable[tuple[str, str]]) -> None:
         declared = dict(self._keys)
@@ -227,7 +231,7 @@ class Keymap:
 
     def keys(self, binding: Binding) -> list[str]:
         """Return the present keys of a binding."""
-        return self._keys[binding.id] if binding.id else keys_of(binding)
+        return self._keys.get(binding.id or "") or keys_of(binding)
 
     def rebound(self, identity: str, key: str | None) -> tuple[Keymap, str]:
         """Return a keymap with another key for a binding (None: the declared key), and what is wrong with it."""
@@ -240,6 +244,7 @@ class Keymap:
 
     def listed(self) -> list[tuple[str, str, str]]:
         """Return the id of each binding, its keys, and what it does; those of the main screen first."""
+        self._declare()
         outer = [each for context, bound in self._contexts.items() if _is_outer(context) for each in bound]
         inner = [each for context, bound in self._contexts.items() if not _is_outer(context) for each in bound]
         bound = [*sorted(outer, key=lambda binding: _rank(binding.id or "")), *inner]
@@ -252,6 +257,8 @@ class Keymap:
         return self._shown[identities]
 
     def _names(self, identities: str) -> str:
+        if not set(identities.split()) <= self._keys.keys():
+            self._declare()
         keys = (self._keys.get(identity) for identity in identities.split())
         names = (key_name(each[0]) if each else word for each, word in zip(keys, identities.split(), strict=True))
         return " ".join(names)

@@ -477,6 +477,16 @@ class View(ActsWhileShown, Container):
         """Show everything that a filter hides or dims; return whether there was a filter."""
         return False
 
+    def build(self, switcher: Widget) -> None:
+        """Mount the view with all that is in it, unless that is done: most views are not shown in most sessions."""
+        if not self.is_attached:
+            self.display = False
+            switcher.mount(self)
+            self.fill()
+
+    def fill(self) -> None:
+        """Mount what is in a view that is mounted when it is first shown."""
+
     def on_show(self) -> None:
         """Update the view, unless nothing has changed since it was shown last."""
         if self.is_stale:

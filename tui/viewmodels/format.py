@@ -22,10 +22,12 @@ from engine.base.values import (
     quoted,
     shortened,
 )
+from engine.scenario.record import values_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from engine.scenario.model import Scenario
     from engine.specs.command import Command
     from engine.views.resources.events import EventRow
 
@@ -423,3 +425,9 @@ def _subject(body: Mapping[str, Any]) -> str:
     if "taskId" in body and "jobId" in body:
         return f"{body['taskId']} of {body['jobId']}"
     return next((str(body[name]) for name in _IDS if name in body), "")
+
+
+def variant_note(scenario: Scenario) -> str:
+    """Return which variant a scenario is, with its values; empty if it is none."""
+    variant = scenario.variant
+    return "" if variant is None else f"variant {variant.number:,}: {values_text(variant.values)}"

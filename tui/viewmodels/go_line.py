@@ -21,7 +21,7 @@ from engine.pacing import SPEEDS
 from engine.scenario.text import bundled, did_you_mean
 from engine.views.resources.account import schedule_ids
 from engine.views.resources.jobs import job_ids, pool_ids
-from tui.viewmodels.actions.menu import ACTION_TYPES, CREATING, NEW, PAST, Action, actions_for
+from tui.viewmodels import actions
 from tui.viewmodels.format import names_moment
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import field_name
@@ -34,6 +34,7 @@ from tui.viewmodels.text import ItemRef, Line, Role, Span, clip, fit, line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tui.viewmodels.actions.menu import Action
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Kind
@@ -92,7 +93,7 @@ _ARGUMENTS: dict[str, Callable[[Sequence[str]], Sequence[str]]] = {
     "seed": lambda _: (),
     "sort": lambda columns: columns,
     "rule": lambda _: [*(chapter.prefix.lower() for chapter in chapters()), *map(str.lower, rules())],
-    "new": lambda _: NEW,
+    "new": lambda _: actions.menu.NEW,
     "find": lambda columns: [f"{field_name(name)}:" for name in columns],
     "picture": lambda _: ("screen.svg", "screen.png"),
     "report": lambda _: ("run.html",),
@@ -271,24 +272,27 @@ def offered_actions(
     Actions on other kinds say that the cursor has to be on such an item first. ``start`` gets the kind, the title, and
     the action, None if nothing of its kind is under the cursor.
     """
+    menu = actions.menu
     here: dict[Kind, Sequence[ItemRef]] = {subjects[0].kind: subjects} if subjects else {}
     if session.job_id:
         here.setdefault("job", [ItemRef("job", session.job_id)])
     if session.pool_id:
         here.setdefault("pool", [ItemRef("pool", session.pool_id)])
     here.setdefault("account", [ItemRef("account", "account")])
-    for kind in (*here, *(each for each in ACTION_TYPES if each not in here)):
-        actions = actions_for(session, here.get(kind, ()))
+    for kind in (*here, *(each for each in menu.ACTION_TYPES if each not in here)):
+        offered = menu.actions_for(session, here.get(kind, ()))
         names_kind = kind == "account" or len(here.get(kind, ())) > 1  # as the title of several items does
-        for action in actions:
-            if kind == "account" and action.command in CREATING.values():
+        for action in offered:
+            if kind == "account" and action.command in menu.CREATING.values():
                 continue  # they have entries of their own
             title = action.title if names_kind else f"{action.title} ({kind})"
             about = f"Not now: {action.unavailable}." if action.unavailable else next(iter(action.effects), "")
             is_possible = not (session.is_past or action.unavailable)
             run = partial(start, kind, title, action)
-            yield _of_action(title, PAST if session.is_past else about, run, action.command, is_possible=is_possible)
-        for each in () if actions else ACTION_TYPES[kind]:
+            yield _of_action(
+                title, menu.PAST if session.is_past else about, run, action.command, is_possible=is_possible
+            )
+        for each in () if offered else menu.ACTION_TYPES[kind]:
             title, about = each.title.format(f"a {kind}"), f"Not here: put the cursor on a {kind} first."
             yield _of_action(title, about, partial(start, kind, title, None), each.command, is_possible=False)
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from engine.base.values import lazy_regex, visible
 from engine.run.ahead import Replay
-from engine.scenario.record import values_text
 from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.expectations import ExpectationState, expectation_rows
 from engine.views.diagnosis.model import Items
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from engine import Simulation
-    from engine.scenario.model import ChosenVariant, Scenario
+    from engine.scenario.model import Scenario
     from engine.views.diagnosis.concerns import AttentionItem
     from engine.views.diagnosis.expectations import ExpectationRow
     from engine.views.diagnosis.model import Finding
@@ -66,24 +65,6 @@ _MOST_TASKS = 12  # of a job that are explained: the failed ones, then those tha
 _PIECE, _LINE = 65_536, 8192  # characters that are packed at once, and of a line of the packed run
 _MORE = "", None  # in place of a part
 _NO_JOB = (0,) * 15  # numbers of a job
-
-
-def variant_note(scenario: Scenario) -> str:
-    """Return which variant a scenario is, with its values; empty if it is none."""
-    variant = scenario.variant
-    return "" if variant is None else f"variant {variant.number:,}: {values_text(variant.values)}"
-
-
-def reloaded_note(before: ChosenVariant | None, now: ChosenVariant | None) -> str:
-    """Return the message after the file of a scenario was read again, with the variant that is shown."""
-    if before is None:
-        return "Reloaded."
-    if now is None:
-        return "Reloaded. The scenario has no variants any more."
-    if now.values != before.values:
-        return f"Reloaded. Variant {now.number:,} has other values now: {values_text(now.values)}"
-    was = "" if now.number == before.number else f", which was variant {before.number:,}"
-    return f"Reloaded variant {now.number:,}{was}."
 
 
 def page_lines(run: Simulation, *, is_over: bool | None = None) -> Iterator[list[str]]:
@@ -249,7 +230,7 @@ class _Recorder:
         return {
             "name": scenario.name,
             "description": scenario.description.strip(),
-            "variant": variant_note(scenario),
+            "variant": fmt.variant_note(scenario),
             "seed": self._twin.seed,
             "start": scenario.start.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "notes": notes,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from engine import load_scenario
 from engine.base.errors import Problem, ScenarioError
 from engine.base.values import quoted, shortened
 from engine.scenario.locations import locate, tree_at
-from engine.scenario.record import flow_text
+from engine.scenario.record import flow_text, values_text
 from engine.scenario.text import did_you_mean
 from engine.scenario.tree import parse_valid
 from engine.studies.outcome import Tally, pace_text, recommendation, short_names
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from engine.base.terms import Plain
     from engine.scenario.locations import Factor
-    from engine.scenario.model import Scenario
+    from engine.scenario.model import ChosenVariant, Scenario
     from engine.scenario.tree import Tree
     from engine.studies.outcome import StudySummary, VariantSummary
     from engine.studies.runs import Result, Study
@@ -304,21 +304,6 @@ def _by_end(result: Result) -> tuple[bool, float, int]:
     return end_s is None, end_s or 0.0, result["seed"]
 
 
-@dataclass
-class Studies:
-    """The studies of a dashboard: the one that is shown, and what was typed or studied before."""
-
-    shown: StudyModel | None = None
-    requests: dict[str, StudyRequest] = field(default_factory=dict)  # by path of the scenario
-    formulas: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # by path of the scenario and pool
-
-    def end(self) -> None:
-        """End a study that is under way, and wait for the end of its workers."""
-        if self.shown is not None:
-            self.shown.background.stop()
-            self.shown.background.join()
-
-
 _BAR_CELLS, SPREAD = 20, "p5–p95"
 HELP_TEXT = (
     "A study plays a scenario many times: every combination of the values of its factors is a variant, and each "
@@ -396,9 +381,16 @@ def legend_line(study: StudyModel, glyphs: GlyphSet) -> Line:
     return (*(span for glyph, word in known for span in (glyphs.span(glyph), Span(f" {word}  ", Role.DIM))), *spread)
 
 
-def short_progress(study: StudyModel) -> str:
-    """Return the progress for a key hint: ``study 63%``."""
-    return f"study {study.share:.0%}"
+def reloaded_note(before: ChosenVariant | None, now: ChosenVariant | None) -> str:
+    """Return the message after the file of a scenario was read again, with the variant that is shown."""
+    if before is None:
+        return "Reloaded."
+    if now is None:
+        return "Reloaded. The scenario has no variants any more."
+    if now.values != before.values:
+        return f"Reloaded. Variant {now.number:,} has other values now: {values_text(now.values)}"
+    was = "" if now.number == before.number else f", which was variant {before.number:,}"
+    return f"Reloaded variant {now.number:,}{was}."
 
 
 def end_note(study: StudyModel, key: str) -> str:
