@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from heapq import heappop, heappush
 from itertools import compress
+from string import digits
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, PoolState, TaskResult, TaskState
-from engine.base.values import HOUR_MS, MINUTE_MS, called, equals, lazy_regex, picked, places
+from engine.base.values import HOUR_MS, MINUTE_MS, called, equals, picked, places
 from engine.rules.decisions.verdicts import MOST_PARENTS, circular
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, RUNNING
@@ -174,7 +175,7 @@ _ALONE_MS = HOUR_MS  # preparations of which none has ended yet
 _LEAST_PEERS = 3
 _MANY = 5  # peers; of fewer the durations say less
 _NEAREST = 500  # tasks before and after one, among which others of its kind are looked for
-_DIGITS = lazy_regex(r"\d+")
+_WITHOUT_DIGITS = str.maketrans("", "", digits)
 _STARTS = is_event("TaskStateChanged", to=TaskState.RUNNING)
 _RUNS = equals(RUNNING)
 
@@ -324,7 +325,7 @@ class HangingTasks:
 
 def kinds_of(tasks: TaskTable, chosen: Sequence[int]) -> list[str]:
     """Return of each of these tasks what is equal for tasks of one kind: the command line without its digits."""
-    return [_DIGITS.sub("", each) for each in tasks.command_lines(chosen)]
+    return [each.translate(_WITHOUT_DIGITS) for each in tasks.command_lines(chosen)]
 
 
 # -- loops -------------------------------------------------------------------------------------------------------------
