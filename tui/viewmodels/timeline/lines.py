@@ -199,7 +199,7 @@ class _Content(NamedTuple):
 
 def _glyphs_in(content: _Content) -> frozenset[Glyph]:
     bars = list(chain.from_iterable(content.tracks))
-    cells = (shown(glyph) for glyph, _ in groupby(content.cells) if glyph is not NOTHING)
+    cells = (shown(glyph) for glyph in set(content.cells) if glyph is not NOTHING)
     of_bars = chain((bar.glyph for bar in bars), (bar.ending for bar in bars if bar.ending is not None))
     return frozenset(chain(cells, of_bars, compress((PLANNED, LATER), content.after)))
 
