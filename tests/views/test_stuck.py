@@ -133,7 +133,7 @@ def test_a_preparation_is_compared_with_those_that_have_ended():
     sim = simulation(a_job(tasks=[a_task("a", 5000), a_task("b", 5000)], prep=prep), pool=a_pool(nodes=2))
     run_to(sim, minutes=10)
     assert items(sim, "takes-long") == []
-    run_to(sim, minutes=10)
+    run_to(sim, minutes=12)
     assert item(sim, "takes-long").subject["node"] == 1
 
 

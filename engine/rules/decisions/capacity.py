@@ -7,6 +7,7 @@ and job schedules (ACC, RSZ-12).
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import UNBILLED
@@ -26,9 +27,13 @@ if TYPE_CHECKING:
     from engine.world import World
 
 
+_IS_DEDICATED = attrgetter("dedicated")
+
+
 def present_nodes(world: World, pool: Pool) -> list[int]:
     """Return the pool's nodes that have not left it, in list order."""
-    return [node for node in pool.nodes if world.nodes.state[node] != GONE]
+    states = world.nodes.state
+    return [node for node in pool.nodes if states[node] != GONE]
 
 
 def members(world: World, pool: Pool, *, dedicated: bool) -> list[int]:
@@ -47,7 +52,7 @@ def members(world: World, pool: Pool, *, dedicated: bool) -> list[int]:
 def current_counts(world: World, pool: Pool) -> tuple[int, int]:
     """Return ``currentDedicatedNodes`` and ``currentLowPriorityNodes``, preempted nodes included (POOL-3)."""
     here = present_nodes(world, pool)
-    dedicated = sum(world.nodes[node].dedicated for node in here)
+    dedicated = sum(map(_IS_DEDICATED, map(world.nodes.records.rows.__getitem__, here)))
     return dedicated, len(here) - dedicated
 
 

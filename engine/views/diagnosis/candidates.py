@@ -7,6 +7,7 @@ and the reasons why a task runs again.
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
@@ -130,7 +131,7 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
                 first = _first_end(world, set(short))
             else:
                 first = first_of((room_ms(world, node, slots), node) for node in short)
-            closed[f"{lacks}{by}", "SCHED-10"] = [*((None, node) for node in short[1:]), first or (None, short[0])]
+            closed[f"{lacks}{by}", "SCHED-10"] = [*zip(repeat(None), short[1:]), first or (None, short[0])]
     present = fitting + sum(map(len, closed.values()))
     ordered = sorted(closed.items(), key=lambda group: -len(group[1]))
     reasons = tuple(reason(world, Condition.NODES, found, "node", *why) for why, found in ordered)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from heapq import heappop, heappush
 from itertools import compress
+from string import digits
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, PoolState, TaskResult, TaskState
-from engine.base.values import HOUR_MS, MINUTE_MS, called, equals, lazy_regex, picked, places
+from engine.base.values import HOUR_MS, MINUTE_MS, called, equals, picked, places
 from engine.rules.decisions.verdicts import MOST_PARENTS, circular
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, RUNNING
@@ -30,7 +31,7 @@ from engine.views.diagnosis.model import (
     span_words,
 )
 from engine.views.diagnosis.waste import CAUSES, restarts
-from engine.views.log.reader import Kept, LogReader, is_event, matching, of_kind
+from engine.views.log.reader import Kept, KeptByKey, LogReader, is_event, matching, of_kind
 from engine.views.log.tally import is_retry
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ _ALONE_MS = HOUR_MS  # preparations of which none has ended yet
 _LEAST_PEERS = 3
 _MANY = 5  # peers; of fewer the durations say less
 _NEAREST = 500  # tasks before and after one, among which others of its kind are looked for
-_DIGITS = lazy_regex(r"\d+")
+_WITHOUT_DIGITS = str.maketrans("", "", digits)
 _STARTS = is_event("TaskStateChanged", to=TaskState.RUNNING)
 _RUNS = equals(RUNNING)
 
@@ -237,8 +238,8 @@ class HangingTasks:
         self._jumps = -1
         self._read = 0  # entries of the log about tasks that have run for a while
         self._due: list[tuple[int, int, int]] = []  # when to look again, the task, and when it began to run
-        self._kinds: dict[int, str] = {}  # by task
-        self._alone: dict[int, int] = {}  # by task without others of its kind: how many of its job had ended
+        self._kinds: KeptByKey[str] = KeptByKey()  # by task
+        self._alone: KeptByKey[int] = KeptByKey()  # by task without others of its kind: how many of its job had ended
 
     def concerns(self) -> Iterator[Finding]:
         """Yield a concern for each job with such tasks."""
@@ -271,8 +272,7 @@ class HangingTasks:
         stop = log.index_at(begun_ms)
         if self._jumps != simulation.jumps:
             self._jumps = simulation.jumps
-            for kept in (self._due, self._kinds, self._alone):
-                kept.clear()
+            self._due.clear()
             found = set(places(bytes(tasks.state[: tasks.length]), RUNNING))
         else:
             begun = picked(log.row_a, tuple(matching(log, _STARTS, self._read, stop)))
@@ -292,39 +292,34 @@ class HangingTasks:
         world, now_ms = self._simulation.world, self._simulation.now_ms
         tasks, job = world.tasks, world.tasks.block_of(task).job
         ended = world.jobs[job].counts[COMPLETED]
-        if self._alone.get(task) == ended:
+        alone = self._alone.at(self._jumps)
+        if alone.get(task) == ended:
             return now_ms, 0
         first = max(0, task - _NEAREST)
         near = places(bytes(tasks.state[first : min(tasks.length, task + _NEAREST)]), COMPLETED)
         found = []
         for at in near:
             other = first + at
-            if tasks.started[other] != NEVER_MS and tasks.block_of(other).job == job and self._is_alike(task, other):
+            is_near = tasks.started[other] != NEVER_MS and tasks.block_of(other).job == job
+            if is_near and self._kind(other) == self._kind(task) and tasks.result(other) is TaskResult.SUCCESS:
                 took_ms = tasks.ended[other] - tasks.started[other]
                 calm_ms = tasks.started[task] + max(_LEAST_MS, _LONGER * took_ms)
                 if now_ms < calm_ms:
                     return calm_ms, 0
                 found.append(took_ms)
         if len(found) < _LEAST_PEERS:
-            self._alone[task] = ended
+            alone[task] = ended
             return now_ms, 0
         times = _LONGER if len(found) >= _MANY else 3 * _LONGER
         return tasks.started[task] + _limit_ms(found, times), max(found)
 
-    def _is_alike(self, task: int, other: int) -> bool:
-        return (
-            self._kind(task) == self._kind(other) and self._simulation.world.tasks.result(other) is TaskResult.SUCCESS
-        )
-
     def _kind(self, task: int) -> str:
-        if task not in self._kinds:
-            (self._kinds[task],) = kinds_of(self._simulation.world.tasks, [task])
-        return self._kinds[task]
+        return self._kinds.get(self._jumps, task, lambda: kinds_of(self._simulation.world.tasks, [task])[0])
 
 
 def kinds_of(tasks: TaskTable, chosen: Sequence[int]) -> list[str]:
     """Return of each of these tasks what is equal for tasks of one kind: the command line without its digits."""
-    return [_DIGITS.sub("", each) for each in tasks.command_lines(chosen)]
+    return [each.translate(_WITHOUT_DIGITS) for each in tasks.command_lines(chosen)]
 
 
 # -- loops -------------------------------------------------------------------------------------------------------------
@@ -469,11 +464,6 @@ class FailingNodes:
             if at > last.get(node, -1):  # successes that were read before come before it
                 self._streaks.setdefault(node, []).append(at)
 
-    def _jobs_of(self, entries: Sequence[int]) -> list[Job]:
-        world, log = self._simulation.world, self._simulation.log
-        jobs = dict.fromkeys(world.tasks.block_of(log.row_a[at]).job for at in entries)
-        return [world.jobs[job] for job in jobs if world.jobs[job].state is not None]
-
     def concerns(self, nodes: Sequence[int]) -> Iterator[Finding]:
         """Yield a concern for each of the nodes."""
         world, log = self._simulation.world, self._simulation.log
@@ -481,7 +471,8 @@ class FailingNodes:
             entries, pool = self._streaks[node], world.pool_of(node)
             of_all = f"the last {len(entries):,}" if node in self._worked else f"{len(entries):,} of {len(entries):,}"
             tasks = list(dict.fromkeys(log.row_a[at] for at in entries))
-            jobs = tuple(job.id for job in self._jobs_of(entries))
+            found = map(world.jobs.__getitem__, dict.fromkeys(world.tasks.block_of(task).job for task in tasks))
+            jobs = tuple(job.id for job in found if job.state is not None)
             yield concern(
                 Condition.NODE_FAILS_TASKS,
                 f"every task fails on node {name_of(world, node)} of {called('pool', pool.id)}: {of_all}",

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, NodeState
-from engine.base.values import SECOND_MS, percentile, places, values
+from engine.base.values import SECOND_MS, equals, percentile, places, values
 from engine.run.agenda import Agenda
 from engine.specs.bodies import JobPreparationTask
 from engine.state.instances import ABSENT, PrepFlag
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from engine.world import World
 
 
+_NOT_NEEDED = equals(HookStatus.NOT_NEEDED.value)
 _NOT_YET = (HookStatus.WILL_RUN, HookStatus.SKIPPED)
 _NO_RUN = {HookStatus.STOPPED, HookStatus.LEAVING, HookStatus.GONE, HookStatus.SKIPPED}
 
@@ -265,8 +267,9 @@ class InstancePage(InstanceStatuses):
         return self._listed.get(self._version, self._count_listed)
 
     def _count_listed(self) -> int:
-        known = zip(self._codes, values(self.columns()[1], self._rows), strict=True)
-        return sum(start >= 0 and code != HookStatus.NOT_NEEDED.value for code, start in known)
+        starts = values(self.columns()[1], self._rows)
+        not_needed = tuple(compress(starts, self._codes.translate(_NOT_NEEDED)))
+        return len(starts) - starts.count(NEVER_MS) - len(not_needed) + not_needed.count(NEVER_MS)
 
     def _new_order(self, starts: array[int], present: Sequence[int], *, with_all: bool) -> Sequence[int]:
         of_row = self._simulation.world.instances.node.__getitem__

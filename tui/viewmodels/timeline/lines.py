@@ -200,11 +200,11 @@ class _Content(NamedTuple):
 
 def _glyphs_in(content: _Content) -> frozenset[Glyph]:
     bars = list(chain.from_iterable(content.tracks))
-    states = [glyph for glyph, _ in groupby(content.cells)]
-    cells = (shown(glyph) for glyph in states if glyph is not NOTHING)
-    begins = [BEGINS] if (WORKS_ON, RUNNING) in pairwise(states) else []
+    kinds = set(content.cells)
+    cells = (shown(glyph) for glyph in kinds if glyph is not NOTHING)
+    is_begun = {WORKS_ON, RUNNING} <= kinds and (WORKS_ON, RUNNING) in pairwise(content.cells)
     of_bars = chain((bar.glyph for bar in bars), (bar.ending for bar in bars if bar.ending is not None))
-    return frozenset(chain(cells, begins, of_bars, compress((PLANNED, LATER), content.after)))
+    return frozenset(chain(cells, [BEGINS] if is_begun else (), of_bars, compress((PLANNED, LATER), content.after)))
 
 
 _NAME = attrgetter("name")
