@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
-from engine.base.values import shortened
+from engine.base.values import read_table, shortened
 from engine.views.log.reader import Kept
 from engine.views.resources.events import EventPage, EventRow
 from engine.views.resources.jobs import has_had_several_pools
@@ -57,28 +57,10 @@ def destination_of(event: EventRow) -> Destination | None:
 
 MOST_NEW = 10_000  # entries that a filter judges at once
 
-_KINDS = {
-    "PoolStateChanged": "pool",
-    "PoolAllocationStateChanged": "allocation",
-    "NodeStateChanged": "node",
-    "NodeSchedulingStateChanged": "scheduling",
-    "JobStateChanged": "job",
-    "JobScheduleStateChanged": "schedule",
-    "JobScheduleOccurrenceMissed": "schedule",
-    "TaskStateChanged": "task",
-    "SubtaskStateChanged": "subtask",
-    "StartTaskStateChanged": "start task",
-    "JobPreparationTaskStateChanged": "preparation",
-    "JobReleaseTaskStateChanged": "release",
-    "PoolResizeStart": "resize",
-    "PoolResizeComplete": "resize",
-    "AutoScaleEvaluated": "autoscale",
-    "TaskScheduleFail": "task",
-    "CommandAccepted": "command",
-    "CommandRefused": "refused",
-    "FaultInjected": "fault",
-    "BlobUploaded": "upload",
-}
+_WORDS = read_table("events.csv", __file__)
+_KINDS = {event: kind for event, kind, _ in _WORDS if kind}
+NOUNS = {event: noun for event, _, noun in _WORDS if noun}
+"""Of the failures that are told, what has failed."""
 _ROLES = {
     "preparation": Role.PREPARING,
     "release": Role.RELEASING,
