@@ -77,19 +77,6 @@ class EventPage:
         log = self._simulation.log
         return is_failure(log.shapes[log.shape_of[index]])
 
-    def is_about(self, index: int, kind: str, key: int | str) -> bool:
-        """Return whether an entry is about a node or task (by row number), or a job or pool (by id)."""
-        entry = self.row(index)
-        match kind:
-            case "node":
-                return entry.node == key
-            case "task":
-                return entry.task == key
-            case "job":
-                return entry.job_id == key and entry.task_id is None
-            case _:
-                return entry.pool_id == key and entry.node is None
-
     def when_ms(self, index: int) -> int:
         """Return the moment of an entry, in ms since the start."""
         return self._simulation.log.when[index]
