@@ -17,7 +17,7 @@ from operator import add
 from typing import TYPE_CHECKING, Protocol
 
 from engine.base.log import Json, LateJson, LogEntry, LogSubject, Shape, plain
-from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS, shortened, words
+from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS, read_table, shortened, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -141,29 +141,7 @@ def _fractions() -> list[str]:
 
 
 _GAP = "  "
-_SUBJECTS = {
-    "NodeStateChanged": "",
-    "PoolStateChanged": "pool",
-    "PoolAllocationStateChanged": "allocation of",
-    "NodeSchedulingStateChanged": "scheduling of",
-    "StartTaskStateChanged": "start task on",
-    "JobPreparationTaskStateChanged": "preparation of",
-    "JobReleaseTaskStateChanged": "release of",
-    "JobStateChanged": "job",
-    "JobScheduleStateChanged": "job schedule",
-    "JobScheduleOccurrenceMissed": "job schedule",
-    "TaskStateChanged": "task",
-    "SubtaskStateChanged": "subtask",
-    "TaskScheduleFail": "task",
-    "PoolResizeStart": "resize of",
-    "PoolResizeComplete": "resize of",
-    "AutoScaleEvaluated": "autoscale of",
-    "CertificateStateChanged": "certificate",
-    "CommandAccepted": "command",
-    "CommandRefused": "command",
-    "FaultInjected": "fault",
-    "BlobUploaded": "blob",
-}
+_SUBJECTS = dict(read_table("events.csv", __file__))
 # Fields that have their own place in a line.
 _PLACED = {*words("from to reason attempt exitCode result failureInfo rule subtaskId occurrence command thumbprint")}
 _PLACED |= {*words("body code category message values")}

@@ -16,7 +16,7 @@ import yaml
 
 from engine.base.errors import WARNINGS, Position, Problem, ScenarioError, Severity
 from engine.base.terms import Plain
-from engine.base.values import first_of, lazy_regex, shortened, with_short_words
+from engine.base.values import first_of, lazy_regex, read_table, shortened, with_short_words
 from engine.scenario.text import does_not_exist, nearest, shown
 from engine.scenario.tree import LOADER, ReadingStopped, Tree, parse
 
@@ -221,49 +221,7 @@ def read_text(what: str, text: str, read: Callable[[DocumentPlace], Read | None]
 
 
 _BEGINS = " of a scenario, which begins with 'scenario: NAME'"
-_CHANGES = "the body of `az batch {0} set`: it belongs under 'update{1}:' of an entry of 'timeline:'" + _BEGINS
 _TEMPLATE = f"a template: its pools belong under 'pools:'{_BEGINS}, each as an entry of its own without expressions"
-# The keys that a file of another tool has, alternatives apart, and the tool.
-_TOOLS = (
-    ("poolSize|rPackages", "doAzureParallel"),
-    ("toolkit size|toolkit vm_size", "AZTK"),
-    ("pool_specification|job_specifications|batch_shipyard", "Batch Shipyard"),
-    ("pool steps|pool stages|trigger steps|trigger jobs|trigger stages", "Azure Pipelines"),
-    ("apiVersion kind", "Kubernetes"),
-    ("on jobs", "GitHub Actions"),
-    ("services", "Docker Compose"),
-    ("jobDefinitionName|containerProperties|computeEnvironmentName|jobQueueName", "AWS Batch"),
-    ("Resources", "AWS CloudFormation"),
-    ("taskGroups", "Google Batch"),
-    ("default-resources|set-resources|use-conda|executor", "Snakemake"),
-    ("resource|terraform|terraform_version", "Terraform"),
-    ("cwlVersion", "CWL"),
-    ("channels dependencies", "conda"),
-)
-# The same for Azure Batch, with what the document is. The first one counts.
-_DOCUMENTS = (
-    ("scenario summary", "the result of a run: give the scenario itself, or the file to `batchdeck compare`"),
-    ("workflow schemaVersion", "a workflow in WfFormat: `batchdeck import --wfformat` makes a scenario of it"),
-    ("$schema resources|contentVersion resources|resources variables|resources outputs", _TEMPLATE),
-    (
-        "$schema parameters|contentVersion parameters",
-        "the parameters of a template: write each value where the template has the parameter",
-    ),
-    (
-        "pool|job",
-        f"a template of the Azure CLI: its body belongs under 'pools:' or 'jobs:'{_BEGINS}, with values of parameters",
-    ),
-    ("jobSpecification", "the body of a job schedule: it belongs under 'jobSchedules:'" + _BEGINS),
-    ("poolInfo", "the body of a job: it belongs under 'jobs:'" + _BEGINS),
-    (
-        "|".join(f"vmSize {name}" for name in ("id", "virtualMachineConfiguration", "cloudServiceConfiguration")),
-        "the body of a pool: it belongs under 'pools:'" + _BEGINS,
-    ),
-    ("type properties|name properties", "a resource: that of a pool belongs under 'pools:'" + _BEGINS),
-    ("commandLine", "the body of a task: it belongs under 'tasks:' of a job" + _BEGINS),
-    ("startTask|applicationPackageReferences|certificateReferences", _CHANGES.format("pool", "Pool")),
-    ("onAllTasksComplete|priority", _CHANGES.format("job", "Job")),
-)
 # The beginning of a line that only another language has, with its name; a template may have comments.
 _LINES = (
     (lazy_regex(r'^[ \t]*"\$schema"[ \t]*:[ \t]*"[^"\n]*/deploymentTemplate', re.MULTILINE), ""),
@@ -313,12 +271,10 @@ def _with_keys(keys: Collection[str], tree: Tree, known: Collection[str]) -> str
 
     if "scenario" in keys and "summary" not in keys:
         return None
-    tool = next((name for alternatives, name in _TOOLS if has(alternatives)), None)
-    if tool is not None:
-        return _of_tool(tool, [])
-    words = next((words for alternatives, words in _DOCUMENTS if has(alternatives)), None)
-    if words is not None:
-        return f"this is {words}" + _listed(_names(tree.plain) if "template" in words else ())
+    for alternatives, tool, words in read_table("documents.csv", __file__):
+        if has(alternatives):
+            listed = _listed(_names(tree.plain) if "template" in words else ())
+            return _of_tool(tool, []) if tool else f"this is {words}{listed}"
     strange = [key for key in keys if key not in known and not nearest(key, known)]
     if 2 * len(strange) > len(keys):
         return f"this is no scenario: it has {first_of(strange)}, and a scenario begins with 'scenario: NAME'"

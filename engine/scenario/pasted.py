@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from engine.base.terms import Deallocation
-from engine.base.values import lazy_regex
+from engine.base.values import lazy_regex, read_table
 from engine.scenario.bodies import (
     PRINTED_BY_AZ,
     RESOURCE_NAMES,
@@ -58,20 +58,8 @@ SERVICE_NAMES = (
     *("allocationStateTransitionTime", "currentDedicatedNodes", "currentLowPriorityNodes", "autoScaleRun"),
     *("resizeOperationStatus", "currentNodeCommunicationMode"),
 )
-# Where the resource has what the data plane has at the top of a pool.
-MOVED = {
-    "virtualMachineConfiguration": "deploymentConfiguration",
-    "cloudServiceConfiguration": "deploymentConfiguration",
-    "resizeTimeout": "scaleSettings.fixedScale",
-    "targetDedicatedNodes": "scaleSettings.fixedScale",
-    "targetLowPriorityNodes": "scaleSettings.fixedScale",
-    "enableAutoScale": "scaleSettings.autoScale",
-    "autoScaleFormula": "scaleSettings.autoScale.formula",
-    "autoScaleEvaluationInterval": "scaleSettings.autoScale.evaluationInterval",
-    "enableInterNodeCommunication": "interNodeCommunication",
-    "applicationPackageReferences": "applicationPackages",
-    "certificateReferences": "certificates",
-}
+MOVED = dict(read_table("moved.csv", __file__))
+"""Where the resource has what the data plane has at the top of a pool."""
 _OWN = ("deploymentConfiguration", "scaleSettings", "interNodeCommunication", "applicationPackages", "certificates")
 FIXED_SCALE = ("resizeTimeout", "targetDedicatedNodes", "targetLowPriorityNodes", "nodeDeallocationOption")
 AUTO_SCALE = {"formula": "autoScaleFormula", "evaluationInterval": "autoScaleEvaluationInterval"}

@@ -6,23 +6,18 @@ A key of ``sort`` is the part of a line that is compared, and the value that its
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from decimal import Decimal
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from engine.base.values import lazy_regex
-from engine.shell.call import Call, Program, ProgramOptions, WrongUsage, all_text, lines_of, read_input
+from engine.shell.call import Call, NotSimulated, Program, ProgramOptions, WrongUsage, all_text, lines_of, read_input
 
-ORDERS = "bfhnrV"
+ORDERS = "bfnr"
 """The letters of orders, which a key may have too."""
 
-_KEY = lazy_regex(
-    rf"(\d{{1,9}})(?:\.(\d{{1,9}}))?([{ORDERS}]*)(?:,(\d{{1,9}})(?:\.(\d{{1,9}}))?([{ORDERS}]*))?", re.ASCII
-)
-_NUMBER = lazy_regex(r"[ \t]*(-?)(\d*(?:\.\d*)?)([KkMGTPEZY]?)", re.ASCII)
-_SUFFIX = lazy_regex(r"(?:\.[A-Za-z~][A-Za-z0-9~]*)*\Z")
-_VERSION_PART = lazy_regex(r"(\D*)(\d*)", re.ASCII)
+_KEY = lazy_regex(rf"(\d{{1,9}})([{ORDERS}]*)(?:,(\d{{1,9}})([{ORDERS}]*))?", re.ASCII)
+_NUMBER = lazy_regex(r"[ \t]*(-?)(\d*(?:\.\d*)?)", re.ASCII)
 _FIELD = lazy_regex(r"[ \t]*[^ \t]*")
 
 
@@ -33,39 +28,12 @@ def _numeric(text: str) -> Decimal:
     return -value if found[1] else value
 
 
-def _human(text: str) -> tuple[int, Decimal]:
-    found, value = _NUMBER.match(text), _numeric(text)
-    assert found is not None
-    size = "KMGTPEZY".find(found[3].upper()) + 1 if found[3] and value else 0
-    return -size if found[1] else size, value
-
-
-def _version_parts(text: str) -> list[tuple[int, ...] | int]:
-    parts: list[tuple[int, ...] | int] = []
-    for found in _VERSION_PART.finditer(text):
-        signs = (-1 if sign == "~" else ord(sign) if sign.isalpha() else ord(sign) + 256 for sign in found[1])
-        parts += [(*signs, 0), int(found[2][:300] or 0)]
-    return parts
-
-
-def _version(text: str) -> tuple[bool, list[tuple[int, ...] | int], list[tuple[int, ...] | int]]:
-    suffix = _SUFFIX.search(text)
-    assert suffix is not None
-    return bool(text), _version_parts(text[: suffix.start()] or text), _version_parts(text)
-
-
-_VALUES: dict[str, Callable[[str], Any]] = {"n": _numeric, "h": _human, "V": _version}
-
-
 class SortKey(NamedTuple):
-    """A key: from a place in one field to a place in another, or the whole line if the first field is 0."""
+    """A key: from one field to another, or to the end of the line if ``last`` is 0; all of it if ``first`` is 0."""
 
     first: int
-    first_sign: int
     last: int
-    last_sign: int  # 0 for the end of the field
     letters: str
-    skips_before_last: bool  # blanks of the last field do not count
     separator: str
 
     @property
@@ -75,90 +43,62 @@ class SortKey(NamedTuple):
 
     def value(self, line: str) -> Any:  # noqa: ANN401 (a string, a number or a tuple)
         """Return the value of a line, which is of one kind for all lines."""
-        text = self._part(line) if self.first else line
+        begin = self._span(line, self.first)[0] if self.first else 0
+        text = line[begin : self._span(line, self.last)[1] if self.last else len(line)]
         letters = self.letters
-        if "b" in letters and not self.first:
+        if "b" in letters:
             text = text.lstrip(" \t")
         if "f" in letters:
             text = text.upper()
-        return next((_VALUES[letter] for letter in letters if letter in _VALUES), str)(text)
+        return _numeric(text) if "n" in letters else text
 
-    def _part(self, line: str) -> str:
-        begin = self._field_begin(line, self.first)
-        if "b" in self.letters:
-            begin = _after_blanks(line, begin)
-        begin = min(begin + self.first_sign - 1, len(line))
-        if not self.last:
-            return line[begin:]
-        if not self.last_sign:
-            return line[begin : self._end_of_one(line, self._field_begin(line, self.last))]
-        end = self._field_begin(line, self.last)
-        if self.skips_before_last:
-            end = _after_blanks(line, end)
-        return line[begin : end + self.last_sign]
-
-    def _field_begin(self, line: str, number: int) -> int:
-        at = 0
+    def _span(self, line: str, number: int) -> tuple[int, int]:
+        """Return where a field begins and ends; blanks before it belong to it if there is no separator."""
+        begin, end = 0, self._end(line, 0)
         for _ in range(number - 1):
-            at = self._end_of_one(line, at)
-            if at >= len(line):
-                return len(line)
-            at += bool(self.separator)
-        return at
+            if end >= len(line):
+                return len(line), len(line)
+            begin = end + len(self.separator)
+            end = self._end(line, begin)
+        return begin, end
 
-    def _end_of_one(self, line: str, at: int) -> int:
+    def _end(self, line: str, begin: int) -> int:
         if self.separator:
-            end = line.find(self.separator, at)
+            end = line.find(self.separator, begin)
             return len(line) if end < 0 else end
-        found = _FIELD.match(line, at)
+        found = _FIELD.match(line, begin)
         assert found is not None
         return found.end()
-
-
-def _after_blanks(line: str, at: int) -> int:
-    return len(line) - len(line[at:].lstrip(" \t"))
 
 
 def sort_keys(options: ProgramOptions) -> list[SortKey]:
     """Return the keys that the options of ``sort`` name.
 
     Raises:
-        WrongUsage: A key or the separator is none, or orders exclude each other.
+        WrongUsage: A key or the separator is none.
+        NotSimulated: A key counts characters, or has an order that is not known here.
     """
     separator = options.values.get("t", "")
     separator = "\0" if separator == "\\0" else separator
     if len(separator) > 1 or ("t" in options and not separator):
         raise WrongUsage(f"multi-character tab '{separator[:80]}'" if separator else "empty tab", 2)
-    letters = _compatible("".join(letter for letter in ORDERS if letter in options))
+    letters = "".join(letter for letter in ORDERS if letter in options)
     keys = [_key(text, letters, separator) for letter, text in options.all if letter == "k"]
-    return keys or [SortKey(0, 1, 0, 0, letters, False, separator)]
+    return keys or [SortKey(0, 0, letters, separator)]
 
 
 def _key(text: str, letters: str, separator: str) -> SortKey:
     found = _KEY.fullmatch(text)
     if found is None:
-        number = re.match(r"\d+", text)
-        if number is None:
-            raise WrongUsage(f"invalid number at field start: invalid count at start of '{text[:80]}'", 2)
-        raise WrongUsage(f"stray character in field spec: invalid field specification '{text[:80]}'", 2)
-    first, first_sign, last = int(found[1]), int(found[2] or 1), int(found[4] or 0)
-    if not first or (found[4] and not last):
+        raise NotSimulated
+    first, last = int(found[1]), int(found[3] or 0)
+    if not first or (found[3] and not last):
         raise WrongUsage(f"field number is zero: invalid field specification '{text[:80]}'", 2)
-    if not first_sign:
-        raise WrongUsage(f"character offset is zero: invalid field specification '{text[:80]}'", 2)
-    own = found[3] + (found[6] or "")
-    given = _compatible(own) or letters
-    skips_first = "b" in found[3] if own else "b" in letters
-    given = given.replace("b", "") + ("b" if skips_first else "")
-    skips_last = "b" in (found[6] or "") if own else "b" in letters
-    return SortKey(first, first_sign, last, int(found[5] or 0), given, skips_last, separator)
-
-
-def _compatible(letters: str) -> str:
-    exclusive = [letter for letter in "hnV" if letter in letters]
-    if len(exclusive) > 1:
-        raise WrongUsage(f"options '-{''.join(exclusive)}' are incompatible", 2)
-    return letters
+    own = found[2] + (found[4] or "")
+    given = own or letters
+    if own and "b" not in found[2]:
+        given = given.replace("b", "")
+    return SortKey(first, last, given, separator)
 
 
 class _Order:
@@ -194,10 +134,11 @@ class _Order:
 
 @Program(
     "sort",
-    "b/ignore-leading-blanks f/ignore-case h/human-numeric-sort n/numeric-sort r/reverse V/version-sort c C s/stable "
+    "b/ignore-leading-blanks f/ignore-case n/numeric-sort r/reverse c C s/stable "
     "u/unique z/zero-terminated k=/key o=/output t=/field-separator S=/buffer-size/parallel/batch-size "
-    "T=/temporary-directory d!/dictionary-order g!/general-numeric-sort i!/ignore-nonprinting M!/month-sort "
-    "R!/random-sort m!/merge /sort /check /compress-program /debug /files0-from /random-source",
+    "T=/temporary-directory d!/dictionary-order g!/general-numeric-sort h!/human-numeric-sort i!/ignore-nonprinting "
+    "M!/month-sort V!/version-sort R!/random-sort m!/merge /sort /check /compress-program /debug /files0-from "
+    "/random-source",
     usage=2,
 )
 def _sort(call: Call, options: ProgramOptions) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from engine.base.values import SECOND_MS, USD, percentile
+from engine.base.values import SECOND_MS, USD, percentile, read_table
 from engine.views import results
 from engine.views.log.tally import hook_times
 
@@ -52,28 +52,11 @@ def job_ends(sim: Simulation) -> dict[str, dict[str, float | None]]:
     return {job.id: {"endSeconds": seconds(job.end_ms)} for job in sim.world.jobs.present()}
 
 
-_NAMES = {
-    "makespanSeconds": ("last task ends", "last task"),
-    "endSeconds": ("run ends", ""),
-    "costUsd": ("cost", "cost"),
-    "nodeHours": ("node hours", "node hours"),
-    "slotUtilization": ("slots used", "slots used"),
-    "totalTasks": ("tasks", ""),
-    "succeededTasks": ("tasks succeeded", ""),
-    "failedTasks": ("tasks failed", "failed tasks"),
-    "failedPreparations": ("preparations failed", "failed prep"),
-    "failedReleases": ("releases failed", "failed release"),
-    "waitSecondsMedian": ("waiting, median", "waiting"),
-    "waitSecondsP95": ("waiting, p95", "waiting p95"),
-    "runSecondsMedian": ("running, median", ""),
-    "runSecondsP95": ("running, p95", ""),
-    "preparationSeconds": ("preparing, on all nodes", "preparing"),
-    "releaseSeconds": ("releasing, on all nodes", ""),
-}
-LABELS = {name: label for name, (label, _) in _NAMES.items()}
+_NAMES = read_table("measures.csv", __file__)
+LABELS = {name: label for name, _, label in _NAMES}
 """The figures, and their names for people. Those that a study measures too have the same value there."""
 
-HEADINGS = {name: heading for name, (_, heading) in _NAMES.items() if heading}
+HEADINGS = {name: heading for name, heading, _ in _NAMES if heading}
 """The measures of a study, and the headings of their columns."""
 
 MEASURES = tuple(LABELS)

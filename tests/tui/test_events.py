@@ -1,4 +1,4 @@
-"""The blade Events: folded, what was done by hand, and each line a way to its moment."""
+"""The blade Events: what was done by hand, and each line a way to its moment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from engine import load_scenario
 from engine.specs import commands as c
-from engine.views.resources.events import EventFolds
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.viewmodels.format import what
@@ -68,43 +67,6 @@ def test_on_a_narrow_screen_the_reason_of_a_refusal_is_whole(dashboard_at):
     assert contains(lines, "InvalidPropertyValue: nodeAgentSKUId is", "image Canonical ubuntu-24_04-lts")
 
 
-def test_like_events_are_one_row_with_a_count_and_failures_stand_alone(session_at):
-    session = session_at(LATER_S)
-    model = model_at(session, is_folded=True)
-    folds = [model.key(at) for at in range(model.count)]
-    assert model.count < session.events.count
-    fold = next(key for key in folds if texts(model, key)[1] == "node" and texts(model, key)[3].startswith("×"))
-    assert texts(model, fold)[2:4] == ["creating × 6", "× 6"]
-    (times, states) = model.details(fold)
-    assert times.title == "6 × NodeStateChanged"
-    assert [label for label, _ in states.rows] == ["creating"]
-    assert set(session.events.failures()) <= set(folds)
-
-
-def test_a_fold_stands_for_all_that_is_in_it(session_at):
-    model = model_at(session_at(LATER_S), is_folded=True)
-    sizes = [model.key(at + 1) - model.key(at) for at in range(model.count - 1)]
-    at = next(at for at, size in enumerate(sizes) if size > 1)
-    assert model.index_of(model.key(at) + 1) == at
-
-
-def test_a_filter_and_only_failures_look_at_single_events(session_at):
-    session = session_at(LATER_S)
-    failed = model_at(session, is_folded=True, only_failed=True)
-    assert failed.count == len(session.events.failures())
-    filtered = model_at(session, is_folded=True, filter_text="kind:preparation")
-    assert filtered.count > 1
-    assert {texts(filtered, filtered.key(at))[1] for at in range(filtered.count)} == {"preparation"}
-
-
-def test_folds_that_grow_are_those_of_a_fresh_look(session_at):
-    session = session_at(0)
-    grown = EventFolds(session.simulation)
-    for seconds in (10, 55, 120, 240, 200, 330):
-        session.simulation.seek(seconds * 1000)
-        assert list(grown.starts()) == list(EventFolds(session.simulation).starts())
-
-
 def test_what_was_done_by_hand_is_listed_in_script_form(session_at, tmp_path):
     session = session_at(LATER_S)
     simulation = session.simulation
@@ -131,16 +93,16 @@ def test_what_was_done_by_hand_is_listed_in_script_form(session_at, tmp_path):
     assert [entry.at_ms for entry in load_scenario(str(path)).timeline] == [330_001, 330_002]
 
 
-def test_keys_fold_and_show_what_was_done(dashboard_at):
+def test_a_key_shows_what_was_done(dashboard_at):
     app = dashboard_at(LATER_S)
     seen = []
 
     def look(app):
         seen.append(text_of(app))
 
-    drive(app, *("3", "a", "enter", "enter", "X"), look, "X", "x", "home", look)
+    drive(app, *("3", "a", "enter", "enter", "X"), look, "X", "home", look)
     assert contains(seen[0], "- {at: PT5M30.001S, rebo", "R saves them as a scenario", "Events 1")
-    assert contains(seen[1], "folded", "creating × 6")
+    assert not contains(seen[1], "R saves them as a scenario")
 
 
 @pytest.mark.parametrize(

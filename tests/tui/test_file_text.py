@@ -1,4 +1,4 @@
-"""A text to read: its lines, windows on them, what is found and filtered, how it follows."""
+"""A text to read: its lines, windows on them, what is found, how it follows."""
 
 from __future__ import annotations
 
@@ -194,24 +194,6 @@ def test_what_is_found_is_underlined_across_wrapped_rows():
     assert underlined == [["j"], ["kl"], []]
 
 
-def test_a_filter_shows_the_lines_with_a_text_or_the_others():
-    model = reader(numbered(30), height=3)
-    model.go_to_line(19)
-    model.filter("line 2")
-    assert model.count == 11
-    assert shown(model)[0] == "> 20 line 20"
-    assert model.find("9")
-    assert model.found_line == 28
-    model.filter("!line 2")
-    assert model.count == 19
-    assert [each.split()[-1] for each in shown(model)] == ["18", "19", "30"]
-    assert not model.find("line 2")
-    model.filter("nothing")
-    assert (model.count, model.rows()) == (0, [])
-    model.filter("")
-    assert model.count == 30
-
-
 def test_following_stays_at_the_end_until_it_is_scrolled_up_and_goes_on_at_the_end():
     model = reader(numbered(10))
     model.turn_follow()
@@ -230,10 +212,8 @@ def test_following_stays_at_the_end_until_it_is_scrolled_up_and_goes_on_at_the_e
     assert shown(model)[-1].split()[-1] == "40"
 
 
-def test_a_text_that_grows_is_searched_and_filtered_to_its_end():
+def test_a_text_that_grows_is_searched_to_its_end():
     model = reader(numbered(10))
     model.find("5")
-    model.filter("!line 1")
     model.show(numbered(25))
     assert list(model.found) == [4, 14, 24]
-    assert model.count == 14

@@ -339,15 +339,12 @@ def test_every_cause_is_told_in_each_of_its_times(session_at, cause):
 def test_status_and_heading_fit_into_any_width(session_at):
     model = FilesModel(session_at(100, READ), FileLocation(0, PREPARED))
     model.text.find("fetch")
-    model.text.filter("!9 of")
     model.text.turn_follow()
     for cells in (40, 60, 120):
         assert width(model.status(cells)) <= cells
         assert width(model.heading(cells)) <= cells
     words = plain(model.status(200))
-    assert words == (
-        "as it was at 08:01:40 · line 1; 4 of 5 shown · match 1 of 4 · filter !9 of · follow on · wrap off"
-    )
+    assert words == "as it was at 08:01:40 · line 1 of 5 · match 1 of 4 · follow on · wrap off"
 
 
 def test_before_its_node_was_there_nothing_is_shown(session_at):
@@ -364,15 +361,6 @@ def test_before_its_node_was_there_nothing_is_shown(session_at):
     assert said(model)[0].startswith(f"{PREPARED} does not exist at 08:00:40.")
     later(model, 100)
     assert (model.tree.path, model.text.total) == (PREPARED, 5)
-
-
-def test_a_filter_that_nothing_passes_says_so(session_at):
-    model = FilesModel(session_at(100, READ), FileLocation(0, PREPARED))
-    model.text.filter("zebra")
-    assert said(model) == ["No line passes the filter. Esc shows all lines."]
-    assert "no line · filter zebra" in plain(model.status(100))
-    model.text.filter("")
-    assert len(said(model)) == 5
 
 
 def test_every_scenario_shows_the_files_of_every_node_at_its_end():

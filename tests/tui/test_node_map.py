@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 
 import pytest
@@ -369,33 +368,6 @@ def test_all_nodes_of_a_state_are_acted_on_in_four_keys():
     seen = []
     drive(app, "end", "down", "m", "a", lambda app: seen.append(text_of(app)))
     assert contains(seen[0], "Act on 30 marked nodes")
-
-
-def test_dragging_marks_a_rectangle_of_nodes(hundred):
-    app = Dashboard(hundred, plays=False)
-    seen = []
-
-    async def run():
-        async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.pause()
-            node_map = app.screen.query_one(NodeMap)
-            layout = node_map.layout_now
-            columns, left, wide = layout.columns, layout.label, layout.cells
-            await pilot.mouse_down(node_map, offset=(left + wide, 1))
-            await pilot.hover(node_map, offset=(left + 4 * wide, 3))
-            await pilot.hover(node_map, offset=(left + 3 * wide, 2))
-            await pilot.mouse_up(node_map, offset=(left + 3 * wide, 2))
-            await pilot.pause()
-            seen.append([subject.key for subject in app.session.marks])
-            await pilot.hover(node_map, offset=(left + 5 * wide, 3))
-            await pilot.pause()
-            seen.append(len(app.session.marks))
-            seen.append(columns)
-
-    asyncio.run(run())
-    marked, later, columns = seen
-    assert marked == [row * columns + column for row in (1, 2) for column in (1, 2, 3)]
-    assert later == 6
 
 
 @pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (60, 16)])

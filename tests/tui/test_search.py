@@ -35,20 +35,6 @@ def test_i_lets_the_whole_instant_happen(dashboard_at):
     assert simulation.world.calendar.instant_is_over()
 
 
-def test_semicolon_goes_to_the_next_event_of_the_row(dashboard_at):
-    app = dashboard_at(100)
-    assert after(app, "3", "down", "semicolon")[0] == 132  # preparation fails for good on n1
-    last = app.session.events.row(app.session.events.count - 1)
-    assert last.position == 1
-
-
-def test_where_nothing_more_happens_to_a_row_it_says_so(dashboard_at):
-    app = dashboard_at(LATER_S)
-    moment, said = after(app, "6", "home", "semicolon")
-    assert said == ["Nothing more happens to it."]
-    assert moment == LATER_S
-
-
 def run_to_the_end(name):
     simulation = Simulation(load_scenario(name))
     while not simulation.finished:
@@ -77,30 +63,12 @@ def test_a_search_without_result_in_the_past_keeps_what_is_recorded(dashboard_at
     assert app.session.is_past
 
 
-def test_without_a_row_there_is_nothing_to_follow(dashboard_at):
-    assert "put the cursor on one" in after(dashboard_at(5), "3", "semicolon")[1][0]
-
-
 def test_the_next_failure_is_a_time_to_go_to(dashboard_at):
     app = dashboard_at(100)
     assert after(app, "t", *"failure", "enter")[0] == 132
     events = app.session.events
     assert any(map(events.is_failure, range(events.count - 20, events.count)))  # the instant is whole
     assert after(dashboard_at(LATER_S), "t", *"failure", "enter")[1] == ["No later failures."]
-
-
-@pytest.mark.parametrize(
-    ("kind", "key", "events"),
-    [
-        ("node", 1, {"NodeStateChanged", "JobPreparationTaskStateChanged", "TaskStateChanged", "TaskScheduleFail"}),
-        ("task", 0, {"TaskStateChanged"}),
-        ("job", "risk", {"JobStateChanged", "JobPreparationTaskStateChanged"}),
-        ("pool", "shared", {"PoolStateChanged", "PoolAllocationStateChanged", "PoolResizeStart", "PoolResizeComplete"}),
-    ],
-)
-def test_what_an_event_is_about(session_at, kind, key, events):
-    page = session_at(LATER_S).events
-    assert {page.row(index).event for index in range(page.count) if page.is_about(index, kind, key)} == events
 
 
 ENDS = "The run ends here, at 08:07:58: nothing more can happen."

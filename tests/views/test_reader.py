@@ -12,7 +12,7 @@ from engine import Simulation, load_scenario
 from engine.specs.commands import RebootNode
 from engine.views.log.histories import NodeDirectories
 from engine.views.log.reader import LogReader, about, kinds_of, latest_numbers_of, of_kind, tally
-from engine.views.resources.events import EventFolds, EventPage, is_failure
+from engine.views.resources.events import EventPage, is_failure
 
 
 def wander(sim, number):
@@ -40,7 +40,7 @@ def test_what_was_kept_is_what_is_read_anew(number):
     sim = Simulation(load_scenario("preparation-fails-on-one-node"))
     readers = [LogReader(sim, about("row_b", 0)), LogReader(sim, of_kind(is_failure))]
     folded, kept = [], NodeDirectories(sim, 0)
-    folds, page = EventFolds(sim), EventPage(sim)
+    page = EventPage(sim)
     for _ in wander(sim, number):
         log = sim.log
         mine, failures = readers
@@ -50,12 +50,10 @@ def test_what_was_kept_is_what_is_read_anew(number):
         is_other, entries = mine.news()
         folded = [*(() if is_other else folded), *entries]
         assert folded == list(mine.entries())
-        fresh, other = NodeDirectories(sim, 0), EventFolds(sim)
+        fresh = NodeDirectories(sim, 0)
         kept.update()
         fresh.update()
         assert directories(kept) == directories(fresh)
-        assert list(folds.starts()) == list(other.starts())
-        assert [folds.stop(at) for at in folds.starts()] == [other.stop(at) for at in other.starts()]
 
 
 def test_places_of_a_value_are_found_from_the_end():

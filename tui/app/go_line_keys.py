@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base import rulebook
-from engine.base.values import quoted
+from engine.base.values import quoted, read_table
 from engine.scenario.text import did_you_mean
 from tui.dialogs.sheets import RuleSheet, Sheet
 from tui.textual.keys import Command
@@ -138,52 +138,24 @@ class Page(NamedTuple):
     show: Callable[[ViewScreen], object]
 
 
+_ABOUT = {title: (about, words) for title, words, about in read_table("pages.csv", __file__)}
+
+
+def _page(title: str, show: Callable[[ViewScreen], object]) -> Page:
+    return Page(title, *_ABOUT[title], show)
+
+
 PAGES = (
-    Page(
-        "Account",
-        "Quotas and their use, applications, certificates.",
-        "quota limits cores packages subscription",
-        partial(_show_account, "Overview"),
-    ),
-    Page(
-        "Statistics",
-        "Run and waiting times, failures and cost of the job.",
-        "cost money price usd durations p50 p95 percentiles slowest",
-        partial(_show_job_tab, STATISTICS_TAB),
-    ),
-    Page(
-        "Critical path",
-        "The chain of tasks that decides when the job ends.",
-        "late longest bottleneck dependencies chain",
-        partial(_show_job_tab, CRITICAL_PATH_TAB),
-    ),
-    Page(
-        "Storage",
-        "Blobs that were named or uploaded, with their texts.",
-        "blobs containers uploads",
-        partial(_show_account, "Storage"),
-    ),
+    _page("Account", partial(_show_account, "Overview")),
+    _page("Statistics", partial(_show_job_tab, STATISTICS_TAB)),
+    _page("Critical path", partial(_show_job_tab, CRITICAL_PATH_TAB)),
+    _page("Storage", partial(_show_account, "Storage")),
 )
 SHEETS = (
-    Page(
-        "Expectations",
-        "What the scenario expects: met, broken or pending.",
-        "expect met broken pending assertions",
-        _show_expectations,
-    ),
-    Page("Warnings", "What the scenario says that is probably not meant.", "problems check", _show_warnings),
-    Page(
-        "Messages",
-        "All that was said in the line above the key hints.",
-        "notifications",
-        partial(_run_in_app, "messages"),
-    ),
-    Page(
-        "Requests",
-        "What clients have asked for, with --serve.",
-        "clients rest http serve api",
-        partial(_run_in_app, "requests"),
-    ),
+    _page("Expectations", _show_expectations),
+    _page("Warnings", _show_warnings),
+    _page("Messages", partial(_run_in_app, "messages")),
+    _page("Requests", partial(_run_in_app, "requests")),
 )
 # What shows a page or sheet, by the name that is typed.
 SHOWN_PAGES: dict[str, Callable[[ViewScreen], object]] = {

@@ -337,14 +337,6 @@ def _follow(main: ViewScreen) -> None:
         main.update()
 
 
-def _fold(main: ViewScreen) -> None:
-    """Fold events that are alike into one row, or unfold them."""
-    events = _events(main)
-    if events is not None:
-        events.is_folded = not events.is_folded
-        main.update()
-
-
 def _toggle_by_hand(main: ViewScreen) -> None:
     """Show only the events of what was done by hand, or all again."""
     main.show_view("events")
@@ -415,7 +407,6 @@ LISTS: tuple[Command[ViewScreen], ...] = (
     Command("y", "row.copy", "copy the id", _copy_id),
     Command("Y", "row.copy-json", "copy the row as JSON", _copy_json),
     Command("F", "events.follow", "follow the newest event", _follow),
-    Command("x", "events.fold", "fold similar events", _fold),
     Command("X", "events.by-hand", "only what was done by hand, as scenario entries", _toggle_by_hand),
 )
 VERBS: dict[str, Callable[[ViewScreen, str], object]] = {

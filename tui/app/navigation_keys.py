@@ -213,15 +213,6 @@ def _say_if_outside(main: ViewScreen, when_ms: int) -> None:
         say(main, f"The run ends here, at {session.clock(session.now_ms)}: {end_of_run(session.simulation)}.")
 
 
-def _next_event(main: ViewScreen) -> None:
-    """Go on until something happens to the subject under the cursor."""
-    subject, events = main.under_cursor, main.session.events
-    if subject is None:
-        say(main, "; goes to the next event of a row: put the cursor on one.")
-    else:
-        main.playback.search(lambda index: events.is_about(index, *subject), "Nothing more happens to it.")
-
-
 def _set_speed(main: ViewScreen, speed: float | None) -> None:
     """Take a speed; None is as fast as possible."""
     _change_speed(main, speed)
@@ -369,7 +360,6 @@ TIME: tuple[Command[ViewScreen], ...] = (
     Command("full_stop", "time.step", "one event forward", lambda main: main.playback.step()),
     Command("comma", "time.back", "one event back", lambda main: main.playback.back()),
     Command("i", "time.instant", "finish this instant", lambda main: main.playback.finish_instant()),
-    Command("semicolon", "time.row", "to the next event of the row", _next_event),
     Command(
         "right_square_bracket", "time.faster", "faster", lambda main: _change_speed(main, main.playback.pacer.faster())
     ),

@@ -42,13 +42,11 @@ class Files(Modal[None]):
     """Directories and files, their texts, and how long they are kept."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "show all lines, or close", id="files.leave"),
-        Binding("q,f", "dismiss", "close", id="files.close"),
+        Binding("escape,q,f", "dismiss", "close", id="files.close"),
         Binding("tab,shift+tab", "other_pane", "switch between tree and text", id="files.pane"),
         Binding("slash", "ask_find", "find", id="files.find"),
         Binding("n", "next_match(1)", "next match", id="files.next"),
         Binding("N", "next_match(-1)", "previous match", id="files.before"),
-        Binding("ampersand", "ask_filter", "show only matching lines, with ! the others", id="files.filter"),
         Binding("colon", "ask_line", "go to a line", id="files.line"),
         Binding("F", "turn('follow')", "follow the end", id="files.follow"),
         Binding("W", "turn('wrap')", "wrap long lines", id="files.wrap"),
@@ -64,11 +62,10 @@ class Files(Modal[None]):
         ("files.pane", "tree/text"),
         ("files.find", "find"),
         ("files.next", "next"),
-        ("files.filter", "filter"),
         ("files.follow", "follow"),
         ("files.save", "save a copy"),
         ("files.help", "help"),
-        ("files.leave", "close"),
+        ("files.close", "close"),
     )
 
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (72, "-narrow"), (100, "-wide")]  # noqa: RUF012  # as Textual declares it
@@ -183,14 +180,6 @@ class Files(Modal[None]):
         self.app.copy_to_clipboard(self.model.tree.path)
         say(self, f"copied {self.model.tree.path}")
 
-    def action_leave(self) -> None:
-        """Show all lines again; where all are shown, close."""
-        if self.model.text.filter_text:
-            self.model.text.filter("")
-            self.fill()
-        else:
-            self.dismiss()
-
     # -- the prompt ----------------------------------------------------------------------------------------------
 
     def _ask(self, question: Question) -> None:
@@ -222,11 +211,6 @@ class Files(Modal[None]):
                 say(self, f"{quoted(sought)} is not there.")
 
         self._ask(Question("find", answered, self.model.text.sought, self.model.text.find))
-
-    def action_ask_filter(self) -> None:
-        """Ask which lines to show, and filter while it is typed."""
-        text = self.model.text
-        self._ask(Question("only lines with, or !without", lambda _: None, text.filter_text, text.filter))
 
     def action_ask_line(self) -> None:
 

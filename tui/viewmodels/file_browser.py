@@ -428,13 +428,10 @@ class FilesModel:
 
     def rows(self) -> list[Line]:
         """Return the visible rows of the text, or the description shown instead."""
-        info = self._info
-        if not info and self.text.total and not self.text.count:
-            info = [Span("No line passes the filter. Esc shows all lines.", Role.DIM)]
-        if not info:
+        if not self._info:
             return self.text.rows()
         cells = max(8, self.text.cells - 1)
-        told = [line(" ", span._replace(text=each)) for span in info for each in wrapped(span.text, cells)]
+        told = [line(" ", span._replace(text=each)) for span in self._info for each in wrapped(span.text, cells)]
         return [*told, *self._listing(cells)]
 
     def _listing(self, cells: int) -> list[Line]:
@@ -468,16 +465,14 @@ class FilesModel:
         return between(line(Span(path, Role.STRONG)), said, cells)
 
     def status(self, cells: int) -> Line:
-        """Return how the text is displayed: line, matches, filter, follow and wrap."""
+        """Return how the text is displayed: line, matches, follow and wrap."""
         text, glyphs = self.text, self.session.glyphs
         as_of_ms = self.session.now_ms if self._shown[1] is None else self._shown[1]
         said = [f"as it was at {self.session.clock(as_of_ms)}"]
         said += [] if self._shown[1] is None or self.tree.item is None else [fmt.size(self.tree.item.size)]
         if self.reads:
-            of_all = f" of {text.total:,}" if text.count == text.total else f"; {text.count:,} of {text.total:,} shown"
-            said.append(f"line {text.first + 1:,}{of_all}" if text.count else "no line")
+            said.append(f"line {text.first + 1:,} of {text.total:,}" if text.total else "no line")
             said += [f"match {text.match_number or '-'} of {len(text.found):,}"] if text.sought else []
-            said += [f"filter {text.filter_text}"] if text.filter_text else []
             following = "on" if text.is_following else "held" if text.follows else "off"
             said += [f"follow {following}", f"wrap {'on' if text.wraps else 'off'}"]
         return cut(line(Span(f" {glyphs.dot} ".join(said), Role.DIM)), cells)

@@ -87,7 +87,7 @@ _LEAST_CELLS = 8
 
 
 class TextModel:
-    """A text in a window: scrolling, search and filter.
+    """A text in a window: scrolling and search.
 
     Lines are numbered from 0; ``found_line`` is the line of the last match.
     """
@@ -100,8 +100,7 @@ class TextModel:
         self.wraps, self.has_numbers, self.follows = False, True, False
         self.found_line: int | None = None
         self.found: array[int] = array("q")  # the lines that contain the searched text
-        self.sought, self.filter_text = "", ""
-        self._lines: Sequence[int] = range(0)  # lines that pass the filter
+        self.sought = ""
         self._top, self._part, self._left = 0, 0, 0
         self._is_held = False  # following was interrupted by scrolling up
         self._pattern: re.Pattern[str] | None = None
@@ -117,7 +116,7 @@ class TextModel:
             return
         self.index.show(text)
         self._find_again()
-        self._filter_again()
+        self._go_to(self._top, self._part)
         if self.follows and not self._is_held:
             self._go_to(*self._end())
 
@@ -129,29 +128,15 @@ class TextModel:
     def _find_again(self) -> None:
         self.found = self.index.containing(self.sought) if self.sought else array("q")
 
-    def _filter_again(self) -> None:
-        wanted, everything = self.filter_text, range(len(self.index))
-        if not wanted.removeprefix("!"):
-            self._lines = everything
-        else:
-            found = self.index.containing(wanted.removeprefix("!"))
-            self._lines = found if not wanted.startswith("!") else _others(found, everything)
-        self._go_to(self._top, self._part)
-
     @property
     def total(self) -> int:
         """The number of lines of the text."""
         return len(self.index)
 
     @property
-    def count(self) -> int:
-        """The number of lines that pass the filter."""
-        return len(self._lines)
-
-    @property
     def first(self) -> int:
-        """The number of the first visible line; 0 if there is none."""
-        return self._lines[self._top] if self._lines else 0
+        """The number of the first visible line."""
+        return self._top
 
     @property
     def is_following(self) -> bool:
@@ -162,8 +147,8 @@ class TextModel:
         """Return the visible rows."""
         drawn: list[Line] = []
         at, part = self._top, self._part
-        while at < self.count and len(drawn) < self.height:
-            drawn += self._drawn(self._lines[at])[part:]
+        while at < self.total and len(drawn) < self.height:
+            drawn += self._drawn(at)[part:]
             at, part = at + 1, 0
         return drawn[: self.height]
 
@@ -203,8 +188,8 @@ class TextModel:
             return
         while part < 0 and at > 0:
             at -= 1
-            part += len(self._parts(self._lines[at]))
-        while at < self.count and part >= (height := len(self._parts(self._lines[at]))):
+            part += len(self._parts(at))
+        while at < self.total and part >= (height := len(self._parts(at))):
             at, part = at + 1, part - height
         self._go_to(at, max(0, part))
 
@@ -225,22 +210,21 @@ class TextModel:
     def _end(self) -> tuple[int, int]:
         """Return the position of the window at the end of the text."""
         if not self.wraps:
-            return max(0, self.count - self.height), 0
-        at, room = self.count, self.height
+            return max(0, self.total - self.height), 0
+        at, room = self.total, self.height
         while at > 0 and room > 0:
             at -= 1
-            room -= len(self._parts(self._lines[at]))
+            room -= len(self._parts(at))
         return at, max(0, -room)
 
     def _go_to(self, at: int, part: int) -> None:
         self._top, self._part = max((0, 0), min((at, part), self._end()))
 
     def go_to_line(self, number: int) -> None:
-        """Go to a line, or to the next one that passes the filter."""
-        if not self.count:
+        """Go to a line, at most to the last one."""
+        if not self.total:
             return
-        at = min(bisect_left(self._lines, number), self.count - 1)
-        self.found_line = self._lines[at]
+        self.found_line = at = max(0, min(number, self.total - 1))
         self._is_held = True
         if not self._top <= at < self._top + self.height or self.wraps:
             self._go_to(max(0, at - self.height // 3), 0)
@@ -251,22 +235,18 @@ class TextModel:
         """Search from the current line on, ignoring case. Return True if there is a match."""
         self.sought, self._pattern = text, pattern_of(text) if text else None
         self._find_again()
-        return not text or self._go_to_match(bisect_left(self.found, self._here), 1)
+        return not text or self._go_to_match(bisect_left(self.found, self._here))
 
     def next_match(self, step: int) -> bool:
         """Go to the next match, or with step -1 to the previous one, wrapping around."""
         at = bisect_right(self.found, self._here) if step > 0 else bisect_left(self.found, self._here) - 1
-        return self._go_to_match(at, step)
+        return self._go_to_match(at)
 
-    def _go_to_match(self, at: int, step: int) -> bool:
-        """Go to this match, or to the nearest one from there that passes the filter."""
-        for offset in range(len(self.found)):
-            number = self.found[(at + step * offset) % len(self.found)]
-            place = bisect_left(self._lines, number)
-            if place < self.count and self._lines[place] == number:
-                self.go_to_line(number)
-                return True
-        return False
+    def _go_to_match(self, at: int) -> bool:
+        """Go to this match, counted round the text; return False if there is none."""
+        if self.found:
+            self.go_to_line(self.found[at % len(self.found)])
+        return bool(self.found)
 
     @property
     def match_number(self) -> int | None:
@@ -276,15 +256,7 @@ class TextModel:
 
     @property
     def _here(self) -> int:
-        return self.first if self.found_line is None else self.found_line
-
-    def filter(self, text: str) -> None:
-        """Show only the lines with this text, or with ``!`` before it the others. Empty shows all."""
-        here = self._here
-        self.filter_text = text
-        self._filter_again()
-        if self._lines:
-            self._go_to(min(bisect_left(self._lines, here), self.count - 1), 0)
+        return self._top if self.found_line is None else self.found_line
 
     # -- how it is shown -----------------------------------------------------------------------------------------
 
@@ -319,14 +291,6 @@ def folded(text: str, cells: int) -> list[str]:
         rows.append(row)
         at += len(row)
     return rows
-
-
-def _others(found: array[int], everything: range) -> array[int]:
-    """Return all line numbers that are not among these."""
-    others = bytearray(b"\1") * len(everything)
-    for number in found:
-        others[number] = 0
-    return array("q", (number for number in everything if others[number]))
 
 
 def _marked(text: str, first: int, matches: Sequence[tuple[int, int]]) -> list[Span]:

@@ -8,7 +8,7 @@ actions for what is under the cursor, and the rest with what they need.
 from __future__ import annotations
 
 import re
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import islice
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 
 from engine.base.rulebook import chapters, rules
-from engine.base.values import lazy_regex, quoted
+from engine.base.values import lazy_regex, quoted, read_table
 from engine.pacing import SPEEDS
 from engine.scenario.text import bundled, did_you_mean
 from engine.views.resources.account import schedule_ids
@@ -209,39 +209,6 @@ def line_hint(text: str, offered: Sequence[str]) -> Line:
     return line(Span(" tab ", Role.KEY), Span("  ".join(each.strip() for each in offered), Role.DIM))
 
 
-# What a person would call a command, beside the words of its title.
-_WORDS = {
-    "terminate": "kill stop cancel end abort",
-    "delete": "remove drop destroy",
-    "disable": "pause suspend stop off drain cordon",
-    "enable": "resume unpause on uncordon",
-    "update": "edit change modify set",
-    "create": "clone copy duplicate new",
-    "reactivate": "retry rerun again restart requeue",
-}
-_WORDS_OF = {
-    "rebootNode": "restart",
-    "reimageNode": "reset reinstall rebuild",
-    "resizePool": "scale grow shrink capacity size more nodes fewer nodes add node add nodes remove",
-    "stopPoolResize": "cancel abort",
-    "removeNodes": "delete drop kill shrink node",
-    "deallocateNode": "stop park shutdown",
-    "startNode": "boot",
-    "createNodeUser": "ssh rdp login connect remote account",
-    "updateNodeUser": "ssh rdp login password key",
-    "deleteNodeUser": "ssh rdp login",
-    "uploadNodeLogs": "log support diagnostics",
-    "failNode": "crash break chaos",
-    "evictNode": "preempt spot chaos",
-    "addTasks": "clone copy duplicate create new",
-    "replacePoolProperties": "edit change",
-    "enablePoolAutoScale": "scale formula",
-    "quota": "limit cores raise",
-    "capacity": "region shortage",
-    "storageOutage": "chaos break",
-}
-
-
 # Seldom what somebody means: faults, and actions that have no effect on the run.
 _RARE_ACTIONS = ("Fault:", "Upload the service logs", "Cancel the failed deletion")
 
@@ -260,8 +227,12 @@ class PaletteEntry(NamedTuple):
 
 def words_for(command: str) -> str:
     """Return the words by which the action of a command is found, beside its title."""
-    verbs = (words for verb, words in _WORDS.items() if command.startswith(verb))
-    return " ".join((*verbs, _WORDS_OF.get(command, "")))
+    return " ".join(words for name, words in _words_of_commands() if command.startswith(name))
+
+
+@cache
+def _words_of_commands() -> list[list[str]]:
+    return read_table("words.csv", __file__)
 
 
 def offered_actions(

@@ -7,11 +7,12 @@ certificates and users; and what jobs and tasks have downloaded from storage and
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.paths import STARTUP, job_directory, task_directory
 from engine.base.terms import NodeState, TaskResult
-from engine.base.values import called, lazy_regex, parse_utc
+from engine.base.values import called, lazy_regex, parse_utc, read_table
 from engine.views.hook_status import HookStatus
 from engine.views.log.histories import last_directory, trigger_of
 from engine.views.resources.account import bytes_of_job, bytes_of_task, uploads_of_task
@@ -248,30 +249,6 @@ def files_of_event(session: Session, event: EventRow) -> FileLocation | str:
     return files_of(session, ItemRef("node", event.node))
 
 
-# Fields whose words are not derived from their names.
-_WORDS = {
-    "id": "ID",
-    "url": "URL",
-    "httpUrl": "HTTP URL",
-    "eTag": "ETag",
-    "vmSize": "Node size",
-    "ipAddress": "IP address",
-    "isDedicated": "Dedicated",
-    "maxWallClockTime": "Max wall-clock time",
-    "nodeAgentSKUId": "Node agent SKU ID",
-    "sku": "SKU",
-    "nodeFillType": "Scheduling policy",
-    "targetLowPriorityNodes": "Target Spot/low-priority nodes",
-    "currentLowPriorityNodes": "Current Spot/low-priority nodes",
-    "schedulingState": "Scheduling state",
-    "rerunOnNodeRebootAfterSuccess": "Rerun on node reboot",
-    "executionInfo": "Execution information",
-    "poolInfo": "Pool information",
-    "nodeInfo": "Node information",
-    "failureInfo": "Failure information",
-    "applicationPackageReferences": "Application packages",
-    "taskRootDirectoryUrl": "Task root directory URL",
-}
 _NO_LIMIT = "P10675199DT2H48M5.4775807S"
 _UNLIMITED_AT_MINUS_ONE = ("maxTaskRetryCount", "maxParallelTasks")
 _UTC = lazy_regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -280,7 +257,12 @@ _CAPITAL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
 
 def field_words(name: str) -> str:
     """Return a field's name in words: ``maxParallelTasks`` is Max parallel tasks."""
-    return _WORDS.get(name) or _CAPITAL.sub(" ", name).lower().capitalize()
+    return _words_of_fields().get(name) or _CAPITAL.sub(" ", name).lower().capitalize()
+
+
+@cache
+def _words_of_fields() -> dict[str, str]:
+    return dict(read_table("fields.csv", __file__))
 
 
 def rest_block(session: Session, title: str, body: Mapping[str, Any], leave_out: Iterable[str] = ()) -> Block:

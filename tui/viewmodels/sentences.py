@@ -21,7 +21,7 @@ from engine.views.resources.jobs import jobs_worst_first
 from engine.views.results import end_of_run
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import JOB, NODE, PREPARATION, RELEASE
-from tui.viewmodels.lists.events import EventsModel
+from tui.viewmodels.lists.events import NOUNS, EventsModel
 from tui.viewmodels.text import Line, Role, Span, line, one_line, plain, wrapped
 from tui.viewmodels.watch.attention import AttentionModel, ends
 
@@ -41,22 +41,6 @@ if TYPE_CHECKING:
 CALM_SPEED = 60
 _MOST_LOOKED_AT = 2_000  # failures of one notice: the newest are listed by cause, the others are counted
 _MOST_NAMES = 3
-_NOUNS = {
-    "TaskStateChanged": "task",
-    "SubtaskStateChanged": "subtask",
-    "JobPreparationTaskStateChanged": "preparation",
-    "JobReleaseTaskStateChanged": "release",
-    "StartTaskStateChanged": "start task",
-    "NodeStateChanged": "node",
-    "JobStateChanged": "job ended",
-    "PoolResizeComplete": "resize",
-    "CertificateStateChanged": "certificate",
-    "AutoScaleEvaluated": "formula",
-    "CommandRefused": "command refused",
-    "FaultInjected": "fault",
-    "TaskScheduleFail": "task not scheduled",
-    "JobScheduleOccurrenceMissed": "occurrence missed",
-}
 _EVERYTHING = frozenset({"*"})
 # The nouns of the failures, and the phases, that a view shows anyway.
 _SHOWN_BY: dict[str, frozenset[str]] = {
@@ -176,7 +160,7 @@ def _is_preparing(job: JobRow) -> bool:
 
 def cause(event: EventRow) -> str:
     """Return the cause of a failure, equal for all failures of the same kind."""
-    fields, noun = event.fields, _NOUNS.get(event.event, event.event)
+    fields, noun = event.fields, NOUNS.get(event.event, event.event)
     failure, error = fields.get("failureInfo"), fields.get("error")
     said = fields.get("to") or fields.get("command")
     if isinstance(failure, dict) and failure.get("code") != "FailureExitCode":

@@ -64,7 +64,6 @@ class NodeMap(ResizeFilter, CursorView):
         self._lines = MapLines(model)
         self._drawn: list[Line] = []
         # While the mouse button is down: the first node, and the marks before.
-        self._held: tuple[int, dict[ItemRef, None]] | None = None
 
     @property
     def cursor(self) -> int:
@@ -227,39 +226,6 @@ class NodeMap(ResizeFilter, CursorView):
         column = (place.x - layout.label) // (layout.cells + gap)
         index = (place.y // layout.lines * layout.columns + column) * layout.nodes
         return index if column < layout.columns and index < len(self.model.nodes) else None
-
-    def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Begin a rectangle of nodes to be marked."""
-        index = self._index_at(event)
-        if index is not None and event.button == 1:
-            self._held = index, dict(self.model.session.marks)
-
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Mark the nodes in the rectangle, while the mouse button is down."""
-        index = self._index_at(event)
-        if self._held is None or index is None:
-            return
-        first, marks = self._held
-        if index == first and self.model.session.marks == marks:
-            return
-        self.model.session.marks = marks | dict.fromkeys(ItemRef("node", node) for node in self._between(first, index))
-        self.redraw_cursor()
-
-    def _between(self, one: int, other: int) -> list[int]:
-        """Return the nodes in the rectangle between two units."""
-        layout = self.layout_now
-        one, other = one // layout.nodes, other // layout.nodes
-        top, bottom = sorted((one // layout.columns, other // layout.columns))
-        left, right = sorted((one % layout.columns, other % layout.columns))
-        rows = (range(row * layout.columns + left, row * layout.columns + right + 1) for row in range(top, bottom + 1))
-        units = (self.model.nodes[unit * layout.nodes : (unit + 1) * layout.nodes] for row in rows for unit in row)
-        return [node for nodes in units for node in nodes]
-
-    def on_mouse_up(self, event: events.MouseUp) -> None:
-        """End the rectangle."""
-        event.stop()
-        self._held = None
-        self.post_message(self.Changed())
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the node under the mouse; open it on a double click."""

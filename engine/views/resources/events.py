@@ -1,25 +1,20 @@
-"""The event log as a list: one row for each entry, and one for tasks that were added together.
-
-Runs of similar entries are shown as one row: ``completed × 206, running × 206``.
-"""
+"""The event log as a list: one row for each entry, and one for tasks that were added together."""
 
 from __future__ import annotations
 
 import json
-import re
-from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from engine.base.log import Json, LateJson, LogSubject, Shape, plain, to_json
 from engine.base.terms import CertificateState, JobState
-from engine.base.values import values, words
+from engine.base.values import values
 from engine.scenario.record import timeline_line
 from engine.specs.commands import EvictNode
 from engine.state.files import NO_TASK
-from engine.views.log.reader import Cuts, LogReader, of_kind
+from engine.views.log.reader import LogReader, of_kind
 from engine.views.log.tally import lacks_nodes
 from engine.views.resources.jobs import BAD_ENDS
 
@@ -83,19 +78,6 @@ class EventPage:
         """Return whether an entry reports a failure."""
         log = self._simulation.log
         return is_failure(log.shapes[log.shape_of[index]])
-
-    def is_about(self, index: int, kind: str, key: int | str) -> bool:
-        """Return whether an entry is about a node or task (by row number), or a job or pool (by id)."""
-        entry = self.row(index)
-        match kind:
-            case "node":
-                return entry.node == key
-            case "task":
-                return entry.task == key
-            case "job":
-                return entry.job_id == key and entry.task_id is None
-            case _:
-                return entry.pool_id == key and entry.node is None
 
     def when_ms(self, index: int) -> int:
         """Return the moment of an entry, in ms since the start."""
@@ -248,60 +230,3 @@ def _text(body: Hashable) -> str:
 
 def _value(value: object) -> object:
     return json.loads(value.text) if isinstance(value, Json | LateJson) else plain(value)
-
-
-# States that change many times. A failure is always a row of its own, an upload goes with the states of tasks.
-_FOLDED = words(
-    "TaskStateChanged SubtaskStateChanged NodeStateChanged StartTaskStateChanged JobPreparationTaskStateChanged"
-    " JobReleaseTaskStateChanged"
-)
-_WITH = {"BlobUploaded": "TaskStateChanged"}
-_ALONE = 0
-_MOST = 1_000  # entries in a fold, which are counted when it is drawn
-_RUNS = re.compile(rb"\x00|([^\x00])\1{0,%d}" % (_MOST - 1), re.DOTALL)
-
-
-class EventFolds:
-    """The folds of the log up to now; each entry is read once."""
-
-    def __init__(self, simulation: Simulation) -> None:
-        """Create an empty reader."""
-        self._simulation = simulation
-        self._kinds: list[int] = []  # of each shape: the event with which it is folded, or _ALONE
-        self._starts = array("q")
-        self._cuts = Cuts(simulation.log)
-        self._read = 0
-
-    def starts(self) -> Sequence[int]:
-        """Return the first entry of each fold, in order."""
-        log = self._simulation.log
-        length = self._cuts.shortest()
-        if length is not None:
-            del self._starts[bisect_left(self._starts, length) :]
-            self._read = min(self._read, length)
-        if self._read < len(log):
-            for shape in log.shapes[len(self._kinds) :]:
-                event = _WITH.get(shape.event, shape.event)
-                folds = event in _FOLDED and not is_failure(shape)
-                self._kinds.append(_FOLDED.index(event) + 1 if folds else _ALONE)
-            at = self._starts.pop() if self._starts else 0
-            kinds = bytes(map(self._kinds.__getitem__, log.shape_of[at:]))
-            self._starts.extend(at + run.start() for run in _RUNS.finditer(kinds))
-            self._read = len(log)
-        return self._starts if self._read == len(log) else self._starts[: bisect_left(self._starts, len(log))]
-
-    def stop(self, start: int) -> int:
-        """Return the number after the last entry of the fold that begins with this one."""
-        at = bisect_right(self._starts, start)
-        length = len(self._simulation.log)
-        return min(self._starts[at], length) if at < len(self._starts) else length
-
-    def states(self, start: int) -> list[tuple[str, int]]:
-        """Return the new states of the entries of a fold with their counts, the most frequent first."""
-        log = self._simulation.log
-        counts: Counter[str] = Counter()
-        for shape, number in Counter(log.shape_of[start : self.stop(start)]).items():
-            new = plain(dict(log.shapes[shape].fields).get("to"))
-            is_upload = log.shapes[shape].event == "BlobUploaded"
-            counts["uploaded" if is_upload else "gone" if new is None else str(new)] += number
-        return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
-from engine.base.values import shortened
+from engine.base.values import read_table, shortened
 from engine.views.log.reader import Kept
-from engine.views.resources.events import EventFolds, EventPage, EventRow
+from engine.views.resources.events import EventPage, EventRow
 from engine.views.resources.jobs import has_had_several_pools
 from engine.views.rest.lookup import event_wire
 from tui.viewmodels import format as fmt
@@ -57,28 +57,10 @@ def destination_of(event: EventRow) -> Destination | None:
 
 MOST_NEW = 10_000  # entries that a filter judges at once
 
-_KINDS = {
-    "PoolStateChanged": "pool",
-    "PoolAllocationStateChanged": "allocation",
-    "NodeStateChanged": "node",
-    "NodeSchedulingStateChanged": "scheduling",
-    "JobStateChanged": "job",
-    "JobScheduleStateChanged": "schedule",
-    "JobScheduleOccurrenceMissed": "schedule",
-    "TaskStateChanged": "task",
-    "SubtaskStateChanged": "subtask",
-    "StartTaskStateChanged": "start task",
-    "JobPreparationTaskStateChanged": "preparation",
-    "JobReleaseTaskStateChanged": "release",
-    "PoolResizeStart": "resize",
-    "PoolResizeComplete": "resize",
-    "AutoScaleEvaluated": "autoscale",
-    "TaskScheduleFail": "task",
-    "CommandAccepted": "command",
-    "CommandRefused": "refused",
-    "FaultInjected": "fault",
-    "BlobUploaded": "upload",
-}
+_WORDS = read_table("events.csv", __file__)
+_KINDS = {event: kind for event, kind, _ in _WORDS if kind}
+NOUNS = {event: noun for event, _, noun in _WORDS if noun}
+"""Of the failures that are told, what has failed."""
 _ROLES = {
     "preparation": Role.PREPARING,
     "release": Role.RELEASING,
@@ -107,14 +89,12 @@ class EventsModel(RowsModel):
         "All events, in order. ! shows failures only. A filter searches a long log from both ends.\n"
         "It also finds events by their names in the log, such as TaskScheduleFail, and exit:137.\n"
         "F follows the newest event; moving up stops that. Enter opens the item of an event at its moment.\n"
-        "x folds equal events. X shows your commands as script lines. R saves them as a scenario."
+        "X shows your commands as script lines. R saves them as a scenario."
     )
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._page: EventPage = session.events
-        self._folds = EventFolds(session.simulation)
-        self.is_folded = False
         self.is_by_hand = False
         self._filters: Kept[EventFilter] = Kept()
         self._searched: tuple[object, int] = (None, 0)  # for what, and how many entries of ``order``
@@ -123,20 +103,15 @@ class EventsModel(RowsModel):
         yield Column("Exit code", 9, "exit code of the process that ended", is_right=True)
 
     def order(self) -> Sequence[int]:
-        """Return the entries up to now: all, those of the user's own commands, failures, or folded ones."""
+        """Return the entries up to now: all, those of the user's own commands, or failures."""
         if self.is_by_hand:
             return self._page.by_hand()
         if self.only_failed:
             return self._page.failures()
-        return self._folds.starts() if self._folds_now else range(self._page.count)
+        return range(self._page.count)
 
     def _about_words(self) -> Iterator[str]:
         yield from ()  # a word is looked for in all columns
-
-    @property
-    def _folds_now(self) -> bool:
-        """True if entries are folded. A filter needs single entries."""
-        return self.is_folded and not (self.is_by_hand or self.only_failed or self.filter_text)
 
     def update(self) -> None:
         """Read the log again. A filter judges each entry once."""
@@ -182,8 +157,8 @@ class EventsModel(RowsModel):
         rows = self._shown.rows
         if isinstance(rows, range):
             return key if key in rows else None
-        at = bisect_right(rows, key) - 1  # rows are in order; a fold represents all its entries
-        return at if at >= 0 and (rows[at] == key or self._folds_now) else None
+        at = bisect_right(rows, key) - 1  # rows are in order
+        return at if at >= 0 and rows[at] == key else None
 
     def failed_rows(self) -> Container[int]:
         return frozenset(self._page.failures())
@@ -212,11 +187,6 @@ class EventsModel(RowsModel):
         event = self._page.row(key)
         kind, said, entity, job, rule, exit_code = self._texts(event)
         time, is_failure = Span(self.session.clock(event.t_ms), Role.DIM), event.is_failure
-        if self._folds_now and (size := self._folds.stop(key) - key) > 1:
-            times = self.session.glyphs.times
-            said = ", ".join(f"{state} {times} {number:,}" for state, number in self._folds.states(key))
-            word = Span(kind, _ROLES.get(kind, Role.PLAIN))
-            return time, word, Span(said), Span(f"{times} {size:,}"), Span(""), Span(""), Span("")
         script = self._page.script_line(key) if self.is_by_hand else None
         return (
             time,
@@ -284,13 +254,8 @@ class EventsModel(RowsModel):
         return None if place is None or kind is None or place.row is None else ItemRef(kind, place.row)
 
     def details(self, key: int) -> Sequence[Block]:
-        """Return the fields of an entry, or the parts of a fold."""
+        """Return the fields of an entry."""
         event = self._page.row(key)
-        if self._folds_now and (stop := self._folds.stop(key)) - key > 1:
-            last_ms = self._page.when_ms(stop - 1)
-            times = (row("From", self.session.clock(event.t_ms)), row("To", self.session.clock(last_ms)))
-            states = tuple(row(state, f"{number:,}") for state, number in self._folds.states(key))
-            return [Block(f"{stop - key:,} × {event.event}", times), Block("Results", states)]
         subject = (("Pool", event.pool_id), ("Node", event.node_id), ("Job", event.job_id), ("Task", event.task_id))
         happened = [row(name, value) for name, value in subject if value is not None]
         general = Block(event.event, (row("Number", event.seq), row("Time", self.session.clock(event.t_ms)), *happened))
@@ -305,7 +270,6 @@ class EventsModel(RowsModel):
         if self.is_by_hand:
             return line(Span("your commands as script lines   R saves them as a scenario", Role.DIM))
         failed = "   only failures" if self.only_failed else ""
-        failed += "   folded" if self._folds_now else ""
         hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
         hidden += f"   {self._shown.progress:.0%} searched, from both ends" if self.is_sorting else ""
         more = self._page.lines - self._page.count
