@@ -39,7 +39,7 @@ from engine.specs.bodies import (
 )
 from engine.specs.catalogue import has_list_price, is_listed, nearest_sizes, vm_size
 from engine.specs.command import OnJob, OnPool
-from engine.specs.commands import COMMANDS, AddTasks, DeletePool, DisablePoolAutoScale
+from engine.specs.commands import COMMANDS, AddTasks, DeletePool, DisablePoolAutoScale, EvaluatePoolAutoScale
 from engine.specs.common import CommandLine, ResourceFile
 from engine.specs.conditions import ConditionSubject, SubjectKind
 from engine.specs.machine import ImageReference
@@ -216,6 +216,7 @@ class WarningCollector:
         self._ending: list[tuple[DocumentPlace, str]] = []  # jobs that end with their last task
         self._formulas: list[tuple[DocumentPlace, NodeOwner]] = []
         self._stopped: set[str] = set()  # folded ids of pools whose formula something ends
+        self._scaled: dict[str, DocumentPlace] = {}  # the first formula that a pool keeps, by its folded id
         self._has_jobs = False
         self._needs = TaskNeeds(names)
         self._at_ms: int | None = None  # of the command that is searched
@@ -241,7 +242,7 @@ class WarningCollector:
             owner = NodeOwner(text_at(place.plain, "poolId"), text_at(place.plain, "jobId"))
             if not is_refused:
                 self._quotas.command(name, place, at_ms)
-                self._note_formula(place, owner)
+                self._note_formula(place, owner, is_kept=not issubclass(model, EvaluatePoolAutoScale))
                 if issubclass(model, DeletePool | DisablePoolAutoScale):
                     self._stopped.add((owner.pool_id or "").casefold())
             if issubclass(model, AddTasks):
@@ -269,10 +270,12 @@ class WarningCollector:
                 self._kinds.add(kind)
                 self._needs.take(next(islice(listed.entries(), index, None)), NodeOwner(job_id=job_id))
 
-    def _note_formula(self, place: DocumentPlace, owner: NodeOwner) -> None:
+    def _note_formula(self, place: DocumentPlace, owner: NodeOwner, *, is_kept: bool = True) -> None:
         formula = place.get("autoScaleFormula")
         if formula is not None and isinstance(formula.plain, str):
             self._formulas.append((formula, owner))
+            if is_kept and owner.pool_id is not None:
+                self._scaled.setdefault(owner.pool_id.casefold(), formula)
 
     def _creation(
         self, name: str, place: DocumentPlace, factory: TaskFactory | None, at_ms: int | None, *, is_refused: bool
@@ -352,9 +355,9 @@ class WarningCollector:
 
     def _check_endless(self) -> None:
         """Warn once for each pool whose formula nothing ends, in a run that is to end when nothing more can happen."""
-        first = {owner.pool_id.casefold(): place for place, owner in reversed(self._formulas) if owner.pool_id}
-        for pool_id in () if self._names.anything else first.keys() - self._stopped:
-            first[pool_id].warn(
+        endless = (place for pool_id, place in self._scaled.items() if pool_id not in self._stopped)
+        for place in () if self._names.anything else endless:
+            place.warn(
                 "the formula goes on being evaluated when all work is done, so the run lasts"
                 f" {LONGEST_RUN_MS // DAY_MS} days: set `until`, or delete the pool in the timeline",
                 "endless-formula",

@@ -276,6 +276,9 @@ HARMLESS = {
         unended(scaled("$TargetDedicatedNodes = 3;")) + "timeline: [{at: PT1H, deletePool: {poolId: Q}}]",
         unended(scaled("$TargetDedicatedNodes = 3;"))
         + "timeline: [{when: {jobId: j, state: completed}, disablePoolAutoScale: {poolId: q}}]",
+        scenario(
+            more="timeline: [{at: 5, evaluatePoolAutoScale: {poolId: p, autoScaleFormula: $TargetDedicatedNodes = 1}}]"
+        ),
     ],
     "formula-ignores-slots": [
         scaled("$TargetDedicatedNodes = $PendingTasks.GetSample(1);", 1),

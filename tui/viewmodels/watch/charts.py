@@ -167,25 +167,30 @@ def _heights(layers: Sequence[Sequence[float]], top: float, rows: int, cells: in
     scale = rows * _DOTS / top
     totals: Sequence[float] = (0.0,) * cells
     below: Sequence[int] = (0,) * cells
+    tops = below
     found = []
     for values in layers:
         if values:
             totals = list(map(add, totals, values))
-            each = zip(totals, below, values, strict=True)
-            below = [max(round(total * scale), under + (value > 0)) for total, under, value in each]
+            tops = [round(total * scale) for total in totals]
+            each = zip(tops, below, values, strict=True)
+            below = [max(end, under + (value > 0)) for end, under, value in each]
         found.append(below)
-    tops = (max(round(total * scale), total > 0) for total in totals)
-    columns = zip(zip(*found, strict=True), tops, strict=True)
-    return [ends if ends[-1] <= top else _lowered(ends, top) for ends, top in columns]
+    columns = list(zip(*found, strict=True))
+    if below == tops:
+        return columns
+    return [ends if ends[-1] == top else _lowered(ends, max(1, top)) for ends, top in zip(columns, tops, strict=True)]
 
 
 def _lowered(ends: _Ends, top: int) -> _Ends:
     """Return the ends with the highest one at ``top``: the layers below the small ones give them their dots."""
-    found = []
-    for end, under in zip(reversed(ends), (*reversed(ends[:-1]), 0), strict=True):
-        found.append(min(end, top))
-        top = max(0, found[-1] - (end > under))
-    return tuple(reversed(found))
+    lowered = list(ends)
+    for at in range(len(ends) - 1, -1, -1):
+        if ends[at] <= top:
+            break
+        lowered[at] = top
+        top -= bool(top and at and ends[at] > ends[at - 1])
+    return tuple(lowered)
 
 
 def _curves(before: _Ends, here: _Ends, low: int, roles: Sequence[Role], style: Style) -> _Cell:
