@@ -348,8 +348,10 @@ class RowLines:
             self._kept.clear()
         lines = self._drawn(content)
         lines += [(Span(" " * (label_cells + columns.number)),)] * height.gap
-        drawn = "".join(map(plain, lines))  # a bar may hide what stands behind it
-        signs = frozenset(each for each in _glyphs_in(content) if self._session.glyphs.of(each) in drawn)
+        signs = _glyphs_in(content)
+        if tracks:  # a bar may hide what stands behind it
+            drawn, sign = "".join(map(plain, lines)), self._session.glyphs.of
+            signs = frozenset(each for each in signs if sign(each) in drawn)
         self._kept[name] = content, lines, signs
         return lines
 
