@@ -44,6 +44,7 @@ class _Details:
     def are_up_to_date(self) -> bool:
         """Return whether new models say the same."""
         self._session.update()
+        self._session.choose_first_job()  # as a new session does
         asked = [(kind, row) for kind in _MODELS for row in self._rows(kind)]
         for kind, row in asked:
             if (kind, row) not in self._models:

@@ -56,6 +56,7 @@ class _Watch:
         """Return all that is drawn now. In the past curves are read in the longer spans that the whole run needs."""
         session, strip = self._session, self._strip
         session.update()
+        session.choose_first_job()  # as a new session does
         strip.update()
         self._attention.update()
         found = [breadcrumb(session, "Watch", _TRANSPORT, _CELLS), scrubber(session, _CELLS)]

@@ -48,6 +48,7 @@ class _Timeline:
 
     def drawn(self) -> list[object]:
         self.session.update()
+        self.session.choose_first_job()  # as a new session does
         found: list[object] = []
         for model, room in self.models:
             model.update(_CELLS, room)
