@@ -49,6 +49,7 @@ _COMMANDS = (
     *(*GO_LINE, *list_keys.LISTS, *item_keys.INFORMATION, *item_keys.ACTIONS),
 )
 _RIGHT_BUTTON = 3
+_FIRST_FRAME_S = 0.2  # until it is on the terminal, which another thread writes
 
 
 class MainScreen(ViewScreen):
@@ -105,7 +106,7 @@ class MainScreen(ViewScreen):
 
         def show() -> None:
             self.draw_frames(self.view)
-            self.call_after_refresh(start_work, self, self._import_rest, "imports")
+            self.set_timer(_FIRST_FRAME_S, partial(start_work, self, self._import_rest, "imports"))
 
         self.call_after_refresh(show)
 

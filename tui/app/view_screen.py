@@ -143,7 +143,7 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         yield self._header
         yield self._too_small
         with self.switcher:
-            yield self.view_named("watch")
+            yield from (self.view_named("watch"), self._timeline)
         yield self._prompt
 
     def _tabs(self) -> list[Tab]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from textual import events
+    from textual.app import ComposeResult
     from textual.strip import Strip
     from textual.worker import Worker
 
@@ -338,8 +339,8 @@ class Timeline(View):
         self._model = TimelineModel(session)
         self.grid = TimelineGrid(self._model, id="lanes")
 
-    def fill(self) -> None:
-        self.mount(self.grid)
+    def compose(self) -> ComposeResult:
+        yield self.grid
 
     def remembered(self) -> dict[str, Any]:
         return self._model.remembered()
