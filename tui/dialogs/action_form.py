@@ -14,7 +14,6 @@ from textual.containers import Container
 from engine.specs.command import Command
 from tui.dialogs.form_fields import FieldRow, FormInputs
 from tui.textual.keys import has_keys_waiting, start_work, yielder_of
-from tui.textual.overrides import set_subtitle
 from tui.textual.screens import Frame, Modal
 from tui.textual.views import LinesView
 from tui.viewmodels.actions.action import Field
@@ -186,7 +185,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         keys = ["tab next", f"{confirm} do it", f"esc {self._back}"]
         if self._action.document.is_editable:
             keys[1:1] = ["ctrl+t the form" if self._inputs.shows_body else "ctrl+t as a body"]
-        set_subtitle(self.query_one("#actions"), "  ".join(keys))
+        self.query_one("#actions", Frame).name_keys("  ".join(keys))
 
     def _fit(self) -> None:
         """Make the form of a whole body as high as its fields; its text and a narrow form take the whole screen."""

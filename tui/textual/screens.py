@@ -398,8 +398,12 @@ class Frame(Vertical):
         self.border_title = Content(title)
         self._keys = keys
 
+    def name_keys(self, keys: str) -> None:
+        """Name these keys from now on, as far as there is room."""
+        self._keys = keys
+        set_subtitle(self, keys)
+
     def on_resize(self) -> None:
-        """Name the keys for which there is room."""
         set_subtitle(self, self._keys)
 
 
