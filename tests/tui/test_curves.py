@@ -111,9 +111,15 @@ def test_what_is_not_zero_is_visible():
     assert drawn([Layer("a", BLUE, [1000, 1000]), Layer("b", GREY, [0, 1])], 1001, 2, 2)[0].strip()
 
 
-def test_the_highest_of_the_layers_that_end_in_a_cell_has_its_colour():
-    (row,) = plot([Layer("a", BLUE, [4]), Layer("b", GREY, [2])], None, 8, 1, 1, Style())
-    assert row == (Span("⣶", GREY),)
+@pytest.mark.parametrize(("low", "high", "role"), [(4, 2, BLUE), (2, 4, GREY)])
+def test_the_layer_with_most_of_a_cell_has_its_colour(low, high, role):
+    (row,) = plot([Layer("a", BLUE, [low]), Layer("b", GREY, [high])], None, 8, 1, 1, Style())
+    assert row == (Span("⣶", role),)
+
+
+def test_layers_of_more_columns_than_cells_stand_on_each_other_as_they_were_at_one_moment():
+    layers = [Layer("running", BLUE, [2, 0, 2, 1]), Layer("idle", GREY, [0, 2, 0, 1])]
+    assert drawn(layers, 4, 2, 2) == drawn([Layer("both", BLUE, [2, 2])], 4, 2, 2)
 
 
 def test_areas_with_equal_parts_of_a_cell_are_drawn():
@@ -128,9 +134,9 @@ def test_without_colours_and_in_ascii_areas_have_textures():
 
 
 def test_values_are_repeated_for_more_cells_and_of_too_many_the_highest_counts():
-    assert list(stretched([1, 2], 4)) == [1, 1, 2, 2]
-    assert list(stretched([1, 9, 2, 0, 0, 3], 3)) == [9, 2, 3]
-    assert list(stretched([], 3)) == []
+    assert stretched([[1, 2]], 4) == [[1, 1, 2, 2]]
+    assert stretched([[1, 9, 2, 0, 0, 3]], 3) == [[9, 2, 3]]
+    assert stretched([[]], 3) == [[]]
 
 
 def test_a_line_stands_at_its_values_where_no_area_hides_it():

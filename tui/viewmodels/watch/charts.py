@@ -89,14 +89,21 @@ def nice_top(value: float, *, is_count: bool) -> float:
     return next((top for top in tops if top >= value * 0.999 and not (is_count and top % 1)), power * 10)
 
 
-def stretched(values: Sequence[float], cells: int) -> Sequence[float]:
-    """Return a value for each cell: values are repeated if they are too few, and of too many the highest count."""
-    count = len(values)
+def stretched(layers: Sequence[Sequence[float]], cells: int) -> Sequence[Sequence[float]]:
+    """Return a value of each layer for each cell: values are repeated if they are too few.
+
+    Of too many those count that have the highest sum: what stands on one another is of one moment.
+    """
+    count = max(map(len, layers), default=0)
     if count in (0, cells):
-        return values
+        return layers
     if count < cells:
-        return list(map(values.__getitem__, _places(count, cells)))
-    return [max(values[at * count // cells : (at + 1) * count // cells]) for at in range(cells)]
+        places = _places(count, cells)
+    else:
+        sums = list(map(sum, zip(*filter(None, layers), strict=True)))
+        stretches = (range(at * count // cells, (at + 1) * count // cells) for at in range(cells))
+        places = [max(stretch, key=sums.__getitem__) for stretch in stretches]
+    return [list(map(values.__getitem__, places)) if values else values for values in layers]
 
 
 @lru_cache(maxsize=64)
@@ -120,9 +127,9 @@ def plot(
     layers = layers or (Layer("", Role.PLAIN, ()),)
     if style.has_grounds and not style.ascii_only:  # a pattern tells the number of its layer, a colour does not
         layers = [layer for layer in layers if any(layer.values)] or layers[:1]
-    heights = _heights([stretched(layer.values, cells) for layer in layers], top, rows, cells)
+    heights = _heights(stretched([layer.values for layer in layers], cells), top, rows, cells)
     if over is not None and over.values:
-        line_role, crossed = over.role, _crossed(stretched(over.values, cells), top, rows)
+        line_role, crossed = over.role, _crossed(stretched([over.values], cells)[0], top, rows)
     else:
         line_role, crossed = None, [_NO_LINE] * cells
     columns = _columns(rows, tuple(layer.role for layer in layers), line_role, style)
@@ -194,33 +201,24 @@ def _lowered(ends: _Ends, top: int) -> _Ends:
 
 
 def _curves(before: _Ends, here: _Ends, low: int, roles: Sequence[Role], style: Style) -> _Cell:
-    """Return a cell: bright dots up to the highest edge of a layer in it, or pale ones inside of a layer.
-
-    An edge below another layer is that of a whole cell, so that there are no gaps between layers.
-    """
-    inside = _EMPTY
-    for at in reversed(range(len(roles))):
-        left, right = (before[at] + here[at]) // 2 - low, here[at] - low
-        if max(left, right) <= 0:
-            break
-        if not (_is_there(before, at) or _is_there(here, at)):
-            continue
-        whole = style.pattern(at)
-        if min(left, right) > _DOTS:
-            inside = _Cell(chr(_BRAILLE + whole), roles[at], is_pale=True)
-        elif inside is _EMPTY:
-            dots = sum(_LEFT[: max(0, left)]) + sum(_RIGHT[: max(0, right)])
-            return _Cell(chr(_BRAILLE + (dots & whole or dots)), roles[at])
-        elif left + right >= _DOTS:
-            return _Cell(chr(_BRAILLE + whole), roles[at])
-        else:
-            break
-    return inside
+    """Return a cell: dots up to the highest edge, of the layer that has most of them; pale if its edge is higher."""
+    lefts, rights = (
+        [(one + other) // 2 - low for one, other in zip(before, here, strict=True)],
+        [end - low for end in here],
+    )
+    if max(lefts[-1], rights[-1]) <= 0:
+        return _EMPTY
+    filled = [_within(left) + _within(right) for left, right in zip(lefts, rights, strict=True)]
+    at = max(range(len(filled)), key=lambda at: (filled[at] - (filled[at - 1] if at else 0), at))
+    if min(lefts[at], rights[at]) > _DOTS:
+        return _Cell(chr(_BRAILLE + style.pattern(at)), roles[at], is_pale=True)
+    dots = sum(_LEFT[: _within(lefts[-1])]) + sum(_RIGHT[: _within(rights[-1])])
+    return _Cell(chr(_BRAILLE + (dots & style.pattern(at) or dots)), roles[at])
 
 
-def _is_there(ends: _Ends, at: int) -> bool:
-    """Return True if a layer is not empty in a column."""
-    return ends[at] > (ends[at - 1] if at else 0)
+def _within(dots: int) -> int:
+    """Return how many of so many dots are within a cell."""
+    return min(max(0, dots), _DOTS)
 
 
 def _textures(before: _Ends, here: _Ends, low: int, roles: Sequence[Role], style: Style) -> _Cell:  # noqa: ARG001
