@@ -1,9 +1,9 @@
 """Where rules are cited: ``python -m tests.rulebook`` rewrites the last column of engine/RULES.md from the source.
 
 At most three modules are named for a rule: those that decide, in the order of ``FOLDERS``, and in a folder the one that
-cites most rules of the chapter first. Tables of data (``TABLES``) come last in their folder. Modules that describe or
-show something (``SHOWING``) are named only where nothing else cites the rule. A range of ids ("AS-40 to AS-90") counts
-only where nothing cites the id alone.
+cites most rules of the chapter first. Tables of data (``TABLES``), files of values among them, come last in their
+folder. Modules that describe or show something (``SHOWING``) are named only where nothing else cites the rule. A range
+of ids ("AS-40 to AS-90") counts only where nothing cites the id alone.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ FOLDERS = (
     "tui",
 )
 SHOWING = ("engine/views/", "engine/rest/operations/", "tui/")
-TABLES = ("reactions.py", "lifecycles.py", "terms.py")
+TABLES = ("reactions.py", "lifecycles.py", "terms.py", ".csv")
+SUFFIXES = (".py", ".csv")
 MOST_MODULES = 3
 
 
@@ -62,7 +63,8 @@ def citations() -> dict[str, tuple[str, ...]]:
     cited: dict[str, set[str]] = defaultdict(set)
     cited_in_ranges: dict[str, set[str]] = defaultdict(set)
     of_chapter: Counter[tuple[str, str]] = Counter()
-    for path in (each for package in ("engine", "tui") for each in sorted((ROOT / package).rglob("*.py"))):
+    files = (each for package in ("engine", "tui") for each in sorted((ROOT / package).rglob("*.*")))
+    for path in (each for each in files if each.suffix in SUFFIXES):
         module, text = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
         for rule_id in _single_ids(text):
             cited[rule_id].add(module)

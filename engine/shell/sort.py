@@ -101,84 +101,35 @@ def _key(text: str, letters: str, separator: str) -> SortKey:
     return SortKey(first, last, given, separator)
 
 
-class _Order:
-    """The order of lines by their keys, and then as a whole unless ``sort`` is stable."""
-
-    def __init__(self, options: ProgramOptions) -> None:
-        self.keys = sort_keys(options)
-        self.by_keys_only = "s" in options or "u" in options
-        self.reverse = "r" in options
-
-    def sort(self, lines: list[str]) -> None:
-        """Sort the lines: by the least important key first, since Python's sort keeps the order of equal ones."""
-        if not self.by_keys_only:
-            lines.sort(reverse=self.reverse)
-        for key in reversed(self.keys):
-            lines.sort(key=key.value, reverse=key.is_reversed)
-
-    def by_keys(self, first: str, second: str) -> int:
-        """Compare two lines by their keys only."""
-        for key in self.keys:
-            left, right = key.value(first), key.value(second)
-            if left != right:
-                return 1 if (left < right) is key.is_reversed else -1
-        return 0
-
-    def compared(self, first: str, second: str) -> int:
-        """Compare two lines."""
-        order = self.by_keys(first, second)
-        if order == 0 and first != second and not self.by_keys_only:
-            return 1 if (first < second) is self.reverse else -1
-        return order
-
-
 @Program(
     "sort",
-    "b/ignore-leading-blanks f/ignore-case n/numeric-sort r/reverse c C s/stable "
+    "b/ignore-leading-blanks f/ignore-case n/numeric-sort r/reverse s/stable "
     "u/unique z/zero-terminated k=/key o=/output t=/field-separator S=/buffer-size/parallel/batch-size "
     "T=/temporary-directory d!/dictionary-order g!/general-numeric-sort h!/human-numeric-sort i!/ignore-nonprinting "
-    "M!/month-sort V!/version-sort R!/random-sort m!/merge /sort /check /compress-program /debug /files0-from "
+    "M!/month-sort V!/version-sort R!/random-sort m!/merge c!/check C! /sort /compress-program /debug /files0-from "
     "/random-source",
     usage=2,
 )
 def _sort(call: Call, options: ProgramOptions) -> int:
     """Print the lines in order."""
     try:
-        order = _Order(options)
+        keys = sort_keys(options)
     except WrongUsage as mistake:
         return call.fail(f"sort: {mistake}", 2)
-    quiet = "C" in options
-    checks = quiet or "c" in options
-    if checks and len(options.operands) > 1:
-        letter = "C" if quiet else "c"
-        return call.fail(f"sort: extra operand '{options.operands[1][:80]}' not allowed with -{letter}", 2)
-    end = options.end()
-    texts: list[list[str]] = []
+    end, lines = options.end(), list[str]()
     for path in options.operands or ["-"]:
         text = read_input(call, path)
         if text is None:
             return 2
-        texts.append(lines_of(text, end))
-    call.process.run.step(sum(map(len, texts)) * len(order.keys))
-    if checks:
-        return _check(call, order, texts[0], unique="u" in options, quiet=quiet)
-    lines = [line for each in texts for line in each]
-    order.sort(lines)
+        lines += lines_of(text, end)
+    call.process.run.step(len(lines) * len(keys))
+    if not {"s", "u"} & options.values.keys():
+        lines.sort(reverse="r" in options)
+    for key in reversed(keys):  # the least important one first, since Python's sort keeps the order of equal lines
+        lines.sort(key=key.value, reverse=key.is_reversed)
     if "u" in options:
-        lines = [line for index, line in enumerate(lines) if not index or order.by_keys(lines[index - 1], line)]
+        lines = [next(same) for _, same in groupby(lines, lambda line: [key.value(line) for key in keys])]
     return _write(call, options.values.get("o", ""), "".join(line + end for line in lines))
-
-
-def _check(call: Call, order: _Order, lines: list[str], *, unique: bool, quiet: bool) -> int:
-    """Report the first line that is out of order."""
-    for number in range(1, len(lines)):
-        difference = order.compared(lines[number - 1], lines[number])
-        if difference > 0 or (unique and difference == 0):
-            if not quiet:
-                name = call.args[-1] if call.args and not call.args[-1].startswith("-") else "-"
-                call.fail(f"sort: {name}:{number + 1}: disorder: {lines[number]}")
-            return 1
-    return 0
 
 
 def _write(call: Call, path: str, text: str) -> int:

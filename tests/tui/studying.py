@@ -10,7 +10,9 @@ from engine.scenario.text import bundled
 from engine.studies.runs import Player, StudyState, failed_line, read
 from tests.studies.conftest import NIGHT
 from tui.app.dashboard import Dashboard
+from tui.app.run_keys import begin_study
 from tui.saving.settings import Settings, Source
+from tui.viewmodels.study import StudyRequest, plan, without_variant
 
 NODES = "pools.render.targetDedicatedNodes"
 STUDY = f"study:\n  seeds: 4\n  vary:\n    {NODES}: [1, 3]\n    jobs.shot-1.priority: [0, 5]\n"
@@ -31,6 +33,18 @@ jobs:
     tasks: [{id: a, commandLine: x}, {id: b, commandLine: x}, {id: c, commandLine: x}]
 expect: [{jobId: risk, state: completed, within: PT1H}]
 """
+
+
+def begin(*vary, seeds="", results=""):
+    """Begin a study of the scenario that is shown, as the form does with what is typed."""
+
+    def begins(app):
+        main = app.main_screen
+        scenario = without_variant(main.session.simulation.scenario)
+        request = StudyRequest(vary, seeds, results)
+        begin_study(main, scenario, request, plan(scenario, request))
+
+    return begins
 
 
 def night_dashboard(more=STUDY, *, text=NIGHT, **options):

@@ -92,7 +92,7 @@ def test_an_id_is_not_taken_for_the_beginning_of_a_command(session_at, monkeypat
 
 def test_the_beginning_of_several_commands_tells_them(session_at):
     said = not_found(session_at(LATER_S), "st", "ctrl+p")
-    assert said == "'st' begins several commands: study, statistics, storage."
+    assert said == "'st' begins several commands: statistics, storage, study."
 
 
 @pytest.mark.parametrize(

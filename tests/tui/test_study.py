@@ -12,8 +12,7 @@ from engine.studies.runs import Run, StudyState
 from tests.builders import a_job, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
-from tests.tui.studying import NODES, SCALED, PlayedHere, bundled_dashboard
-from tui.app.run_keys import take_study
+from tests.tui.studying import NODES, SCALED, PlayedHere, begin, bundled_dashboard
 from tui.dialogs.study import VariantRuns
 from tui.saving.settings import LIGHT, NO_COLOUR
 from tui.textual.screens import StudyNews
@@ -132,7 +131,7 @@ def test_details_have_the_whole_formula(night):
     formula = "$TargetDedicatedNodes = 1;  // whatever there is to do"
     drive(
         app,
-        lambda app: take_study(app.main_screen, f"\"pools.desk.autoScaleFormula='{formula}'\""),
+        begin(f"pools.desk.autoScaleFormula='{formula}'"),
         "d",
         lambda app: seen.append(text_of(app)),
     )

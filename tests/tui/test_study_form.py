@@ -9,12 +9,12 @@ import pytest
 from engine.studies.runs import Player, Run, planned, read
 from tests.tui.driving import drive, typed
 from tests.tui.screen_text import contains, messages_of, text_of
-from tests.tui.studying import NODES, SCALED, PlayedHere
+from tests.tui.studying import NODES, SCALED, PlayedHere, begin
 from tui.app.main_screen import palette_entries
 from tui.dialogs.scenarios import StudyForm
 from tui.dialogs.study import StudyScreen
 from tui.viewmodels.autoscale import formula_request
-from tui.viewmodels.study import StudyRequest, ValueNames, parse_request, plan
+from tui.viewmodels.study import StudyRequest, ValueNames, plan
 
 pytestmark = pytest.mark.usefixtures("played_here")
 
@@ -72,31 +72,22 @@ def test_mistakes_stand_below_their_lines_until_they_are_right(night):
     assert contains(seen[1], "'x' must be a number of seeds")
 
 
-def test_the_go_line_takes_the_options_of_the_command(night):
+def test_the_form_takes_the_options_of_the_command(night):
     app, seen = night(""), []
-    line = f":study --vary {NODES}=1,2 --seeds 2 --results r.jsonl"
-    drive(app, *typed(line), "enter", lambda app: seen.append((text_of(app), app.studies.shown.background.results)))
+    drive(
+        app,
+        *typed(":study"),
+        "enter",
+        *typed(f"{NODES}=1,2"),
+        *["down"] * 4,
+        *typed("2"),
+        "down",
+        *typed("r.jsonl"),
+        "enter",
+        lambda app: seen.append((text_of(app), app.studies.shown.background.results)),
+    )
     assert contains(seen[0][0], "4 of 4 runs", "in r.jsonl")
     assert seen[0][1] == Path("r.jsonl")
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("--sedes 3", "'--sedes' is no option of a study: did you mean '--seeds'?"),
-        ("--seeds", "--seeds needs a value."),
-        ("'a", "cannot be read"),
-    ],
-)
-def test_a_wrong_line_is_explained(line, said):
-    with pytest.raises(ValueError, match=said.replace("?", r"\?")):
-        parse_request(line, StudyRequest())
-
-
-def test_a_line_is_read_as_the_command_reads_it():
-    found = parse_request("--vary a.b=1,2 --seeds=3 c.d=x", StudyRequest(results="r"))
-    assert found == StudyRequest(("a.b=1,2", "c.d=x"), "3", "r")
-    assert parse_request("  ", found) == found
 
 
 def test_very_large_studies_are_left_to_the_command(night):
@@ -119,7 +110,7 @@ def test_another_study_is_begun_after_a_question_only_if_much_would_be_lost(nigh
         app.studies.shown.background.pace = 10, 60.0
         seen.append(app.studies.shown)
 
-    again = [*typed(":study --seeds 2"), "enter"]
+    again = [begin(seeds="2")]
     drive(
         app,
         "V",

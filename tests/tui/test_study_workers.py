@@ -13,9 +13,9 @@ from engine.studies.outcome import as_json
 from engine.studies.runs import StudyState
 from tests.cli.test_study import are_gone, posix_only, wait_for, workers_of
 from tests.studies.conftest import NIGHT
-from tests.tui.driving import drive, typed
+from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
-from tests.tui.studying import NODES
+from tests.tui.studying import NODES, begin
 from tui.cli.commands import main
 
 
@@ -53,7 +53,7 @@ def test_a_killed_worker_costs_no_result_and_leaving_ends_all_of_them(night):
         assert background.is_under_way
         workers.extend(workers_of(os.getpid()))
 
-    drive(app, *typed(":study --seeds 1000"), "enter", some, more)
+    drive(app, begin(seeds="1000"), some, more)
     began_s = time.monotonic()
     app.studies.end()
     assert time.monotonic() - began_s < 10
@@ -75,13 +75,11 @@ def test_values_that_are_not_valid_and_a_wrong_file_are_explained(night):
 
     drive(
         app,
-        *typed(f":study {NODES}=2,-1"),
-        "enter",
+        begin(f"{NODES}=2,-1"),
         says("must be 0 or more"),
         "escape",
         "escape",
-        *typed(f":study {NODES}=2,1 --results other.txt"),
-        "enter",
+        begin(f"{NODES}=2,1", results="other.txt"),
         says("is not a result of a study"),
     )
     assert contains(seen[0], "The study cannot be played", "InvalidPropertyValue")
@@ -90,7 +88,7 @@ def test_values_that_are_not_valid_and_a_wrong_file_are_explained(night):
 
 def test_results_are_kept_in_a_file_and_a_study_goes_on_from_it(night, capsys):
     app, seen = night(), []
-    line = [*typed(":study --results r.jsonl"), "enter", complete]
+    line = [begin(results="r.jsonl"), complete]
     drive(app, *line, lambda app: seen.append(as_json(app.studies.shown.summary)))
     assert Path("r.jsonl").read_text().count("\n") == 16
     assert main(["study", "night.yaml", "--results", "r.jsonl", "--output", "json"]) == 1

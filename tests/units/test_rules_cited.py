@@ -49,7 +49,11 @@ def ids_in_names(text: str) -> set[str]:
 CHAPTERS = {chapter.prefix: chapter for chapter in rulebook.chapters()}
 RULES = rulebook.rules()
 DECIDED = [rule_id for rule_id, rule in RULES.items() if not rule.reason]
-CITED = ids_in(everything_in("engine", "tui") + everything_in("scenarios", suffix=".yaml"))
+CITED = ids_in(
+    everything_in("engine", "tui")
+    + everything_in("engine", "tui", suffix=".csv")
+    + everything_in("scenarios", suffix=".yaml")
+)
 # The formula language is tested by tables whose rows have the id of their rule.
 TESTED = ids_in_names(everything_in("tests")) | set(re.findall(r'(?:"|# )(AS-\d+)\b', everything_in("tests/autoscale")))
 

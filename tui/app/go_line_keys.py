@@ -162,6 +162,7 @@ SHOWN_PAGES: dict[str, Callable[[ViewScreen], object]] = {
     page.title.lower(): page.show for page in (*PAGES, *SHEETS)
 } | {
     "reload": lambda main: main.action_do("scenario.reload"),
+    "study": lambda main: main.action_do("study.show"),
     "settings": partial(_run_in_app, "settings"),
     "theme": partial(_run_in_app, "settings"),
 }

@@ -150,28 +150,16 @@ def _study(main: ViewScreen) -> None:
     """Show the study that there is; without one, begin that of the scenario, or ask what to study."""
     if main.studies.shown is not None:
         _show_study(main)
-    else:
-        take_study(main, "")
-
-
-def take_study(main: ViewScreen, text: str) -> None:
-    """Begin the study with the options in a line; without any, do as the key does. Raises AnswerError."""
-    scenario, shown = viewmodels.study.without_variant(main.session.simulation.scenario), main.studies.shown
-    if not text.strip() and shown is not None and shown.is_of(scenario):
-        _show_study(main)
+        return
+    scenario = viewmodels.study.without_variant(main.session.simulation.scenario)
+    request = _last_request(main, scenario)
+    if not (request.vary or scenario.study.factors):
+        _ask_study(main, scenario, request)
         return
     try:
-        request = viewmodels.study.parse_request(text, _last_request(main, scenario))
-        if not (request.vary or scenario.study.factors or text.strip()):
-            _ask_study(main, scenario, request)
-            return
-        _begin_study(main, scenario, request, viewmodels.study.plan(scenario, request))
+        begin_study(main, scenario, request, viewmodels.study.plan(scenario, request))
     except ScenarioError as error:
         _show_problems(main, "Nothing is studied", error)
-    except ValueError as error:
-        if text.strip():
-            raise AnswerError(str(error)) from None
-        say(main, str(error), "error")
 
 
 def _last_request(main: ViewScreen, scenario: Scenario) -> StudyRequest:
@@ -188,13 +176,13 @@ def _ask_again(main: ViewScreen) -> None:
 def _ask_study(main: ViewScreen, scenario: Scenario, request: StudyRequest) -> None:
     def answered(answer: tuple[StudyRequest, Study] | None) -> None:
         if answer is not None:
-            _begin_study(main, scenario, *answer)
+            begin_study(main, scenario, *answer)
 
     main.playback.pause()
     main.app.push_screen(dialogs.scenarios.StudyForm(main.session, scenario, request), answered)
 
 
-def _begin_study(main: ViewScreen, scenario: Scenario, request: StudyRequest, study: Study) -> None:
+def begin_study(main: ViewScreen, scenario: Scenario, request: StudyRequest, study: Study) -> None:
     """Begin a study in place of the present one; ask first if runs of that would be lost."""
     studies, app, before = main.studies, main.app, main.studies.shown
     studies.requests[scenario.source.path] = request
@@ -274,7 +262,7 @@ def study_formula(main: ViewScreen, message: StudyFormula) -> None:
     try:
         option = formula_request(scenario, main.session.simulation, message.pool_id, message.formula, known)
         request = viewmodels.study.StudyRequest((option,), _last_request(main, scenario).seeds)
-        _begin_study(main, scenario, request, viewmodels.study.plan(scenario, request))
+        begin_study(main, scenario, request, viewmodels.study.plan(scenario, request))
     except ScenarioError as error:
         _show_problems(main, "Nothing is studied", error)
     except ValueError as error:
@@ -286,4 +274,4 @@ RUNS: tuple[Command[ViewScreen], ...] = (
     Command("ctrl+r", "scenario.reload", "reload the scenario after an edit, at this moment", reload),
     Command("V", "study.show", "run a study of this scenario, or show it", _study),
 )
-VERBS: dict[str, Callable[[ViewScreen, str], object]] = {"open": open_named, "seed": take_seed, "study": take_study}
+VERBS: dict[str, Callable[[ViewScreen, str], object]] = {"open": open_named, "seed": take_seed}

@@ -25,6 +25,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 from textual.widget import Widget
 from textual.widgets import Input
 
+from engine.base.values import read_table
 from tui.saving.settings import ANSI, CONTRAST, DARK, LIGHT, NO_COLOUR, THEME_NAMES
 from tui.textual.keys import keys_shown
 from tui.textual.overrides import KeptStrip, QuietView, set_line_count, set_title
@@ -40,29 +41,10 @@ if TYPE_CHECKING:
     from tui.viewmodels.text import Line
 
 
-# The colour of each role in the themes dark, light, with more contrast, and with the terminal's own colours, whose
-# background may be dark or light, so that neither black nor white is among them.
-_BY_ROLE = {
-    Role.QUIET: "#9CA4AF #5A5F78 #D0D0D0 default",
-    Role.RUNNING: "#3995FF #215CE7 #7FBFFF bright_blue",
-    Role.PREPARING: "#FFC81B #875F00 #FFE000 yellow",
-    Role.RELEASING: "#FCF2FF #B405C2 #FFFFFF magenta",
-    Role.OK: "#48F9A6 #087647 #66FFB3 green",
-    Role.FAILED: "#F26B69 #C8202F #FF7A7A red",
-    Role.TRANSITION: "#CD8100 #613000 #FFB347 cyan",
-    Role.OFF: "#8093B3 #636770 #A9BBDD bright_black",
-    Role.PREEMPTED: "#E1AFFF #46106B #CA7BFF bright_magenta",
-    Role.PLAIN: "#DCE3EC #14181F #FFFFFF default",
-    Role.STRONG: "#DCE3EC #14181F #FFFFFF default",
-    Role.DIM: "#93A0B2 #565E69 #C8C8C8 bright_black",
-    Role.DERIVED: "#A9B8CC #3D4B5E #E0E0E0 default",
-    Role.KEY: "#8AB8FF #0B46C8 #9AD0FF bright_blue",
-    Role.WARNING: "#FF9650 #AE4800 #FF9A50 bright_yellow",
-    Role.ALERT: "#F26B69 #C8202F #FF7A7A red",
-    Role.CURSOR: "#DCE3EC #14181F #FFFFFF default",
-}
+# By role: its colours in the themes.
+_BY_ROLE = {Role[role.upper()]: colours for role, *colours in read_table("colours.csv", __file__)}
 _COLOURS = {
-    theme: {role: each.split()[at] for role, each in _BY_ROLE.items()}
+    theme: {role: colours[at] for role, colours in _BY_ROLE.items()}
     for at, theme in enumerate((DARK, LIGHT, CONTRAST, ANSI))
 }
 _COLOURS[NO_COLOUR] = _COLOURS[CONTRAST]

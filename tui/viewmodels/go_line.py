@@ -81,7 +81,7 @@ _SEARCHED = ("jobs", "pools", "nodes", "tasks", "schedules")  # the lists in whi
 VIEWS = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for tab in TABS}
 PAGES = (
     *("account", "critical path", "expectations", "messages", "reload", "requests", "settings", "statistics"),
-    *("storage", "theme", "warnings"),
+    *("storage", "study", "theme", "warnings"),
 )
 
 
@@ -97,7 +97,6 @@ _ARGUMENTS: dict[str, Callable[[Sequence[str]], Sequence[str]]] = {
     "find": lambda columns: [f"{field_name(name)}:" for name in columns],
     "picture": lambda _: ("screen.svg", "screen.png"),
     "report": lambda _: ("run.html",),
-    "study": lambda _: ("--vary ", "--seeds ", "--results "),
 }
 GO_WORDS = tuple(_ARGUMENTS)
 COMMANDS = (*VIEWS, *GO_WORDS, *PAGES)
@@ -186,19 +185,11 @@ def completions(session: Session, text: str, columns: Sequence[str] = ()) -> lis
     """Return up to a dozen completions. ``columns`` are those of the list that is shown."""
     word, blank, rest = text.lower().lstrip().partition(" ")
     if blank and word in GO_WORDS:
-        begun, wanted = _arguments(word, rest, columns)
-        return [f"{word} {begun}{each}" for each in wanted if each.startswith(rest[len(begun) :])][:_MOST_OFFERED]
+        wanted = _ARGUMENTS[word]([name.lower() for name in columns if name])
+        return [f"{word} {each}" for each in wanted if each.startswith(rest)][:_MOST_OFFERED]
     begun = text.lower().lstrip()
     words = dict.fromkeys(each for each in _words(session) if each.lower().startswith(begun))
     return [f"{each} " if each in GO_WORDS else each for each in islice(words, _MOST_OFFERED)]
-
-
-def _arguments(word: str, rest: str, columns: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return the settled part of the rest, and what can follow it."""
-    names = [name.lower() for name in columns if name]
-    if word == "study":
-        return rest[: rest.rfind(" ") + 1], _ARGUMENTS[word](names)
-    return "", _ARGUMENTS[word](names)
 
 
 def line_hint(text: str, offered: Sequence[str]) -> Line:

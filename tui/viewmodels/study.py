@@ -6,7 +6,6 @@ is too long for a cell. Sentences say how far the study is, what it recommends, 
 
 from __future__ import annotations
 
-import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from engine import load_scenario
 from engine.base.errors import Problem, ScenarioError
-from engine.base.values import quoted, shortened
+from engine.base.values import shortened
 from engine.scenario.locations import locate, tree_at
 from engine.scenario.record import flow_text, values_text
-from engine.scenario.text import did_you_mean
 from engine.scenario.tree import parse_valid
 from engine.studies.outcome import Tally, pace_text, recommendation, short_names
 from engine.studies.runs import Run, StudyState, Variants, installed_version, planned
@@ -121,7 +119,6 @@ def _names_of(factor: Factor, root: Tree) -> dict[str, str]:
     return found
 
 
-OPTIONS = ("--vary", "--seeds", "--results")
 RUN_LIMIT = 100_000
 """More runs than these are for the command line."""
 SEEDS, RESULTS = "seeds", "results"
@@ -144,35 +141,6 @@ class StudyRequest:
 def first_request(scenario: Scenario) -> StudyRequest:
     """Return the factors of a variant's study that the file does not have."""
     return StudyRequest(() if scenario.variant is None else scenario.variant.options)
-
-
-def parse_request(text: str, default: StudyRequest) -> StudyRequest:
-    """Return the options in a line, as ``batchdeck study`` has them; without any, the default.
-
-    Raises:
-        ValueError: The line has other words. The message is a sentence.
-    """
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise ValueError(f"{quoted(text)} cannot be read: {error}.") from None
-    if not words:
-        return default
-    vary: list[str] = []
-    given = {SEEDS: "", RESULTS: default.results}
-    left = iter(words)
-    for word in left:
-        name, sign, value = word.partition("=") if word.startswith("--") else ("--vary", "=", word)
-        if name not in OPTIONS:
-            raise ValueError(f"{quoted(name)} is no option of a study{did_you_mean(name, OPTIONS) or '.'}")
-        value = value if sign else next(left, "")
-        if not value:
-            raise ValueError(f"{name} needs a value.")
-        if name == "--vary":
-            vary.append(value)
-        else:
-            given[name.removeprefix("--")] = value
-    return StudyRequest(tuple(vary) or default.vary, given[SEEDS], given[RESULTS])
 
 
 def plan(scenario: Scenario, request: StudyRequest) -> Study:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from engine.base.lifecycles import READY
 from engine.base.terms import CertificateState, PoolState, SchedulingState
-from engine.base.values import SECOND_MS, called, lazy_regex
+from engine.base.values import SECOND_MS, called, lazy_regex, read_table
 from engine.rules.decisions.verdicts import job_command_verdict
 from engine.rules.node_operations import operation_verdict, scheduling_verdict
 from engine.rules.resizing import resize_verdict
@@ -88,54 +88,7 @@ class Kind(Enum):
 
 
 # By condition: the kind of concerns about it, and the rule of those that cite none.
-_KINDS = {
-    Condition.JOB_STATE: (Kind.JOB_DISABLED, "JOB-12"),
-    Condition.JOB_DISABLED: (Kind.JOB_DISABLED, "JOB-12"),
-    Condition.JOB_POOL: (Kind.JOB_WITHOUT_POOL, "POOL-18"),
-    Condition.NO_NODES: (Kind.POOL_WITHOUT_NODES, "SCHED-8"),
-    Condition.NODES: (Kind.NO_NODE_TAKES_TASKS, "SCHED-8"),
-    Condition.DEPENDENCIES: (Kind.JOB_NEVER_ENDS, "JOB-8"),
-    Condition.SIZE: (Kind.JOB_NEVER_ENDS, "SCHED-10"),
-    Condition.MULTI_INSTANCE: (Kind.JOB_NEVER_ENDS, "MI-2"),
-    Condition.ROOM: (Kind.TOO_FEW_NODES, "MI-3"),
-    Condition.NETWORK: (Kind.NODES_CUT_OFF, "NET-4"),
-    Condition.JOB_ENDED_EARLY: (Kind.JOB_ENDED_EARLY, "JOB-10"),
-    Condition.JOB_RAN_NOTHING: (Kind.JOB_RAN_NOTHING, "JOB-7"),
-    Condition.JOB_NEVER_ENDS: (Kind.JOB_NEVER_ENDS, "JOB-7"),
-    Condition.RELEASE_NEVER_RUNS: (Kind.RELEASE_NEVER_RUNS, "REL-2"),
-    Condition.NO_JOB_MANAGER: (Kind.SCHEDULE_WITHOUT_JOB_MANAGER, "JM-3"),
-    Condition.OCCURRENCE_MISSED: (Kind.OCCURRENCE_MISSED, "JS-15"),
-    Condition.INELIGIBLE: (Kind.PREPARATION_FAILED, "PREP-11"),
-    Condition.PREPARATION_FAILED: (Kind.PREPARATION_FAILED, "PREP-9"),
-    Condition.PREPARATION_UNHEEDED: (Kind.PREPARATION_FAILED, "PREP-9"),
-    Condition.PREPARATION_RETRIED: (Kind.PREPARATION_RETRIED, "PREP-6"),
-    Condition.RELEASE_FAILED: (Kind.RELEASE_FAILED, "REL-7"),
-    Condition.TASK_FAILED: (Kind.TASK_FAILED, "RETRY-1"),
-    Condition.TASK_STOPPED: (Kind.TASK_STOPPED, "JOB-15"),
-    Condition.TASK_RETRIED: (Kind.TASK_RETRIED, "RETRY-3"),
-    Condition.TASK_RETRIED_IN_VAIN: (Kind.RETRIED_IN_VAIN, "RETRY-3"),
-    Condition.TASK_HANGS: (Kind.TAKES_LONG, "RETRY-1"),
-    Condition.START_TASK_HANGS: (Kind.TAKES_LONG, "START-4"),
-    Condition.PREPARATION: (Kind.TAKES_LONG, "PREP-6"),
-    Condition.INTERRUPTED_AGAIN: (Kind.INTERRUPTED_AGAIN, "RETRY-6"),
-    Condition.WAS_INTERRUPTED: (Kind.INTERRUPTED_AGAIN, "RETRY-6"),
-    Condition.NODE_FAILS_TASKS: (Kind.NODE_FAILS_TASKS, "NODE-8"),
-    Condition.NODE_STATE: (Kind.NODE_OUT_OF_ORDER, "NODE-8"),
-    Condition.EVICTION: (Kind.EVICTION_NOTICE, "SPOT-7"),
-    Condition.PREEMPTED: (Kind.NODE_PREEMPTED, "SPOT-3"),
-    Condition.SPOT_MISSING: (Kind.SPOT_NODES_MISSING, "SPOT-5"),
-    Condition.RESIZE_FAILED: (Kind.RESIZE_FAILED, "RSZ-12"),
-    Condition.RESIZE_STOPPED: (Kind.RESIZE_STOPPED, "RSZ-9"),
-    Condition.NODES_KEPT: (Kind.NODES_KEPT, "RSZ-5"),
-    Condition.FORMULA_FAILED: (Kind.FORMULA_FAILED, "AS-65"),
-    Condition.IDLE_POOL: (Kind.IDLE_POOL, "ACC-10"),
-    Condition.NODES_PARKED: (Kind.NODE_OUT_OF_SERVICE, "NODE-8"),
-    Condition.SLOTS_UNUSED: (Kind.SLOTS_UNUSED, "ACC-10"),
-    Condition.COMMAND_REFUSED: (Kind.COMMAND_REFUSED, ""),
-    Condition.CERTIFICATE_USED: (Kind.CERTIFICATE_IN_USE, "CERT-4"),
-    Condition.EXPECTATION_BROKEN: (Kind.EXPECTATION_BROKEN, ""),
-    Condition.EXPECTATION_FAILING: (Kind.EXPECTATION_FAILING, ""),
-}
+_KINDS = {Condition[name]: (Kind[kind], rule) for name, kind, rule in read_table("concerns.csv", __file__)}
 
 
 def kind_of(found: Finding) -> Kind:

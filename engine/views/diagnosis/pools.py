@@ -253,8 +253,7 @@ def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> 
     ):
         if found:
             reasons.append(reason(world, Condition.ALLOCATION, found, "node", text, rule))
-        first = first_of(found)
-        if first is not None:
+        if (first := first_of(found)) is not None:
             changes.append(Next(change.format(name_of(world, first[1])), first[0], rule))
     return reasons, changes
 

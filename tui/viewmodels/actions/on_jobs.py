@@ -29,9 +29,9 @@ from tui.viewmodels.actions.on_pools import (
     AVAILABLE_NODES,
     FIRST_PREPARATION,
     NO_CAPACITY,
+    OTHER_QUOTAS,
     STORAGE_OUTAGE,
     AccountTarget,
-    cores_in_use,
 )
 
 if TYPE_CHECKING:
@@ -167,17 +167,7 @@ ACCOUNT: tuple[ActionType[AccountTarget], ...] = (
         unavailable=_without_applications,
         cannot_be_undone=True,
     ),
-    ActionType(
-        "Fault: the account gets other quotas",
-        "quota",
-        lambda account: (cores_in_use(account), "what is used stays; later requests get at most that many (ACC-11)"),
-        fields=(
-            Field("dedicatedCores", "Dedicated cores", "allowed", lambda one: str(one.cores.dedicated)),
-            Field("lowPriorityCores", "Spot cores", "allowed", lambda one: str(one.cores.spot)),
-            Field("pools", "Pools", "allowed; unchanged if empty"),
-            Field("activeJobsAndSchedules", "Jobs and schedules", "active at once; unchanged if empty"),
-        ),
-    ),
+    OTHER_QUOTAS,
     ActionType(
         "Fault: the region runs out of a node size",
         "capacity",

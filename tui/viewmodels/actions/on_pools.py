@@ -38,9 +38,20 @@ class PoolTarget(NamedTuple):
     cores: CoreQuotas
 
 
-def cores_in_use(target: AccountTarget | PoolTarget) -> str:
-    """Return how many cores of the account are in use."""
-    return f"{target.cores.dedicated_used:,} dedicated and {target.cores.spot_used:,} Spot cores are in use"
+OTHER_QUOTAS = ActionType[Any](
+    "Fault: the account gets other quotas",
+    "quota",
+    lambda one: (
+        f"{one.cores.dedicated_used:,} dedicated and {one.cores.spot_used:,} Spot cores are in use",
+        "what is used stays; later requests get at most that many (ACC-11)",
+    ),
+    fields=(
+        Field("dedicatedCores", "Dedicated cores", "allowed", lambda one: str(one.cores.dedicated)),
+        Field("lowPriorityCores", "Spot cores", "allowed", lambda one: str(one.cores.spot)),
+        Field("pools", "Pools", "allowed; unchanged if empty"),
+        Field("activeJobsAndSchedules", "Jobs and schedules", "active at once; unchanged if empty"),
+    ),
+)
 
 
 def _is_steady(pool: PoolTarget) -> bool:
@@ -210,15 +221,7 @@ POOL: tuple[ActionType[PoolTarget], ...] = (
         fields=(AVAILABLE_NODES,),
         adds=lambda pool: {"vmSize": pool.row.record.spec.vm_size},
     ),
-    ActionType(
-        "Fault: the account of {} gets other quotas of cores",
-        "quota",
-        lambda pool: (cores_in_use(pool), "present nodes stay; later requests get at most that many (ACC-11)"),
-        fields=(
-            Field("dedicatedCores", "Dedicated", "cores allowed", lambda pool: str(pool.cores.dedicated)),
-            Field("lowPriorityCores", "Spot", "cores allowed", lambda pool: str(pool.cores.spot)),
-        ),
-    ),
+    OTHER_QUOTAS,
     STORAGE_OUTAGE,
     ActionType(
         "Delete {}",
