@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine import Simulation, load_scenario
 from tests.module_counts import LONG, PACKAGES, ROOT, longest_chain, modules
+from tui import dialogs
 from tui.app.dashboard import Dashboard
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Trace(NamedTuple):
 
 async def trace() -> Trace:
     """Play both ways on a dashboard that stands still, with Watch open and then with the list of nodes."""
+    dialogs.import_all()  # else that would come in the middle
     simulation = Simulation(load_scenario(SCENARIO))
     simulation.run_until(MOMENT_MS)
     app = Dashboard(simulation, plays=False)

@@ -53,6 +53,11 @@ NAMED_LIMIT = 20
 
 _FIELDS = 18
 _NUMBER, _SUBMIT, _RUN, _ALLOCATED, _REQUESTED, _STATUS, _PRECEDING = 0, 1, 3, 4, 7, 10, 16
+_FIELD_NAMES = (
+    "job number", "submit time", "wait time", "run time", "allocated processors", "CPU time", "used memory",
+    "requested processors", "requested time", "requested memory", "status", "user", "group", "executable", "queue",
+    "partition", "preceding job", "think time",
+)  # fmt: skip
 _FAILED, _CANCELLED = 0, 5
 _PARTS = (2, 3, 4)  # of a job that was checkpointed, which has a line of its own
 _WRONG_FIELDS = 4  # a line with more of them is something else
@@ -144,7 +149,7 @@ class _Reader:
                 return
             for at in wrong:
                 shown = quoted(fields[at].decode("utf-8", "replace"))
-                self._report(number, f"field {at + 1} must be a number, not {shown}")
+                self._report(number, f"field {at + 1} ({_FIELD_NAMES[at]}) must be a number, not {shown}")
             values = [value for value in parsed if value is not None]
             if wrong:
                 return

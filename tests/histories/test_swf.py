@@ -214,8 +214,8 @@ GOOD = swf_text([SwfJob(1, 0, 10)])
         (
             GOOD.replace("10", "ten").replace("1 0", "1 nan"),
             [
-                ":1:1: field 2 must be a number, not 'nan'",
-                ":1:1: field 4 must be a number, not 'ten'",
+                ":1:1: field 2 (submit time) must be a number, not 'nan'",
+                ":1:1: field 4 (run time) must be a number, not 'ten'",
             ],
         ),
         (GOOD + "\0\0\0\0", [":2:1: has a zero byte: this is a binary file"]),

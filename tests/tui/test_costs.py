@@ -95,7 +95,7 @@ def test_the_pool_of_a_job_stays_that_on_which_it_ran_once_it_is_deleted(at_the_
     assert at_the_end.pool_id == at_the_end.job("hourly:job-4").record.pool_id
     assert at_the_end.pool_id.startswith("fresh_")
     title = CurvesModel(at_the_end).title
-    assert title.startswith("Curves: hourly:job-4 on fresh_")
+    assert title.startswith("Curves: hourly:job-4 on fr")
     nodes, *_, cost = charts_of(at_the_end, at_the_end.pool_id, "hourly:job-4", at_the_end.window, 40)
     assert nodes.top > 0
     assert [reading.name for reading in cost.readings] == ["this pool", "other pools"]

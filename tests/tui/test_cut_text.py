@@ -185,7 +185,7 @@ def test_hints_in_empty_fields_stand_whole(dashboard_at, view, title):
 def test_what_a_setting_is_for_is_told_in_whole_parts(dashboard_at, size):
     lines = after(dashboard_at(5), "s", size=size)
     theme = next(each for each in lines if "› theme" in each)
-    assert re.search(r"dark +(default +)?colours(; ansi takes the terminal's own sixteen)? *▃?▇? *│", theme)
+    assert re.search(r"dark +(default +)?colours(; ansi takes the terminal's own sixteen)? *[▁-▇]? *│", theme)
     assert any("(dark, light, high-contrast, ansi" in each or "(dark, light," in each for each in lines)
 
 

@@ -330,7 +330,7 @@ def test_three_rows_that_no_pane_can_use_show_the_newest_event(dashboard_at):
     seen = []
     drive(dashboard_at(260, "preparation-fails-on-one-node"), lambda app: seen.extend(text_of(app)))
     assert contains(seen, "  Events, newest first", "08:04:04 job")
-    of_nodes = seen[next(at for at, line in enumerate(seen) if "Nodes · 2 nodes" in line) :]
+    of_nodes = seen[next(at for at, line in enumerate(seen) if "─ 2 nodes · " in line) :]
     legend = next(line for line in of_nodes if "✗ failed 1" in line)
     assert "curl: (56)" in of_nodes[of_nodes.index(legend) - 2]  # one line is empty below the cards
 

@@ -51,7 +51,7 @@ def test_storage_lists_containers_with_their_blobs_their_sizes_and_uploads():
 def test_in_a_narrow_list_the_ends_of_names_are_visible():
     rows = shown(storage_lines(Session(a_run()), 36))
     assert rows[-1] == "     2 B  08:02:31  0.txt  task t1 of j"[:35] + "…"
-    assert rows[-2].startswith("acc.blob.")
+    assert rows[-2].startswith("acc.blo…")
     assert rows[-2].endswith("/out  1 blob, 2 B")
 
 

@@ -29,7 +29,7 @@ QUESTIONS = {
     "4": "Why has job risk not ended?",
     "5": "Why did task deal-1 of job risk fail?",
     "6": "Why is n1 ineligible for job risk?",
-    "9": "Why does pool shared have the nodes that it has?",
+    "9": "Why is task deal-32 of job risk running?",
 }
 
 
