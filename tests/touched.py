@@ -13,11 +13,11 @@ import asyncio
 import os
 import sys
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine import Simulation, load_scenario
 from tests.module_counts import LONG, PACKAGES, ROOT, longest_chain, modules
-from tui import dialogs
 from tui.app.dashboard import Dashboard
 
 if TYPE_CHECKING:
@@ -58,10 +58,11 @@ class Trace(NamedTuple):
 
 async def trace() -> Trace:
     """Play both ways on a dashboard that stands still, with Watch open and then with the list of nodes."""
-    dialogs.import_all()  # else that would come in the middle
     simulation = Simulation(load_scenario(SCENARIO))
     simulation.run_until(MOMENT_MS)
     app = Dashboard(simulation, plays=False)
+    await app.main_screen.import_rest()  # else that would come in the middle
+    app.main_screen.import_rest = partial(asyncio.sleep, 0)  # type: ignore[method-assign]
     async with app.run_test(size=SIZE) as pilot:
         app.main_screen.playback.look_ahead = lambda: None  # type: ignore[method-assign]
         await pilot.pause()

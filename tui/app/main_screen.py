@@ -106,11 +106,11 @@ class MainScreen(ViewScreen):
 
         def show() -> None:
             self.draw_frames(self.view)
-            self.set_timer(_FIRST_FRAME_S, partial(start_work, self, self._import_rest, "imports"))
+            self.set_timer(_FIRST_FRAME_S, partial(start_work, self, self.import_rest, "imports"))
 
         self.call_after_refresh(show)
 
-    async def _import_rest(self) -> None:
+    async def import_rest(self) -> None:
         """Import what the first frame has done without, before a key has to wait for it."""
         for package in (dialogs, viewmodels, actions, workers):
             for name in package.__all__:
