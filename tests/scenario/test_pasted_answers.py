@@ -122,7 +122,12 @@ def test_gen_21_tasks_that_a_returned_job_lists_stay_its_tasks():
     loaded = scenario(pools=[RETURNED_POOL], jobs=[{**RETURNED_JOB, "tasks": [RETURNED_TASK]}])
     (task,) = loaded.jobs[0].tasks
     assert (task.id, task.command_line) == ("t", RETURNED_TASK["commandLine"])
-    assert [warning.path for warning in loaded.warnings] == ["pools[0]", "jobs[0]", "jobs[0].tasks[0]"]
+    assert [warning.path for warning in loaded.warnings] == [
+        "pools[0]",
+        "pools[0].autoScaleFormula",
+        "jobs[0]",
+        "jobs[0].tasks[0]",
+    ]
 
 
 def test_gen_21_the_state_of_a_run_can_be_pasted():

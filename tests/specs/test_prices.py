@@ -230,7 +230,7 @@ def test_a_study_and_its_workers_use_the_prices(tmp_path, capsys):
     head, line = capsys.readouterr().out.splitlines()
     assert (head.rpartition(",")[2], line.rpartition(",")[2]) == ("costEUR", str(variant["cost"]["median"]))
     assert main(in_eur) == 0
-    assert "EUR 0.5000" in capsys.readouterr().out
+    assert "EUR 0.50" in capsys.readouterr().out
 
 
 def test_the_dashboard_shows_costs_in_their_currency():

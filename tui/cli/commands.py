@@ -219,7 +219,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
 
             waiting = open_jobs(simulation)
         items = Attention(simulation).items(with_subjects=False)
-        again = started_over(simulation, show.MOST_AGAIN)
+        again = started_over(simulation, show.MOST_AGAIN + 1)
         echo_styled(show.summary_text(summary, console(to_stderr=to_stderr), waiting, items, again), err=to_stderr)
     return DONE if summary.as_expected else FAILED
 
