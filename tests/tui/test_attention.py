@@ -81,7 +81,7 @@ def test_a_release_on_an_unusable_node_is_awaited_but_not_for_ever():
     run_to(sim, minutes=20)
     session = Session(sim)
     effect = next(concern.effect for concern in session.concerns() if "DiskFull" in concern.text)
-    assert effect == "no tasks run there, but it is billed; align waits for release there, at most until 08:25:00"
+    assert effect == "billed, but no tasks run there; align waits for release there, at most until 08:25:00"
     assert "1 awaited, at most until 08:25:00" in plain(job_strip.rail(session, 116, 4)[2])
     model = ReleaseModel(session)
     model.update()
@@ -106,7 +106,7 @@ def test_a_failed_start_task_is_listed():
     run_to(sim, seconds=READY_S + 20)
     model, lines = listed(sim)
     at = next(at for at, each in enumerate(lines) if "all 4 nodes: start task failed  n0, n1, n2 …" in each)
-    assert lines[at + 1 : at + 3] == ["  no tasks run there, but it is billed", "  a: reboot or reimage"]
+    assert lines[at + 1 : at + 3] == ["  billed, but no tasks run there", "  a: reboot or reimage"]
     assert lines[0].startswith("✗ 1 task of j waits: no node takes tasks")
     number = next(number for number, concern in enumerate(model.concerns) if concern.about == "node")
     assert model.subjects(number) == [ItemRef("node", node) for node in range(4)]

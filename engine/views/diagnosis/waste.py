@@ -169,7 +169,7 @@ def _idle_since_ms(world: World, pool: Pool) -> int:
 
 
 _PARKED = {
-    NodeState.OFFLINE: ("offline", "no tasks run there, but it is billed", "NOP-6", "enable scheduling, or remove"),
+    NodeState.OFFLINE: ("offline", "billed, but no tasks run there", "NOP-6", "enable scheduling, or remove"),
     NodeState.DEALLOCATED: ("deallocated", "no tasks run there until it is started", "NOP-8", "start or remove"),
 }
 
