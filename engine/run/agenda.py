@@ -69,9 +69,7 @@ class Cut(NamedTuple):
     """The moment at which the processes of a job on a node are stopped, in ms since the start, and by which rule."""
 
     when_ms: int
-    rule: (
-        str  # SPOT-3, NODE-13: the node is preempted, or unusable; JOB-9: the time of the job is over; else it is ended
-    )
+    rule: str  # of the loss of the node: SPOT-3, NODE-13; JOB-9: the job's time is over; else the timeline ends it
 
 
 def planned_ends(world: World, job: Job) -> list[Cut]:

@@ -179,7 +179,7 @@ class Finding(NamedTuple):
     label: str = ""
     size: int = 0  # of the nodes, or release tasks, for which it is the reason
     soonest: Next | None = None  # which of them changes first, and when
-    since_ms: int = 0  # the newest occurrence
+    since_ms: int = 0  # of several items, since when the first that still counts has been so
     effects: tuple[Clause, ...] = ()
     remedy: str = ""  # what a user can do
     items: Items = _NOTHING

@@ -322,7 +322,7 @@ def _in_state(world: World, pool: Pool, state: NodeState, *, names_pools: bool) 
         yield concern(
             Condition.NODE_STATE,
             f"{every}{where}: {problem.name}{f' ({code})' if code else ''}",
-            max(map(table.since.__getitem__, nodes)),
+            min(map(table.since.__getitem__, nodes)),
             cut_off,
             _releases_owed(world, nodes),
             remedy=network_remedy(world, pool) if is_cut_off else _remedy_of(world, nodes[0], problem.remedy),
