@@ -6,6 +6,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.terms import JobState
+from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.model import Severity
 from engine.views.diagnosis.questions import explain
 from tests.builders import (
@@ -147,6 +148,8 @@ def test_a_resize_that_fell_short_and_a_formula_that_fails_are_of_the_pool():
     failing = simulation(a_job(), pool=pool)
     run_to(failing, minutes=20)
     assert any(each.startswith("! pool p: formula failed: ") for each in listed(failing)[1])
+    (since_ms,) = {each.since_ms for each in Attention(failing).concerns() if "formula failed" in each.text}
+    assert since_ms == failing.world.pools[0].scaling.runs[0].when_ms < failing.world.pools[0].scaling.run.when_ms
 
 
 def test_a_pool_that_waits_in_vain_for_tasks_before_it_shrinks_has_not_failed():

@@ -380,11 +380,11 @@ def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
         reasons = dict(error.values).get("Reason") or error.message, _retry(simulation, pool)
         remedy = resize_remedy(world, pool)
         yield _concern(world, pool, condition, f"resize failed: {error.code}", since_ms, *reasons, remedy=remedy)
-    run = pool.scaling.run if pool.scaling is not None else None
-    if run is not None and run.error is not None:
-        text, effects = f"formula failed: {run.error.code}", (run.error.reason, "the pool keeps its size")
-        remedy = "change its formula"
-        yield _concern(world, pool, Condition.FORMULA_FAILED, text, run.when_ms, *effects, remedy=remedy)
+    scaling = pool.scaling
+    if scaling is not None and scaling.run is not None and (error := scaling.run.error) is not None:
+        text, remedy = f"formula failed: {error.code}", "change its formula"
+        effects = error.reason, "the pool keeps its size"
+        yield _concern(world, pool, Condition.FORMULA_FAILED, text, scaling.failed_ms, *effects, remedy=remedy)
     if pool.target_spot:
         yield from _spot(simulation, pool)
 
