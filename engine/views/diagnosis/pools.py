@@ -365,8 +365,7 @@ def pool_concerns(simulation: Simulation) -> list[Finding]:
 
 
 def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
-    world, since_ms = simulation.world, pool.allocation_since_ms
-    errors = pool.resize_errors
+    world, since_ms, errors = simulation.world, pool.allocation_since_ms, pool.resize_errors
     if errors and current_counts(world, pool) == (pool.target_dedicated, pool.target_spot):
         errors = ()  # they are those of an earlier resize (POOL-3)
     kept = _nodes_kept(world, pool) if errors else 0
@@ -381,10 +380,10 @@ def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
         remedy = resize_remedy(world, pool)
         yield _concern(world, pool, condition, f"resize failed: {error.code}", since_ms, *reasons, remedy=remedy)
     scaling = pool.scaling
-    if scaling is not None and scaling.run is not None and (error := scaling.run.error) is not None:
-        text, remedy = f"formula failed: {error.code}", "change its formula"
-        effects = error.reason, "the pool keeps its size"
-        yield _concern(world, pool, Condition.FORMULA_FAILED, text, scaling.failed_ms, *effects, remedy=remedy)
+    if scaling is not None and scaling.run is not None and (failure := scaling.run.error) is not None:
+        text, effects = f"formula failed: {failure.code}", (failure.reason, "the pool keeps its size")
+        found, remedy = Condition.FORMULA_FAILED, "change its formula"
+        yield _concern(world, pool, found, text, scaling.failed_ms, *effects, remedy=remedy)
     if pool.target_spot:
         yield from _spot(simulation, pool)
 
