@@ -131,7 +131,7 @@ NODE_STATES: dict[NodeState, NodeStateMeaning] = {
         "NODE-13",
         _Stop.LOSS,
         lasts=True,
-        problem=Problem("unusable", "no tasks run there, but it is billed", "reboot, reimage or remove"),
+        problem=Problem("unusable", "billed, but no tasks run there", "reboot, reimage or remove"),
     ),
     _Node.START_TASK_FAILED: NodeStateMeaning(
         _Phase.FAILED,
@@ -139,7 +139,7 @@ NODE_STATES: dict[NodeState, NodeStateMeaning] = {
         "START-6",
         lasts=True,
         remedy=("Reboot, reimage or remove it.", "START-6"),
-        problem=Problem("start task failed", "no tasks run there, but it is billed", "reboot or reimage"),
+        problem=Problem("start task failed", "billed, but no tasks run there", "reboot or reimage"),
     ),
     _Node.UNKNOWN: NodeStateMeaning(
         _Phase.OUT_OF_REACH,
@@ -147,7 +147,7 @@ NODE_STATES: dict[NodeState, NodeStateMeaning] = {
         "NODE-9",
         _Stop.LOSS,
         lasts=True,
-        problem=Problem("contact lost", "tasks there wait until contact is restored", ""),
+        problem=Problem("contact lost", "tasks there run on, but are requeued after five minutes without contact", ""),
     ),
     _Node.PREEMPTED: NodeStateMeaning(
         _Phase.WITHOUT_VM,

@@ -197,6 +197,7 @@ UNLIMITED_WIRE = "P10675199DT2H48M5.4775807S"
 _DURATION = lazy_regex(
     r"(-)?P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d+))?S)?)?", re.ASCII | re.IGNORECASE
 )
+_YEARS = lazy_regex(r"-?P[\dWD]*\d[YM][\dYMWDTHS.]*", re.ASCII | re.IGNORECASE)  # or months
 _UNITS_MS = 7 * DAY_MS, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS  # of weeks, days, hours, minutes and seconds
 UNLIMITED_FROM_MS = 10_675_199 * DAY_MS  # longer durations mean "no limit"
 
@@ -212,7 +213,8 @@ def parse_duration(text: str) -> int | None:
     match = _DURATION.fullmatch(text)
     sign, *parts, fraction = match.groups() if match else (None, None)
     if not any(parts):
-        raise ValueError(f"{quoted(text)} is not an ISO 8601 duration such as PT15M, PT1H30M or P7D")
+        fault = "has years or months, but can be in days," if _YEARS.fullmatch(text) else "is not an ISO 8601 duration"
+        raise ValueError(f"{quoted(text)} {fault} such as PT15M, PT1H30M or P7D")
     ms = 0
     for part, unit_ms in zip(parts, _UNITS_MS, strict=True):
         if part:

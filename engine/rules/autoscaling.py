@@ -188,7 +188,8 @@ def _evaluate(world: World, pool: Pool) -> Deallocation | None:
     scaling = pool.scaling
     assert scaling is not None
     run = evaluate(world, pool, scaling.formula, world.now_ms)
-    pool.set_scaling(scaling._replace(runs=(*scaling.runs, run)[-_MOST_RUNS:]))
+    failed_ms = scaling.failed_ms if scaling.run is not None and scaling.run.error else world.now_ms
+    pool.set_scaling(scaling._replace(runs=(*scaling.runs, run)[-_MOST_RUNS:], failed_ms=failed_ms))
     pool.assign(target_dedicated=run.target_dedicated, target_spot=run.target_spot)
     _log(world, pool, scaling.formula, run, ("rule", "AS-90"))
     return None if run.error else Deallocation(dict(run.items)[OPTION])

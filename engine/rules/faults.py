@@ -149,6 +149,15 @@ def _lose_contact(world: World, node: int, for_ms: int) -> None:
     world.enter_node_step(node, min(for_ms, LOST_CONTACT_MS))
 
 
+def unusable_ms(world: World, node: int) -> int | None:
+    """Return when a node out of contact becomes unusable; None if contact comes back before that (NODE-13)."""
+    record = world.nodes[node]
+    if world.nodes.state_of(node) is not _N.UNKNOWN or record.lost_ms is None or record.recover_ms is None:
+        return None
+    when_ms = record.lost_ms + LOST_CONTACT_MS
+    return when_ms if when_ms < record.recover_ms else None
+
+
 def contact_wait_ended(world: World, ended: ContactWaitEnded) -> None:
     """Put the node back where it was if contact is back, or make it unusable (NODE-9, NODE-14)."""
     node = ended.node

@@ -11,6 +11,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.calendar import DueKind
+from engine.rules.faults import unusable_ms
 from engine.specs import commands as c
 from engine.specs.command import OnJob, OnJobSchedule, OnPool
 from engine.state.jobs import NO_SCHEDULE
@@ -68,7 +69,7 @@ class Cut(NamedTuple):
     """The moment at which the processes of a job on a node are stopped, in ms since the start, and by which rule."""
 
     when_ms: int
-    rule: str  # SPOT-3: the node is preempted; JOB-9: the job's time is over; else the timeline ends the job
+    rule: str  # of the loss of the node: SPOT-3, NODE-13; JOB-9: the job's time is over; else the timeline ends it
 
 
 def planned_ends(world: World, job: Job) -> list[Cut]:
@@ -92,11 +93,10 @@ def cut_short(world: World, job: Job, node: int) -> Cut | None:
 
     Planned ends that lie later are not reached.
     """
-    evicted_ms, limit = world.nodes[node].evicted_ms, job_limit(world, job)
-    if evicted_ms is None:
-        return limit
-    evicted = Cut(evicted_ms, "SPOT-3")
-    return evicted if limit is None else min(evicted, limit)
+    losses = (world.nodes[node].evicted_ms, "SPOT-3"), (unusable_ms(world, node), "NODE-13")
+    cuts = [Cut(when_ms, rule) for when_ms, rule in losses if when_ms is not None]
+    limit = job_limit(world, job)
+    return min(cuts if limit is None else [*cuts, limit], default=None)
 
 
 def known_end_ms(world: World, job: Job, node: int, planned_ms: int) -> int:

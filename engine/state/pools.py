@@ -82,6 +82,7 @@ class Scaling(NamedTuple):
     next_ms: int
     sampling: Sampling
     runs: tuple[AutoScaleRun, ...] = ()
+    failed_ms: int = 0  # since when every evaluation has failed, if the last one has
 
     @property
     def run(self) -> AutoScaleRun | None:

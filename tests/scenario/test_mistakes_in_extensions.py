@@ -105,6 +105,7 @@ ONE_MISTAKE: list[tuple[Path, object, str]] = [
     (("simulate", "spot", "evictionRate"), 1e9, "must be at most 3600"),
     (("simulate", "spot", "evictionRate"), "often", "must be a number"),
     (("simulate", "spot", "notice"), "soon", "is not an ISO 8601 duration"),
+    (("simulate", "spot", "notice"), "P1Y", "has years or months, but can be in days, such as"),
     (("simulate", "spot", "notice"), -5, "must not be negative"),
     (("simulate", "spot", "evictionrates"), 1, "did you mean 'evictionRate'?"),
     (("simulate", "service", "errorRate"), 1.5, "must be at most 1"),

@@ -67,7 +67,7 @@ def test_the_verb_that_fits_better_has_a_button(dashboard_at):
         "enter",
         lambda app: seen.append(text_of(app)),
     )
-    assert contains(seen[0], "Better: preparation failed", "›[ Reimage instead ]")
+    assert contains(seen[0], "Better: reimage", "›[ Reimage instead ]")
     assert contains(seen[1], "Reimage n1", "eligible again for risk")
 
 

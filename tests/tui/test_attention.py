@@ -6,6 +6,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.terms import JobState
+from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.model import Severity
 from engine.views.diagnosis.questions import explain
 from tests.builders import (
@@ -81,7 +82,7 @@ def test_a_release_on_an_unusable_node_is_awaited_but_not_for_ever():
     run_to(sim, minutes=20)
     session = Session(sim)
     effect = next(concern.effect for concern in session.concerns() if "DiskFull" in concern.text)
-    assert effect == "no tasks run there, but it is billed; align waits for release there, at most until 08:25:00"
+    assert effect == "billed, but no tasks run there; align waits for release there, at most until 08:25:00"
     assert "1 awaited, at most until 08:25:00" in plain(job_strip.rail(session, 116, 4)[2])
     model = ReleaseModel(session)
     model.update()
@@ -106,7 +107,7 @@ def test_a_failed_start_task_is_listed():
     run_to(sim, seconds=READY_S + 20)
     model, lines = listed(sim)
     at = next(at for at, each in enumerate(lines) if "all 4 nodes: start task failed  n0, n1, n2 …" in each)
-    assert lines[at + 1 : at + 3] == ["  no tasks run there, but it is billed", "  a: reboot or reimage"]
+    assert lines[at + 1 : at + 3] == ["  billed, but no tasks run there", "  a: reboot or reimage"]
     assert lines[0].startswith("✗ 1 task of j waits: no node takes tasks")
     number = next(number for number, concern in enumerate(model.concerns) if concern.about == "node")
     assert model.subjects(number) == [ItemRef("node", node) for node in range(4)]
@@ -147,6 +148,8 @@ def test_a_resize_that_fell_short_and_a_formula_that_fails_are_of_the_pool():
     failing = simulation(a_job(), pool=pool)
     run_to(failing, minutes=20)
     assert any(each.startswith("! pool p: formula failed: ") for each in listed(failing)[1])
+    (since_ms,) = {each.since_ms for each in Attention(failing).concerns() if "formula failed" in each.text}
+    assert since_ms == failing.world.pools[0].scaling.runs[0].when_ms < failing.world.pools[0].scaling.run.when_ms
 
 
 def test_a_pool_that_waits_in_vain_for_tasks_before_it_shrinks_has_not_failed():

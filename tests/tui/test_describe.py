@@ -29,7 +29,7 @@ def test_forty_nodes(session_at):
         "Reimage to try preparation again.",
     ]
     assert said[10].startswith("3: Node n")
-    assert "offline. No tasks run there, but it is billed (NOP-6)." in said[10]
+    assert "offline. Billed, but no tasks run there (NOP-6)." in said[10]
     assert said[11] == "Newest events first:"
     assert said[12] == "08:08:49 task frame-0234 active to running on n29."
     assert len(said) == 17

@@ -8,6 +8,7 @@ import pytest
 
 from engine.views.hook_status import HookStatus
 from tests.builders import READY_S, a_job, a_line, a_pool, mpi_pool, run_to, simulation, together
+from tests.tui.detail_pages import the
 from tui.viewmodels.frame import LAST_HINTS, Transport, breadcrumb, hints, of_use, scrubber, scrubber_ms
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
@@ -246,6 +247,12 @@ def test_preparation_that_failed_everywhere_is_said_first(session_at):
     model.update()
     assert model.concerns[0].text == "preparation of shot-0815 failed on every node: exit code 3"
     assert "PREP-11" in model.concerns[0].effect
+
+
+def test_the_page_and_the_row_of_a_job_do_not_wait_for_slots_that_are_free_where_its_tasks_cannot_run(session_at):
+    session = session_at(600, "preparation-fails-everywhere")
+    (head,) = the(session, ItemRef("job", "shot-0815")).head(118)
+    assert plain(head).endswith("waits for a node that can run its tasks")
 
 
 @pytest.mark.parametrize("lens", list(Lens))

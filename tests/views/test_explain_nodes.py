@@ -1,6 +1,8 @@
 """Explanations of nodes that are idle, busy or out of order, and of preparation there."""
 
 from engine import Simulation, load_scenario
+from engine.base.terms import NodeState
+from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.nodes import why_node, why_preparation
 from engine.views.diagnosis.pools import why_pool
 from tests.builders import (
@@ -21,7 +23,7 @@ from tests.builders import (
     some_tasks,
     wait_for,
 )
-from tests.views.explaining import why_node_says, why_preparation_says
+from tests.views.explaining import why_node_says, why_preparation_says, why_task_says
 from tests.views.test_explain_tasks import broken_pool
 
 
@@ -313,3 +315,13 @@ def test_what_is_in_order_has_no_cross_in_the_answers_about_it():
         *(f"Why is n0 of pool p {state}?" for state in ("creating", "starting", "running", "idle")),
         "Why is preparation of job j running on n0?",
     }
+
+
+def test_a_node_out_of_contact_for_long_becomes_unusable_and_its_tasks_are_requeued():
+    sim = Simulation(load_scenario("nodes-fail-and-recover"))
+    sim.run_until(9 * 60_000)
+    expected = "Next: n1 becomes unusable at 08:10:00 [NODE-13]"
+    assert why_node(sim.world, node_row(sim, 1, "shared")).lines()[-1] == expected
+    assert why_task_says(sim, "book-2", "risk")[-1] == expected
+    lost = next(one for one in Attention(sim).concerns() if one.state is NodeState.UNKNOWN)
+    assert lost.effect == "tasks there run on, but are requeued after five minutes without contact"

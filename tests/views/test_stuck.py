@@ -18,6 +18,7 @@ from tests.builders import (
     run_to_end,
     simulation,
     some_tasks,
+    times,
     together,
 )
 
@@ -320,6 +321,29 @@ def test_nodes_that_a_user_has_taken_out_of_service_are_advice():
     run_to(sim, minutes=5)
     found = item(sim, "node-out-of-service")
     assert (found.severity, found.subject["node"]) == ("info", 0)
+
+
+def test_a_job_left_open_costs_nothing_while_its_pool_works_for_others():
+    sim = simulation(a_job(), a_job("other", at=100, tasks=[a_task("t", 600)]), until="PT20M")
+    run_to(sim, minutes=5)
+    assert item(sim, "job-never-ends").effect == ""
+    sim.run_until(sim.end_ms)
+    assert "1 node of pool p costs money" in item(sim, "job-never-ends").effect
+
+
+def test_a_group_has_lasted_since_its_first_member():
+    sim = simulation(a_job(tasks=[a_task(f"t{one}", 60 * one, 1) for one in (1, 2, 3)]), pool=a_pool(nodes=3))
+    run_to(sim, minutes=10)
+    first = min(times(sim, "TaskStateChanged", to="completed"))
+    assert item(sim, "task-failed").since == first
+
+
+def test_tasks_that_cannot_run_have_waited_no_longer_than_they_exist():
+    later = {"at": 600, "addTasks": {"jobId": "j", "tasks": [a_task("late")]}}
+    disabled = {"at": 100, "disableNodeScheduling": {"poolId": "p", "node": 0}}
+    sim = simulation(a_job(tasks=0), timeline=[disabled, later])
+    run_to(sim, minutes=15)
+    assert item(sim, "no-node-takes-tasks").since >= 600
 
 
 def test_a_healthy_run_has_nothing_above_info():

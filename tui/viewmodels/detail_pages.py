@@ -97,7 +97,8 @@ class JobDetailModel(DetailModel):
         glyph = glyph_of_job(job)
         words = f"   priority {job.record.priority}   on pool {job.record.pool_id or 'none'}"
         spans = [self.session.glyphs.span(glyph), Span(f" {glyph.name}", glyph.role), Span(words)]
-        waits = job_waits_for(job, self.session.pool(job.record.pool_id))
+        pool, concerns = self.session.pool(job.record.pool_id), self.session.attention.about(job.job_id)
+        waits = job_waits_for(job, pool, concerns)
         return [line(*spans, Span(f"   waits for {waits}" if waits else "", Role.DERIVED))]
 
     def _pages(self) -> Sequence[Page]:

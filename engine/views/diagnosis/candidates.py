@@ -14,6 +14,7 @@ from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
 from engine.base.terms import InstanceState, JobState, NodeState, OnTaskFailure, PoolState, SchedulingState, TaskState
 from engine.base.values import called
 from engine.rules.decisions import capacity
+from engine.rules.faults import unusable_ms
 from engine.run.agenda import Agenda, ends_in_order, job_limit, known_end_ms, task_end_ms
 from engine.state.nodes import GONE
 from engine.state.tables import NEVER_MS
@@ -286,12 +287,18 @@ def state_passes_ms(world: World, agenda: Agenda, node: int) -> int | None:
     return agenda.node_steps.get(node)
 
 
+def passing_words(world: World, node: int) -> str:
+    """Say that a node's state has passed. Contact that is lost for long makes it unusable before that (NODE-13)."""
+    state, becomes = world.nodes.state_of(node), "" if unusable_ms(world, node) is None else " or unusable"
+    return f"{name_of(world, node)} is no longer {'here' if state is None else state.wire}{becomes}"
+
+
 def _change(world: World, first: tuple[int, int], why: _Why) -> Next:
     when_ms, node = first
     state = world.nodes.state_of(node)
     where = name_of(world, node)
     if state is not None and state not in READY:
-        return Next(f"{where} is no longer {state.wire}", when_ms, why[1])
+        return Next(passing_words(world, node), when_ms, why[1])
     if why == _PREPARES:
         return Next(f"preparation ends on {where}", when_ms, "PREP-7")
     task = min(task for task in world.nodes.running[node] if task_end_ms(world, task) == when_ms)  # of room_ms

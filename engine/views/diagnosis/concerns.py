@@ -217,7 +217,7 @@ class Attention:
         self._changes = LogReader(simulation, of_kind(_changes_nodes))
         self._of_nodes: Kept[list[Finding]] = Kept()
         self._concerns: Kept[Sequence[Finding]] = Kept()
-        self._of_jobs: Kept[dict[str, list[Severity]]] = Kept()  # in the order of the concerns
+        self._of_jobs: Kept[dict[str, list[Finding]]] = Kept()  # in the order of the concerns
 
     def concerns(self) -> Sequence[Finding]:
         """Return all concerns, the worst first, among equals the newest."""
@@ -234,11 +234,12 @@ class Attention:
 
     def problems(self, job_id: str) -> int:
         """Return the number of problems of a job: its failures, or without any the concerns about it."""
-        return self._failures(job_id) or len(self._severities(job_id))
+        return self._failures(job_id) or len(self.about(job_id))
 
     def has_failed(self, job_id: str) -> bool:
         """Return whether a job has failures, or a concern about it tells one."""
-        return Severity.FAILURE in self._severities(job_id) or self._failures(job_id) > 0
+        fails = any(one.severity is Severity.FAILURE for one in self.about(job_id))
+        return fails or self._failures(job_id) > 0
 
     def _failures(self, job_id: str) -> int:
         job = self._simulation.world.jobs.find(job_id)
@@ -246,16 +247,16 @@ class Attention:
 
     def worst(self, job_id: str) -> int:
         """Return the severity of the worst concern about a job, as a number that orders jobs, the worst first."""
-        return next(iter(self._severities(job_id)), len(Severity))
+        return next((one.severity for one in self.about(job_id)), len(Severity))
 
-    def _severities(self, job_id: str) -> Sequence[Severity]:
-        """Return the severities of the concerns about a job, the worst first."""
+    def about(self, job_id: str) -> Sequence[Finding]:
+        """Return the concerns about a job, the worst first."""
 
-        def of_jobs() -> dict[str, list[Severity]]:
-            found: dict[str, list[Severity]] = {}
+        def of_jobs() -> dict[str, list[Finding]]:
+            found: dict[str, list[Finding]] = {}
             for one in self.concerns():
                 for concerned in one.items.jobs:
-                    found.setdefault(concerned, []).append(one.severity)
+                    found.setdefault(concerned, []).append(one)
             return found
 
         return self._of_jobs.get(self._sources, of_jobs).get(job_id, ())
@@ -313,7 +314,7 @@ def _merged(stalled: list[Finding], of_nodes: list[Finding]) -> list[Finding]:
         if stall is None:
             found.append(one)
         else:
-            found.append(stall._replace(text=f"{stall.text}: {one.cause}", since_ms=one.since_ms, cause=one.cause))
+            found.append(stall._replace(text=f"{stall.text}: {one.cause}", cause=one.cause))
     return [*found, *everywhere.values()]
 
 

@@ -51,6 +51,7 @@ from engine.views.hook_status import eligible_again
 from engine.views.log.reader import LogReader, of_kind
 from engine.views.log.tally import is_retry
 from engine.views.resources.account import is_loss
+from engine.views.resources.instances import oldest_waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -116,7 +117,7 @@ class PreparationRetries:
         return concern(
             Condition.PREPARATION_RETRIED,
             f"preparation task{f' of {whose(names)}' if names_jobs else ''} failed on {on} and is retried",
-            max(instances.prep_start[row] for row in rows),
+            min(instances.prep_start[row] for row in rows),
             *(self._attempt(jobs[0], rows) if len(jobs) == 1 else (listed(names),)),
             items=Items(nodes=nodes, jobs=names),
             names=among,
@@ -229,10 +230,10 @@ class TaskRetries:
     def _concern(self, jobs: Sequence[Job], tasks: Sequence[int], *, names_jobs: bool) -> Finding:
         log, table = self._simulation.log, self._simulation.world.tasks
         if len(tasks) == len(self._failed):  # most often, and of thousands
-            latest, shapes = max(self._failed.values()), {shape for shape, count in self._shapes.items() if count}
+            first, shapes = min(self._failed.values()), {shape for shape, count in self._shapes.items() if count}
         else:
             entries = list(map(self._failed.__getitem__, tasks))
-            latest, shapes = max(entries), set(map(log.shape_of.__getitem__, entries))
+            first, shapes = min(entries), set(map(log.shape_of.__getitem__, entries))
         ended = [dict(log.shapes[number].fields) for number in shapes]
         codes = {fields["exitCode"] for fields in ended}
         is_vain = len(codes) == 1 and max(cast("int", fields["attempt"]) for fields in ended) >= _IN_VAIN
@@ -243,7 +244,7 @@ class TaskRetries:
         return concern(
             Condition.TASK_RETRIED_IN_VAIN if is_vain else Condition.TASK_RETRIED,
             f"{who}{of} failed and {are} retried{cause}",
-            log.when[latest],
+            log.when[first],
             self._attempt(tasks, ended) if len(jobs) == 1 else listed(names),
             items=Items(tasks=tasks, jobs=names),
             names=among,
@@ -300,9 +301,11 @@ def stalled_concerns(simulation: Simulation, planned: PlannedInputs, never: Neve
         if not job.busy or job.ready_count:
             stall = _stall(world, job, left, is_busy=job.busy > held[job.row], is_pool_busy=busy[job.pool] > 0)
         for one in [*stalls, *([stall] if stall is not None else [])]:
+            oldest = oldest_waiting(world, job)
+            begun_ms = 0 if oldest is None else world.tasks.block_of(oldest).created_ms
             items = one.items._replace(jobs=(job.id,), pools=(job.pool_id,) if job.pool_id else ())
             words = [Clause(next_words(plans, partial(moment, world)))] if plans else []
-            effects, since_ms = (*one.effects, *words), max(one.since_ms, job.since_ms)
+            effects, since_ms = (*one.effects, *words), max(one.since_ms, job.since_ms, begun_ms)
             condition = Condition.JOB_STATE if one.condition is Condition.JOB_DISABLED and plans else one.condition
             found.append(one._replace(condition=condition, since_ms=since_ms, effects=effects, items=items))
     return found
@@ -365,7 +368,8 @@ def _without_nodes(world: World, job: Job, pool: Pool, waiting: str, *, is_pool_
         if all(job.ineligible >> world.nodes[node].position & 1 for node in present):
             text, effect = f"preparation of {job.id} failed on every node", f"{waiting}, and none can run"
             remedy, items = f"{eligible_again(world.options).remedy} a node or add one", Items(nodes=tuple(present))
-            return concern(Condition.INELIGIBLE, text, steady_ms, Clause(effect, "PREP-11"), remedy=remedy, items=items)
+            failed_ms = max(world.instances.prep_end[world.instances.row(job.row, node)] for node in present)
+            return concern(Condition.INELIGIBLE, text, failed_ms, Clause(effect, "PREP-11"), remedy=remedy, items=items)
     if is_pool_busy:
         return None
     if not job.ready_count:

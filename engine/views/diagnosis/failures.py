@@ -105,7 +105,7 @@ def _concern(
     return concern(
         condition,
         f"{hook.value.lower()} task{of} failed on {on}: {cause}",
-        max(map(ends.__getitem__, rows)),
+        min(map(ends.__getitem__, rows)),
         ids_of(jobs),
         effect,
         remedy=remedy,
@@ -159,9 +159,9 @@ class FailedTasks(LazyRows):
         return [entry for entries, length in self._parts for entry in entries[:length]]
 
     @property
-    def newest_entry(self) -> int:
-        """The number of the newest entry."""
-        return max(entries[length - 1] for entries, length in self._parts)
+    def first_entry(self) -> int:
+        """The number of the oldest entry."""
+        return min(entries[0] for entries, _ in self._parts)
 
     def with_all(self, others: Iterable[FailedTasks]) -> FailedTasks:
         """Return these tasks, then those of the others."""
@@ -313,7 +313,7 @@ class TaskFailures:
         return concern(
             condition,
             f"{who}{where} {'failed: ' if condition is Condition.TASK_FAILED else ''}{text}",
-            self._simulation.log.when[tasks.newest_entry],
+            self._simulation.log.when[tasks.first_entry],
             ids_of(jobs),
             remedy=_remedy_of(text, "it" if len(tasks) == 1 else "them", is_over=is_over) if is_open else "",
             items=Items(tasks=tasks, jobs=jobs),
@@ -396,7 +396,7 @@ def _ended(reason: str, jobs: Sequence[Job], *, has_run_nothing: bool) -> Findin
     return concern(
         Condition.JOB_ENDED_EARLY if reason else Condition.JOB_RAN_NOTHING,
         f"{who} ended{without}{f': {reason}' if reason else ''}",
-        max(job.since_ms for job in jobs),
+        min(job.since_ms for job in jobs),
         ids_of(ids),
         _EFFECTS[reason] if error is None else error.message.rstrip("."),
         f"{some(left, 'task')} never completed" if left else "",

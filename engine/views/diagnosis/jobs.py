@@ -26,6 +26,7 @@ from engine.views.diagnosis.candidates import (
     ineligible_nodes,
     network_checks,
     next_evaluation,
+    passing_words,
     priority_check,
     state_passes_ms,
     too_large_tasks,
@@ -210,7 +211,7 @@ def _ending_job(world: World, job: Job) -> Explanation:
         elif instances.flags[row] & PrepFlag.RELEASE_OWED:
             word, rule = "gone" if state is None else state.wire, "REL-10" if instances.release_runs[row] else "REL-13"
             why = f"waiting for a node that is {word}", rule
-            passes = due(f"{where} is no longer {word}", state_passes_ms(world, agenda, node), rule)
+            passes = due(passing_words(world, node), state_passes_ms(world, agenda, node), rule)
             change = earliest((passes, due(f"the wait for {where} ends", agenda.release_timeouts.get(row), rule)))
         else:
             continue

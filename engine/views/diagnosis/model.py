@@ -179,7 +179,7 @@ class Finding(NamedTuple):
     label: str = ""
     size: int = 0  # of the nodes, or release tasks, for which it is the reason
     soonest: Next | None = None  # which of them changes first, and when
-    since_ms: int = 0  # the newest occurrence
+    since_ms: int = 0  # of several items, since when the first that still counts has been so
     effects: tuple[Clause, ...] = ()
     remedy: str = ""  # what a user can do
     items: Items = _NOTHING
@@ -332,8 +332,8 @@ def until_cut(world: World, job: Job, node: int, planned: Next) -> Next:
     cut = cut_short(world, job, node)
     if cut is None or cut.when_ms > planned.when_ms:
         return planned
-    stops = f"{name_of(world, node)} is preempted" if cut.rule == "SPOT-3" else limit_words(job, cut)
-    return Next(stops, cut.when_ms, cut.rule)
+    loss = {"SPOT-3": "is preempted", "NODE-13": "becomes unusable"}.get(cut.rule)
+    return Next(f"{name_of(world, node)} {loss}" if loss else limit_words(job, cut), cut.when_ms, cut.rule)
 
 
 def limit_words(job: Job, limit: Cut) -> str:

@@ -13,6 +13,7 @@ from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState, TaskResult
 from engine.base.values import called
+from engine.rules.faults import unusable_ms
 from engine.rules.preparation import STOPPED_BY_JOB, PrepVerdict, prep_verdict, start_rule
 from engine.rules.processes.setup import setup_of
 from engine.run.agenda import Agenda
@@ -26,6 +27,7 @@ from engine.views.diagnosis.candidates import (
     next_evaluation,
     next_refill,
     occupancy,
+    passing_words,
     room_ms,
     state_passes_ms,
 )
@@ -228,8 +230,9 @@ def _next(world: World, agenda: Agenda, node: int, state: NodeState) -> Next | N
     if state not in READY:
         when_ms = state_passes_ms(world, agenda, node)
         text, rule = _passing(world, node, state)
+        lost = due(f"{where} becomes unusable", unusable_ms(world, node), "NODE-13")
         refill = next_refill(world.pool_of(node)) if state is _N.PREEMPTED else None
-        return earliest([due(f"{where} {text}", when_ms, rule), eviction, refill])
+        return earliest([due(text, when_ms, rule), lost, eviction, refill])
     tasks, instances = world.tasks, world.instances
     ends = []
     for task in world.nodes.running[node]:
@@ -248,10 +251,11 @@ def _next(world: World, agenda: Agenda, node: int, state: NodeState) -> Next | N
 def _passing(world: World, node: int, state: NodeState) -> tuple[str, str]:
     """Return what happens to the node when its state ends, and the rule."""
     if is_cut_off(world, node) and state in (_N.STARTING, _N.UNUSABLE):
-        return ("becomes unusable", "NET-4") if state is _N.STARTING else ("boots again in vain", "NODE-14")
+        text, rule = ("becomes unusable", "NET-4") if state is _N.STARTING else ("boots again in vain", "NODE-14")
+        return f"{name_of(world, node)} {text}", rule
     if state is _N.LEAVING_POOL:
-        return "leaves the pool", "RSZ-7"
-    return f"is no longer {state.wire}", NODE_STATES[state].rule
+        return f"{name_of(world, node)} leaves the pool", "RSZ-7"
+    return passing_words(world, node), NODE_STATES[state].rule
 
 
 def _next_of_jobs(world: World, agenda: Agenda, node: int) -> Next | None:
@@ -470,5 +474,5 @@ def _never_ran(world: World, job: Job, node: int) -> Explanation:
         following = due(f"a task ends on {where}", None if free else room_ms(world, node, 1), "SCHED-15")
     else:
         passes_ms = state_passes_ms(world, Agenda(world), node)
-        following = due(f"{where} is no longer {'here' if state is None else state.wire}", passes_ms, "NODE-9")
+        following = due(passing_words(world, node), passes_ms, "NODE-9")
     return answer(world, f"Why has preparation of {called('job', job.id)} not run on {where}?", findings, following)

@@ -321,7 +321,7 @@ def _in_state(world: World, pool: Pool, state: NodeState, *, names_pools: bool) 
         yield concern(
             Condition.NODE_STATE,
             f"{every}{where}: {problem.name}{f' ({code})' if code else ''}",
-            max(map(table.since.__getitem__, nodes)),
+            min(map(table.since.__getitem__, nodes)),
             cut_off,
             _releases_owed(world, nodes),
             remedy=network_remedy(world, pool) if is_cut_off else _remedy_of(world, nodes[0], problem.remedy),
@@ -364,8 +364,7 @@ def pool_concerns(simulation: Simulation) -> list[Finding]:
 
 
 def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
-    world, since_ms = simulation.world, pool.allocation_since_ms
-    errors = pool.resize_errors
+    world, since_ms, errors = simulation.world, pool.allocation_since_ms, pool.resize_errors
     if errors and current_counts(world, pool) == (pool.target_dedicated, pool.target_spot):
         errors = ()  # they are those of an earlier resize (POOL-3)
     kept = _nodes_kept(world, pool) if errors else 0
@@ -379,11 +378,11 @@ def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
         reasons = dict(error.values).get("Reason") or error.message, _retry(simulation, pool)
         remedy = resize_remedy(world, pool)
         yield _concern(world, pool, condition, f"resize failed: {error.code}", since_ms, *reasons, remedy=remedy)
-    run = pool.scaling.run if pool.scaling is not None else None
-    if run is not None and run.error is not None:
-        text, effects = f"formula failed: {run.error.code}", (run.error.reason, "the pool keeps its size")
-        remedy = "change its formula"
-        yield _concern(world, pool, Condition.FORMULA_FAILED, text, run.when_ms, *effects, remedy=remedy)
+    scaling = pool.scaling
+    if scaling is not None and scaling.run is not None and (failure := scaling.run.error) is not None:
+        text, effects = f"formula failed: {failure.code}", (failure.reason, "the pool keeps its size")
+        found, remedy = Condition.FORMULA_FAILED, "change its formula"
+        yield _concern(world, pool, found, text, scaling.failed_ms, *effects, remedy=remedy)
     if pool.target_spot:
         yield from _spot(simulation, pool)
 

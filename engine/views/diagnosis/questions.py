@@ -44,19 +44,22 @@ from engine.views.resources.jobs import bad_end
 from engine.views.resources.statistics import critical_path, deciding_task
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterator, Sequence
 
     from engine import Simulation
     from engine.base.log import Shape
     from engine.state.jobs import Job
-    from engine.views.diagnosis.model import Explanation
+    from engine.views.diagnosis.model import Explanation, Finding
     from engine.views.log.histories import Attempt
     from engine.views.resources.jobs import JobRow, PoolRow
     from engine.world import World
 
 
-def job_waits_for(job: JobRow, pool: PoolRow | None) -> str:
-    """Return what has to come before the job's next state; empty where it waits for nothing."""
+_WITHOUT_USE = Condition.INELIGIBLE, Condition.NODES, Condition.NETWORK, Condition.ROOM  # all nodes are, for a job
+
+
+def job_waits_for(job: JobRow, pool: PoolRow | None, concerns: Sequence[Finding]) -> str:
+    """Return what has to come before the job's next state, by the concerns about it; empty for nothing."""
     tasks, release = job.phases.tasks, job.phases.release
     busy, releasing = tasks.running + tasks.preparing, release[HookStatus.RUNNING] + release[HookStatus.WILL_RUN]
     said = ""
@@ -65,6 +68,8 @@ def job_waits_for(job: JobRow, pool: PoolRow | None) -> str:
             said = f"{some(busy, 'task')} to end"
         case JobState.ACTIVE if tasks.active and (pool is None or pool.state is None):
             said = called("pool", job.record.pool_id)
+        case JobState.ACTIVE if tasks.active and any(one.condition in _WITHOUT_USE for one in concerns):
+            said = "a node that can run its tasks"
         case JobState.ACTIVE if tasks.active:
             said = "free slots for its tasks" if pool is not None and pool.nodes else "nodes"
         case JobState.ACTIVE if not tasks.total:

@@ -383,7 +383,7 @@ class Interruptions:
         return concern(
             Condition.WAS_INTERRUPTED if is_over else Condition.INTERRUPTED_AGAIN,
             f"{who} of {job.id} {verb} interrupted {times}",
-            log.when[last],
+            log.when[min(self._last[task] for task in tasks)],
             Clause(f"last because {cause}" if cause else "", rule),
             f"{span_words(lost_ms)} of work lost" if lost_ms else "",
             remedy="let the formula count running tasks, or drain with taskcompletion"

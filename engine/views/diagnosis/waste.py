@@ -107,7 +107,7 @@ def _left_open(world: World, found: Sequence[OpenJob], *, has_release: bool, has
     return concern(
         Condition.RELEASE_NEVER_RUNS if has_release else Condition.JOB_NEVER_ENDS,
         f"{named('job', ids, len(ids))[0]} {stay} active: {why}",
-        max(each.since_ms for each in found),
+        min(each.since_ms for each in found),
         ids_of(ids),
         _cost_of_open(world, jobs),
         remedy=f"terminate {it}, or set onAllTasksComplete to terminatejob",
@@ -118,6 +118,7 @@ def _left_open(world: World, found: Sequence[OpenJob], *, has_release: bool, has
 def _cost_of_open(world: World, jobs: Sequence[Job]) -> str:
     """Return what goes on costing money: an auto pool lives as long as its job, other pools until a user acts."""
     pools = [world.pools[row] for row in dict.fromkeys(job.pool for job in jobs if job.pool >= 0)]
+    pools = [pool for pool in pools if not pool.busy_slots]  # others pay for those that work
     if len(pools) != 1:
         return _cost(world, pools, f" of {some(len(pools), 'pool')}", "these shrink or are deleted")
     until = "the job ends" if pools[0].auto_job >= 0 else "it shrinks or is deleted"
@@ -169,7 +170,7 @@ def _idle_since_ms(world: World, pool: Pool) -> int:
 
 
 _PARKED = {
-    NodeState.OFFLINE: ("offline", "no tasks run there, but it is billed", "NOP-6", "enable scheduling, or remove"),
+    NodeState.OFFLINE: ("offline", "billed, but no tasks run there", "NOP-6", "enable scheduling, or remove"),
     NodeState.DEALLOCATED: ("deallocated", "no tasks run there until it is started", "NOP-8", "start or remove"),
 }
 
@@ -188,7 +189,7 @@ def parked_nodes(simulation: Simulation) -> Iterator[Finding]:
                 yield concern(
                     Condition.NODES_PARKED,
                     f"{who} of {called('pool', pool.id)}: {name}",
-                    max(map(world.nodes.since.__getitem__, nodes)),
+                    min(map(world.nodes.since.__getitem__, nodes)),
                     Clause(effect, rule),
                     remedy=remedy,
                     items=Items(nodes=nodes, pools=(pool.id,)),

@@ -290,7 +290,7 @@ def _restarts(node: NodeTarget, prepare: Sequence[str], ineligible: str) -> dict
 
 def _reimage_instead(node: NodeTarget) -> Better | None:
     if node.ineligible and not _reboot_helps(node):
-        why = f"preparation failed: the node is ineligible until {node.eligible_again.until} (PREP-9)"
+        why = f"reimage, since the node is ineligible until {node.eligible_again.until} (PREP-9)"
         return Better("reimageNode", why)
     if any(code == "DiskFull" for code, _, _ in node.row.record.errors):
         return Better("reimageNode", "the disk is full; a reimage clears the files, a reboot keeps them (NODE-15)")

@@ -98,7 +98,8 @@ class JobsModel(NamedRowsModel["JobRow"]):
         return Span(job.job_id, Role.STRONG if job.job_id == self.session.job_id else Role.PLAIN)
 
     def _waits_for(self, job: JobRow) -> Span:
-        return Span(job_waits_for(job, self.session.pool(job.record.pool_id)), Role.DERIVED)
+        concerns = self.session.attention.about(job.job_id)
+        return Span(job_waits_for(job, self.session.pool(job.record.pool_id), concerns), Role.DERIVED)
 
     def _tasks(self, job: JobRow) -> Span:
         """Return the completed tasks of all, and a bar of completed, running and other ones; failures have a sign."""
