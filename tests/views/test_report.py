@@ -5,8 +5,21 @@ from rich.console import Console
 
 from engine import Simulation, load_scenario
 from engine.views.diagnosis.questions import open_jobs
+from engine.views.diagnosis.waste import restarts, started_over
 from engine.views.results import InstanceTotals, TaskTotals, summary, task_totals
-from tests.builders import ALLOCATION_S, a_job, a_line, a_pool, a_task, do, refusal, run_to, run_to_end, simulation
+from tests.builders import (
+    ALLOCATION_S,
+    READY_S,
+    a_job,
+    a_line,
+    a_pool,
+    a_task,
+    do,
+    refusal,
+    run_to,
+    run_to_end,
+    simulation,
+)
 from tui.cli.output import summary_text
 
 
@@ -139,3 +152,16 @@ def test_expectations_and_resize_errors():
     assert (pool.nodes, pool.resize_errors) == (2, ("AccountCoreQuotaReached",))
     assert (row.written, row.met) == ({"poolId": "p", "nodes": {"total": 9}}, False)
     assert not found.as_expected
+
+
+def test_only_a_task_that_has_started_anew_began_again():
+    sim = simulation(a_job(tasks=[a_task("ended", 600), a_task("anew", 600)]), pool=a_pool(taskSlotsPerNode=2))
+    run_to(sim, seconds=READY_S + 10)
+    do(sim, "disableJob", jobId="j", disableTasks="requeue")
+    run_to(sim, seconds=READY_S + 20)
+    assert [again.has_begun for again in restarts(sim, 0)] == [False]
+    do(sim, "terminateTask", jobId="j", taskId="ended")
+    do(sim, "enableJob", jobId="j")
+    run_to(sim, seconds=READY_S + 60)
+    [(job_id, task_id, [again])] = started_over(sim, 5)
+    assert (job_id, task_id, again.times) == ("j", "anew", 1)
