@@ -215,6 +215,12 @@ def test_the_strip_has_the_stages_with_times():
     assert times == "08:00:00 00:00:50 08:00:50 00:00:10 08:01:00 00:00:21 08:01:21"
 
 
+def test_a_task_that_has_not_ended_has_no_sign_of_success():
+    sim = simulation(a_job(tasks=[a_task("t1", 200)]))
+    run_to(sim, seconds=READY_S + 60)
+    assert head(Session(sim), ItemRef("task", 0))[0].endswith("◉ running → · completed")
+
+
 def test_a_task_tells_each_attempt(session_at):
     told = page(session_at(200, "retries-and-exit-conditions"), ItemRef("task", 1), "Attempts")
     assert [each.split()[0] for each in told[1:]] == ["1", "2", "3"]

@@ -281,11 +281,12 @@ class TaskDetailModel(DetailModel):
             stay, is_present = stays.get(state), row.brief.state is state
             glyph = glyph_of_task(row.brief) if is_present else task_glyph(state)
             role = glyph.role if stay is not None else Role.OFF
-            arrow = "" if state is TaskState.COMPLETED else glyphs.arrow
-            text = f"{glyphs.of(glyph)} {state.wire}"
+            is_last = state is TaskState.COMPLETED  # whose sign is that of success
+            arrow = "" if is_last else glyphs.arrow
+            text = f"{glyphs.dot if is_last and not is_present else glyphs.of(glyph)} {state.wire}"
             names.append(Span(text, role, is_underlined=is_present))
             names.append(Span(f" {arrow} ".ljust(stage_cells - len(text)), Role.DIM))
-            spent = "" if stay is None or state is TaskState.COMPLETED else fmt.span(stay.spent_ms)
+            spent = "" if stay is None or is_last else fmt.span(stay.spent_ms)
             entered = clock(stay.entered_ms) if stay is not None else ""
             often = f" {glyphs.times}{stay.times:,}" if stay is not None and stay.times > 1 else ""
             text = f" {entered} {spent}"
