@@ -281,6 +281,13 @@ def test_the_critical_path_of_a_job_is_its_last_chain(session_at):
     assert [each.split()[1] for each in told[1:4]][-2:] == ["call", "report"]
 
 
+def test_below_the_critical_path_stands_what_ended_the_job_after_it(session_at):
+    thing = the(session_at(1_300, "pipeline-with-dependencies"), ItemRef("job", "study-17"))
+    lines = [plain(each).strip() for each in thing.lines(thing.tabs.index("Critical path"), 118)]
+    said = "The job ended at 08:20:02, 00:07:58 after it: AllTasksCompleted; publish was deleted at 08:20:00"
+    assert said in lines
+
+
 def test_without_dependencies_it_says_so(session_at):
     assert page(session_at(LATER_S), TASK, "Dependencies") == ["The job does not use task dependencies."]
 
