@@ -4,6 +4,7 @@ import pytest
 from rich.console import Console
 
 from engine import Simulation, load_scenario
+from engine.base.values import format_clock
 from engine.views.diagnosis.questions import open_jobs
 from engine.views.diagnosis.waste import restarts, started_over
 from engine.views.results import InstanceTotals, TaskTotals, summary, task_totals
@@ -165,3 +166,13 @@ def test_only_a_task_that_has_started_anew_began_again():
     run_to(sim, seconds=READY_S + 60)
     [(job_id, task_id, [again])] = started_over(sim, 5)
     assert (job_id, task_id, again.times) == ("j", "anew", 1)
+
+
+@pytest.mark.parametrize(("cells", "shown"), [(80, True), (50, False)])
+def test_the_table_of_jobs_says_when_each_ended_where_there_is_room(cells, shown):
+    sim = finished(a_job(tasks=1, onAllTasksComplete="terminatejob"))
+    [job] = summary(sim).jobs
+    text = summary_text(summary(sim), Console(width=cells, no_color=True))
+    assert ("ended" in text.split("Pools")[0].split()) is shown
+    assert job.end_ms == sim.world.jobs[0].end_ms
+    assert (format_clock(job.end_ms) in text.split("Pools")[0].splitlines()[-3]) is shown
