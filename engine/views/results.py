@@ -265,7 +265,7 @@ def summary(sim: Simulation) -> Summary:
         pools=tuple(_pool_result(world, pool, now_ms) for pool in world.pools.rows),
         refused=tuple(
             RefusedRow(refusal.when_ms, refusal.command.NAME, _subject(refusal.command), str(seen), met)
-            for refusal, (_, met, seen) in outcomes
+            for refusal, (_, met, seen, _) in outcomes
         ),
         expectations=tuple(sim.expectations),
     )

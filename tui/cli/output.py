@@ -261,6 +261,7 @@ def _refusal(row: RefusedRow) -> Row:
 
 def _expectation(row: Outcome) -> Row:
     met = Text("yes", "green") if row.met else Text("NO", "bold red")
+    met = met if row.is_reached else Text("not reached", "yellow")
     return met, plain_text(flow(row.written)), plain_text(flow(row.asked_for))
 
 
