@@ -1,5 +1,7 @@
 """The summary of a run that the command line prints."""
 
+import csv
+
 import pytest
 from rich.console import Console
 
@@ -7,7 +9,10 @@ from engine import Simulation, load_scenario
 from engine.base.values import format_clock
 from engine.views.diagnosis.questions import open_jobs
 from engine.views.diagnosis.waste import restarts, started_over
+from engine.views.resources.tasks import TaskPage
+from engine.views.rest.tasks import execution_info
 from engine.views.results import InstanceTotals, TaskTotals, summary, task_totals
+from engine.views.tables import task_table_lines
 from tests.builders import (
     ALLOCATION_S,
     READY_S,
@@ -176,3 +181,23 @@ def test_the_table_of_jobs_says_when_each_ended_where_there_is_room(cells, shown
     assert ("ended" in text.split("Pools")[0].split()) is shown
     assert job.end_ms == sim.world.jobs[0].end_ms
     assert (format_clock(job.end_ms) in text.split("Pools")[0].splitlines()[-3]) is shown
+
+
+def test_a_task_that_is_ended_while_it_waits_again_has_no_times_of_the_attempt_before():
+    sim = simulation(a_job(tasks=[a_task("t1", 600)]))
+    run_to(sim, seconds=READY_S + 10)
+    do(sim, "disableJob", jobId="j", disableTasks="requeue")
+    run_to(sim, seconds=READY_S + 40)
+    page = TaskPage(sim, "j")
+    assert page.brief(0).start_ms is None
+    do(sim, "terminateTask", jobId="j", taskId="t1")
+    run_to(sim, seconds=READY_S + 50)
+    assert (page.brief(0).start_ms, page.brief(0).runs_ms(sim.now_ms)) == (None, None)
+    assert "startTime" not in execution_info(sim.world, 0)
+    header, line = csv.reader(task_table_lines(sim))
+    row = dict(zip(header, line, strict=True))
+    assert (row["startTime"], row["waitSeconds"], row["runSeconds"]) == ("", "", "")
+    do(sim, "enableJob", jobId="j")
+    do(sim, "reactivateTask", jobId="j", taskId="t1")
+    run_to(sim, seconds=READY_S + 60)
+    assert page.brief(0).start_ms is not None
