@@ -207,6 +207,7 @@ class Outcome(NamedTuple):
     written: dict[str, Plain]
     met: bool
     seen: object
+    is_reached: bool = True  # False: ``until`` has ended the run before the moment for which it is expected
 
     @property
     def asked_for(self) -> object:
@@ -221,7 +222,10 @@ def _named_in(wanted: object, seen: object) -> object:
 
 
 class Judgement(NamedTuple):
-    """An expectation at a moment: its outcome, and since when that is final, in ms since the start, or None."""
+    """An expectation at a moment: its outcome, and since when that is final, in ms since the start, or None.
+
+    One whose moment is not reached stays undecided when the run is over, and is not met.
+    """
 
     expected: Expectation
     outcome: Outcome
@@ -247,9 +251,9 @@ class Expectations(Kept):
 
     KEPT = ("_settled", "commands")
 
-    def __init__(self, expected: tuple[Expectation, ...]) -> None:
-        """Create expectations without results."""
-        self._expected = expected
+    def __init__(self, expected: tuple[Expectation, ...], until_ms: int | None) -> None:
+        """Create expectations without results, of a run that ends at ``until_ms``, or by itself."""
+        self._expected, self._until_ms = expected, until_ms
         self._settled: dict[int, _Settled] = {}
         self.commands: tuple[Outcome, ...] = ()  # of inputs that were refused or expected to be
         self.outcomes: list[Outcome] = []
@@ -308,12 +312,21 @@ class Expectations(Kept):
             if settled is not None:
                 found.append(Judgement(one, settled.outcome, settled.when_ms))
             elif is_over or too_late:
-                decided_ms = one.within_ms if too_late else now_ms
                 outcome = _compare(world, one, now_ms)
-                found.append(Judgement(one, outcome._replace(met=outcome.met and not too_late), decided_ms))
+                is_met = outcome.met and not too_late
+                is_reached = is_met or not self._is_cut_off(world, one)
+                decided_ms = (one.within_ms if too_late else now_ms) if is_reached else None
+                found.append(Judgement(one, outcome._replace(met=is_met, is_reached=is_reached), decided_ms))
             elif with_open:
                 found.append(Judgement(one, _compare(world, one, now_ms), None))
         return found
+
+    def _is_cut_off(self, world: World, one: Expectation) -> bool:
+        """True if the run ends before the moment of an expectation although more could happen until then."""
+        limit_ms = one.within_ms if one.at_ms is None else one.at_ms
+        if limit_ms is None or self._until_ms is None:
+            return False
+        return limit_ms > self._until_ms and world.calendar.peek_ms() is not None
 
     def restore(self, copy: Values) -> None:
         """Restore the results to those of ``copy``."""

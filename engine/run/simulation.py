@@ -68,7 +68,7 @@ class Simulation:
         self.names = RowNames(self.world)
         self.journal = Journal()
         self._inputs_entered: list[tuple[int, DueKind]] = []  # those in the calendar, the next one last
-        self._expectations = Expectations(scenario.expect)
+        self._expectations = Expectations(scenario.expect, scenario.until_ms)
         self._waiting = [entry for entry in scenario.timeline if entry.when is not None]
         self._acts_wait = scenario.acts_wait  # processes may wait for conditions
         self._checked_length = 0  # length of the log when conditions were last checked

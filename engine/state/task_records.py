@@ -39,6 +39,7 @@ class TaskExtra(NamedTuple):
     awaits_retry: bool = False  # active again because of a retry: prefers its node (RETRY-5)
     exit_code: int | None = None
     failure: FailureInfo | None = None
+    ended_waiting: bool = False  # it was ended while it waited for another attempt (TASK-13)
 
 
 PLAIN = TaskExtra()

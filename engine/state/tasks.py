@@ -332,7 +332,8 @@ class TaskTable(Columns[TaskExtra]):
         extra = self.extra(task)
         if old == PREPARING and self.started[task] == NEVER_MS:
             extra = UNTRIED
-        self.set_extra(task, extra._replace(exit_code=exit_code, failure=failure, awaits_retry=False))
+        extra = extra._replace(exit_code=exit_code, failure=failure, awaits_retry=False)
+        self.set_extra(task, extra._replace(ended_waiting=old != RUNNING))
         self._move(task, old, COMPLETED)
         self.copied_whole.discard(task)
         self.ended[task] = now_ms

@@ -162,6 +162,7 @@ class JobResult(NamedTuple):
     job_id: str
     state: str  # as the service spells it, or ``deleted``
     reason: str | None  # terminate reason, or the code of its scheduling error (JOB-20)
+    end_ms: int | None  # when it was completed, or deleted before; None while it is there
     tasks: TaskTotals
     preparations: InstanceTotals
     releases: InstanceTotals
@@ -264,7 +265,7 @@ def summary(sim: Simulation) -> Summary:
         pools=tuple(_pool_result(world, pool, now_ms) for pool in world.pools.rows),
         refused=tuple(
             RefusedRow(refusal.when_ms, refusal.command.NAME, _subject(refusal.command), str(seen), met)
-            for refusal, (_, met, seen) in outcomes
+            for refusal, (_, met, seen, _) in outcomes
         ),
         expectations=tuple(sim.expectations),
     )
@@ -276,6 +277,7 @@ def _job_result(world: World, job: Job) -> JobResult:
         job_id=job.id,
         state=GONE if job.state is None else job.state.wire,
         reason=job.terminate_reason if job.scheduling_error is None else job.scheduling_error.code,
+        end_ms=job.since_ms if job.state is None and job.end_ms is None else job.end_ms,
         tasks=job_totals(job),
         preparations=instance_totals(map(instances.prep, rows)),
         releases=instance_totals(map(instances.release, rows)),

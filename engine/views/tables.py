@@ -309,7 +309,7 @@ def _place(world: World, task: int) -> tuple[object, ...]:
 
 def _times(world: World, task: int, created_ms: int) -> tuple[str, str]:
     state, started_ms = world.tasks.state[task], world.tasks.started[task]
-    if state not in (RUNNING, COMPLETED) or started_ms == NEVER_MS:
+    if state not in (RUNNING, COMPLETED) or started_ms == NEVER_MS or world.tasks.extra(task).ended_waiting:
         return "", ""
     waited = _seconds(started_ms - created_ms)
     return waited, _seconds(world.tasks.ended[task] - started_ms) if state == COMPLETED else ""

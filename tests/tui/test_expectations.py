@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 
 import pytest
+from rich.console import Console
 
 from engine import Simulation, load_scenario
 from engine.scenario.text import bundled
+from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.expectations import ExpectationState, expectation_rows
+from engine.views.results import summary
 from tests.builders import READY_S, a_job, a_pool, a_task, do, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.app.process import Recorder, broken_note
+from tui.cli.output import summary_text
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import plain, width
 from tui.viewmodels.watch.attention import AttentionModel, ExpectationsModel, expectation_lines
@@ -49,6 +53,20 @@ def test_each_is_pending_until_its_moment_then_met_or_broken():
     sim.finish()
     assert [state for state, _ in states(sim)] == [MET, MET, BROKEN, MET]
     assert [row.met for row in sim.expectations] == [True, True, False, True]
+
+
+def test_a_moment_after_until_is_not_reached_which_is_neither_met_nor_broken():
+    moments = {"at": READY_S + 90}, {"within": READY_S + 90}
+    later = [{"jobId": "j", "tasks": {"completed": 1}, **moment} for moment in moments]
+    sim = expecting(a_task("long", 60), expect=later, until=READY_S + 10)
+    sim.run_until(sim.end_ms)
+    sim.finish()
+    assert states(sim) == [(PENDING, None)] * 2
+    assert all(row.when.endswith(", which is not reached") for row in expectation_rows(sim))
+    assert not Attention(sim).items()
+    assert [(row.met, row.is_reached) for row in sim.expectations] == [(False, False)] * 2
+    table = summary_text(summary(sim), Console(width=80, no_color=True))
+    assert table.count("not reached") == 2
 
 
 def test_what_came_too_late_is_not_told_as_something_else_than_wanted():

@@ -90,6 +90,12 @@ def spans(page):
             del columns[:length]
 
 
+def test_a_node_where_preparation_was_stopped_is_counted_and_named():
+    columns = content_of(page_of(whole("nodes-fail-and-recover")))["jobs"][0][3:]
+    ran, runs, failed, stopped, of = (values(column)[-1] for column in columns[6:11])
+    assert (ran, runs, failed, stopped, of) == (5, 0, 0, 1, 6)
+
+
 def totals_running(simulation):
     return Session(simulation).progress("shot-0412").tasks.running
 
@@ -326,7 +332,7 @@ def test_a_release_that_failed_is_counted_and_explained():
     sim.finish()
     page = content_of(page_of(sim))
     (job,) = page["jobs"]
-    failed, problems = (sum(column) for column in (job[-3], job[-1]))
+    failed, problems = (sum(column) for column in (job[-4], job[-1]))
     assert (failed, problems) == (2, 2)
     asked = {one["question"] for one in page["answers"]["node:1"]["findings"]}
     assert "Why did release fail on n1, of job shot-0007?" in asked

@@ -215,6 +215,12 @@ def test_the_strip_has_the_stages_with_times():
     assert times == "08:00:00 00:00:50 08:00:50 00:00:10 08:01:00 00:00:21 08:01:21"
 
 
+def test_a_task_that_has_not_ended_has_no_sign_of_success():
+    sim = simulation(a_job(tasks=[a_task("t1", 200)]))
+    run_to(sim, seconds=READY_S + 60)
+    assert head(Session(sim), ItemRef("task", 0))[0].endswith("◉ running → · completed")
+
+
 def test_a_task_tells_each_attempt(session_at):
     told = page(session_at(200, "retries-and-exit-conditions"), ItemRef("task", 1), "Attempts")
     assert [each.split()[0] for each in told[1:]] == ["1", "2", "3"]
@@ -273,6 +279,13 @@ def test_the_critical_path_of_a_job_is_its_last_chain(session_at):
     session = session_at(3000, "pipeline-with-dependencies")
     told = page(session, ItemRef("job", session.job_id), "Critical path")
     assert [each.split()[1] for each in told[1:4]][-2:] == ["call", "report"]
+
+
+def test_below_the_critical_path_stands_what_ended_the_job_after_it(session_at):
+    thing = the(session_at(1_300, "pipeline-with-dependencies"), ItemRef("job", "study-17"))
+    lines = [plain(each).strip() for each in thing.lines(thing.tabs.index("Critical path"), 118)]
+    said = "The job ended at 08:20:02, 00:07:58 after it: AllTasksCompleted; publish was deleted at 08:20:00"
+    assert said in lines
 
 
 def test_without_dependencies_it_says_so(session_at):

@@ -90,7 +90,7 @@ CAUSES = {
     "no such pool": Cause("task:j/t1", ("job pool: gone does not exist",), "job-without-pool", (a_job(pool="gone"),)),
     "a pool that is deleted": Cause(
         "task:j/t1",
-        ("job pool: p is being deleted", "began again: 1 time because its nodes are removed"),
+        ("job pool: p is being deleted", "interrupted: 1 time because its nodes are removed"),
         "job-without-pool",
         at_s=110,
         more={"timeline": [at(100, deletePool={"poolId": "p"})]},

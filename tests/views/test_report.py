@@ -1,12 +1,31 @@
 """The summary of a run that the command line prints."""
 
+import csv
+
 import pytest
 from rich.console import Console
 
 from engine import Simulation, load_scenario
+from engine.base.values import format_clock
 from engine.views.diagnosis.questions import open_jobs
+from engine.views.diagnosis.waste import restarts, started_over
+from engine.views.resources.tasks import TaskPage
+from engine.views.rest.tasks import execution_info
 from engine.views.results import InstanceTotals, TaskTotals, summary, task_totals
-from tests.builders import ALLOCATION_S, a_job, a_line, a_pool, a_task, do, refusal, run_to, run_to_end, simulation
+from engine.views.tables import task_table_lines
+from tests.builders import (
+    ALLOCATION_S,
+    READY_S,
+    a_job,
+    a_line,
+    a_pool,
+    a_task,
+    do,
+    refusal,
+    run_to,
+    run_to_end,
+    simulation,
+)
 from tui.cli.output import summary_text
 
 
@@ -139,3 +158,46 @@ def test_expectations_and_resize_errors():
     assert (pool.nodes, pool.resize_errors) == (2, ("AccountCoreQuotaReached",))
     assert (row.written, row.met) == ({"poolId": "p", "nodes": {"total": 9}}, False)
     assert not found.as_expected
+
+
+def test_only_a_task_that_has_started_anew_began_again():
+    sim = simulation(a_job(tasks=[a_task("ended", 600), a_task("anew", 600)]), pool=a_pool(taskSlotsPerNode=2))
+    run_to(sim, seconds=READY_S + 10)
+    do(sim, "disableJob", jobId="j", disableTasks="requeue")
+    run_to(sim, seconds=READY_S + 20)
+    assert [again.has_begun for again in restarts(sim, 0)] == [False]
+    do(sim, "terminateTask", jobId="j", taskId="ended")
+    do(sim, "enableJob", jobId="j")
+    run_to(sim, seconds=READY_S + 60)
+    [(job_id, task_id, [again])] = started_over(sim, 5)
+    assert (job_id, task_id, again.times) == ("j", "anew", 1)
+
+
+@pytest.mark.parametrize(("cells", "shown"), [(80, True), (50, False)])
+def test_the_table_of_jobs_says_when_each_ended_where_there_is_room(cells, shown):
+    sim = finished(a_job(tasks=1, onAllTasksComplete="terminatejob"))
+    [job] = summary(sim).jobs
+    text = summary_text(summary(sim), Console(width=cells, no_color=True))
+    assert ("ended" in text.split("Pools")[0].split()) is shown
+    assert job.end_ms == sim.world.jobs[0].end_ms
+    assert (format_clock(job.end_ms) in text.split("Pools")[0].splitlines()[-3]) is shown
+
+
+def test_a_task_that_is_ended_while_it_waits_again_has_no_times_of_the_attempt_before():
+    sim = simulation(a_job(tasks=[a_task("t1", 600)]))
+    run_to(sim, seconds=READY_S + 10)
+    do(sim, "disableJob", jobId="j", disableTasks="requeue")
+    run_to(sim, seconds=READY_S + 40)
+    page = TaskPage(sim, "j")
+    assert page.brief(0).start_ms is None
+    do(sim, "terminateTask", jobId="j", taskId="t1")
+    run_to(sim, seconds=READY_S + 50)
+    assert (page.brief(0).start_ms, page.brief(0).runs_ms(sim.now_ms)) == (None, None)
+    assert "startTime" not in execution_info(sim.world, 0)
+    header, line = csv.reader(task_table_lines(sim))
+    row = dict(zip(header, line, strict=True))
+    assert (row["startTime"], row["waitSeconds"], row["runSeconds"]) == ("", "", "")
+    do(sim, "enableJob", jobId="j")
+    do(sim, "reactivateTask", jobId="j", taskId="t1")
+    run_to(sim, seconds=READY_S + 60)
+    assert page.brief(0).start_ms is not None

@@ -7,7 +7,7 @@ report card of a prediction.
 from __future__ import annotations
 
 import json
-from itertools import islice
+from itertools import compress, islice
 from operator import lt
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     Row = Sequence[Text | str]
 
+_COUNTS = (">tasks", ">ok", ">failed", ">left", ">prep", ">release")  # of a job
 _COLUMN_GAP = 2
 _PIECES_TOGETHER = 1000  # encoding pieces one by one takes longer than making them
 _MOST_OPEN_JOBS, _MOST_CONCERNS = 10, 20
@@ -71,7 +72,7 @@ def summary_text(
     what needs attention.
     """
     tables: list[tuple[str, Sequence[str], Iterable[Row]]] = [
-        ("Jobs", ("job", "state", ">tasks", ">ok", ">failed", ">left", ">prep", ">release"), map(_job, summary.jobs)),
+        ("Jobs", ("job", "state", "?ended", *_COUNTS), map(_job, summary.jobs)),
         ("Bytes of files", ("job", ">downloaded", ">uploaded"), _transferred(summary.jobs)),
         (
             "Job schedules",
@@ -138,6 +139,8 @@ def _run(summary: Summary) -> Text:
 def table(title: str, columns: Sequence[str], rows: Iterable[Row], target: Console) -> Table | None:
     """Return a table, None without rows. A column whose name begins with ``>`` is right-aligned.
 
+    One whose name begins with ``?`` is left out where no terminal of this width has room for it.
+
     Cells are styled texts, or plain ones, which are shortened: an id or another value may be long.
 
     No word is broken: where a table is wider than a terminal, its longest words are shortened in the middle. For
@@ -147,16 +150,19 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Row], target: Conso
     made.show_edge = made.pad_edge = False
     listed = [list(map(_cell, row)) for row in rows]
     columns = [visible(name) for name in columns]
-    texts = [[name.lstrip(">"), *(row[at].plain for row in listed)] for at, name in enumerate(columns)]
+    texts = [[name.lstrip(">?"), *(row[at].plain for row in listed)] for at, name in enumerate(columns)]
     words = [max((len(word) for text in column for word in text.split()), default=1) for column in texts]
     lines = [max(len(line) for text in column for line in text.split("\n")) for column in texts]
     room = target.width - (len(columns) - 1) * _COLUMN_GAP
+    needed = [not name.startswith("?") for name in columns]
+    if sum(words) > room and not all(needed):
+        return table(title, list(compress(columns, needed)), [list(compress(row, needed)) for row in listed], target)
     most = room if target.is_terminal else room + target.width
     while sum(words) > most and max(words) > _LEAST_CELLS:
         words[words.index(max(words))] -= 1
     for name, cells in zip(columns, _widths(words, lines, room), strict=True):
         justify: Literal["right", "left"] = "right" if name.startswith(">") else "left"
-        made.add_column(name.lstrip(">"), justify=justify, overflow="fold", width=cells)
+        made.add_column(name.lstrip(">?"), justify=justify, overflow="fold", width=cells)
     for row in listed:
         made.add_row(*(_with_words_of(text, longest) for text, longest in zip(row, words, strict=True)))
     return made if listed else None
@@ -197,6 +203,7 @@ def _job(row: JobResult) -> Row:
     return (
         row.job_id,
         state,
+        "" if row.end_ms is None else format_clock(row.end_ms),
         f"{row.tasks.total:,}",
         f"{row.tasks.succeeded:,}",
         Text(f"{row.tasks.failed:,}", "red" if row.tasks.failed else ""),
@@ -254,6 +261,7 @@ def _refusal(row: RefusedRow) -> Row:
 
 def _expectation(row: Outcome) -> Row:
     met = Text("yes", "green") if row.met else Text("NO", "bold red")
+    met = met if row.is_reached else Text("not reached", "yellow")
     return met, plain_text(flow(row.written)), plain_text(flow(row.asked_for))
 
 

@@ -13,7 +13,7 @@ from engine.views.diagnosis.questions import job_waits_for
 from engine.views.log.histories import JobHistory, TaskHistory
 from engine.views.resources.jobs import row_of_job
 from engine.views.resources.processes import output_ends, task_needs
-from engine.views.resources.statistics import critical_path, deciding_task
+from engine.views.resources.statistics import critical_path, deciding_task, last_deletion
 from engine.views.resources.tasks import dependencies_of
 from engine.views.rest.account import counts_of
 from engine.views.rest.lookup import task_settings
@@ -32,7 +32,7 @@ from tui.viewmodels.watch.curves import CurvesModel
 from tui.viewmodels.watch.job_strip import rail
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from engine.views.log.histories import Attempt
     from engine.views.resources.jobs import JobRow
@@ -130,7 +130,19 @@ class JobDetailModel(DetailModel):
         one = "It depends on no other task. w says which tasks had the slots." if len(links) == 1 else ""
         heading = line(Span("The chain of tasks that ends last", Role.STRONG), Span(_ASKED, Role.DIM))
         lines = [heading, *path_lines(self.session, links, cells), *([line(Span(one, Role.DIM))] if one else [])]
+        lines += self._after(links[-1].end_ms)
         return self._with_curves(lines, cells)
+
+    def _after(self, last_ms: int | None) -> Iterator[Line]:
+        """Yield when and why the job ended after its last task."""
+        job, clock = self._row.record, self.session.clock
+        if last_ms is not None and job.end_ms is not None:
+            found = last_deletion(self.session.simulation, job)
+            deleted = ""
+            if found is not None and found[1] > last_ms:
+                deleted = f"; {self.session.tasks(self.name).id_of(found[0])} was deleted at {clock(found[1])}"
+            after = f"{fmt.span(job.end_ms - last_ms)} after it: {job.terminate_reason}{deleted}"
+            yield line(Span(f"The job ended at {clock(job.end_ms)}, {after}", Role.DERIVED))
 
     def _overview(self, cells: int) -> Sequence[Line]:
         job, session = self._row, self.session
@@ -282,11 +294,12 @@ class TaskDetailModel(DetailModel):
             stay, is_present = stays.get(state), row.brief.state is state
             glyph = glyph_of_task(row.brief) if is_present else task_glyph(state)
             role = glyph.role if stay is not None else Role.OFF
-            arrow = "" if state is TaskState.COMPLETED else glyphs.arrow
-            text = f"{glyphs.of(glyph)} {state.wire}"
+            is_last = state is TaskState.COMPLETED  # whose sign is that of success
+            arrow = "" if is_last else glyphs.arrow
+            text = f"{glyphs.dot if is_last and not is_present else glyphs.of(glyph)} {state.wire}"
             names.append(Span(text, role, is_underlined=is_present))
             names.append(Span(f" {arrow} ".ljust(stage_cells - len(text)), Role.DIM))
-            spent = "" if stay is None or state is TaskState.COMPLETED else fmt.span(stay.spent_ms)
+            spent = "" if stay is None or is_last else fmt.span(stay.spent_ms)
             entered = clock(stay.entered_ms) if stay is not None else ""
             often = f" {glyphs.times}{stay.times:,}" if stay is not None and stay.times > 1 else ""
             text = f" {entered} {spent}"

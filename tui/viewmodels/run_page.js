@@ -7,8 +7,8 @@ const MOST_CARDS = 24; // nodes; more are cells
 const MOST_FOUND = 8;
 const MOST_LISTED = 12; // rows of a list before the rest is folded
 const JOB = ["state", "active", "preparing", "running", "succeeded", "failed",
-  "prepared", "prepares", "prepFailed", "prepTotal", "released", "releases", "releaseFailed", "releaseTotal",
-  "problems"];
+  "prepared", "prepares", "prepFailed", "prepStopped", "prepTotal",
+  "released", "releases", "releaseFailed", "releaseStopped", "releaseTotal", "problems"];
 const POOL = ["state", "count", "target", "slots"];
 
 const $ = (id) => document.getElementById(id);
@@ -225,12 +225,12 @@ function showFigures() {
   const figures = [figure("Tasks done", (succeeded + failed).toLocaleString("en"), `of ${total.toLocaleString("en")}`,
     [[running, "running"], [waiting, "waiting"], [failed, "failed", "bad"]],
     bar(total, [succeeded, "ok"], [failed, "failed"], [running, "running"]))];
-  const hooks = [["Preparation", "prepared", "prepares", "prepFailed", "prepTotal"],
-    ["Release", "released", "releases", "releaseFailed", "releaseTotal"]];
-  for (const [title, done, runs, bad, all] of hooks) {
+  const hooks = [["Preparation", "prepared", "prepares", "prepFailed", "prepStopped", "prepTotal"],
+    ["Release", "released", "releases", "releaseFailed", "releaseStopped", "releaseTotal"]];
+  for (const [title, done, runs, bad, stopped, all] of hooks) {
     if (run.totals[all].some(Boolean)) {
       figures.push(figure(title, sum(done).toLocaleString("en"), sum(all) ? `of ${counted(sum(all), "node")}` : "nodes",
-        [[sum(runs), "running"], [sum(bad), "failed", "bad"]]));
+        [[sum(runs), "running"], [sum(bad), "failed", "bad"], [sum(stopped), "stopped"]]));
     }
   }
   const inPools = (name) => run.pools.reduce((found, pool) => found + Math.max(0, pool[name][at]), 0);
@@ -514,9 +514,12 @@ function whyJob(id) {
   if (!job || job.state[at] < 0) return [make("h3", {}, `job ${id}`), make("p", { className: "dim" }, "It is not there at this moment.")];
   const value = (name) => job[name][at], rows = [["active", "waiting"], ["preparing", "wait for preparation"], ["running", "running"],
     ["succeeded", "succeeded"], ["failed", "failed"]].filter(([name]) => value(name)).map(([name, word]) => [word, value(name).toLocaleString("en")]);
-  const hook = (title, done, bad, all) => value(all) ? [[title, `${value(done)} of ${counted(value(all), "node")}${value(bad) ? `, ${value(bad)} failed` : ""}`]] : [];
+  const also = (name, word) => value(name) ? `, ${value(name)} ${word}` : "";
+  const hook = (title, done, bad, stopped, all) => value(all)
+    ? [[title, `${value(done)} of ${counted(value(all), "node")}${also(bad, "failed")}${also(stopped, "stopped")}`]] : [];
   return [make("h3", {}, `job ${id}`), make("p", {}, `${clock(run.moments[at])}: ${run.glyphs[job.state[at]][2]}.`),
-    rowsOf([...rows, ...hook("preparation", "prepared", "prepFailed", "prepTotal"), ...hook("release", "released", "releaseFailed", "releaseTotal")])];
+    rowsOf([...rows, ...hook("preparation", "prepared", "prepFailed", "prepStopped", "prepTotal"),
+      ...hook("release", "released", "releaseFailed", "releaseStopped", "releaseTotal")])];
 }
 
 const SIGNS = { true: "✓", false: "✗", null: "·" };

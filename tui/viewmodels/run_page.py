@@ -64,7 +64,7 @@ _MOST_EXPLAINED = 200  # nodes and jobs
 _MOST_TASKS = 12  # of a job that are explained: the failed ones, then those that have not ended
 _PIECE, _LINE = 65_536, 8192  # characters that are packed at once, and of a line of the packed run
 _MORE = "", None  # in place of a part
-_NO_JOB = (0,) * 15  # numbers of a job
+_NO_JOB = (0,) * 17  # numbers of a job
 
 
 def page_lines(run: Simulation, *, is_over: bool | None = None) -> Iterator[list[str]]:
@@ -351,9 +351,11 @@ def _gaps(track: Sequence[TaskSpan]) -> Iterator[tuple[int, ...]]:
         before_ms = span.begin_ms if span.end_ms is None else span.end_ms
 
 
-def _counts(nodes: NodeCounts | None) -> tuple[int, int, int, int]:
-    """Return on how many nodes preparation or release has run, runs and has failed, and of how many."""
-    return (0, 0, 0, 0) if nodes is None else (nodes.ran, nodes.running, nodes.failed, nodes.total)
+def _counts(nodes: NodeCounts | None) -> tuple[int, int, int, int, int]:
+    """Return on how many nodes preparation or release has run, runs, failed and was stopped, and of how many."""
+    if nodes is None:
+        return 0, 0, 0, 0, 0
+    return nodes.ran, nodes.running, nodes.failed, nodes.stopped, nodes.total + nodes.stopped
 
 
 def _said(row: ExpectationRow) -> str:

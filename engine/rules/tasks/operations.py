@@ -306,7 +306,8 @@ def reactivate(world: World, job: Job, task: int) -> None:
     extra = tasks.extra(task)
     if tasks.result(task) is TaskResult.SUCCESS or extra.exit_code == 0:
         raise BatchError("TaskSucceeded")
-    fresh = extra._replace(retry_count=0, last_retry_ms=None, exit_code=None, failure=None, awaits_retry=False)
+    fresh = extra._replace(retry_count=0, last_retry_ms=None, exit_code=None, failure=None)
+    fresh = fresh._replace(awaits_retry=False, ended_waiting=False)
     tasks.back_to_active(world.now_ms, task, fresh, "TASK-15")
     if is_seen(world, task) and not is_blocked(world, job, task):
         world.scheduler.queue_again(task, tasks.profile_of(task), len(world.log))

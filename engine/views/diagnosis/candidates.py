@@ -422,9 +422,11 @@ def why_again(world: World, task: int, following: Next | None) -> Explanation | 
     ]
     if tasks.state_of(task) is None or not checks:
         return None
-    verb = "did" if tasks.state_of(task) is TaskState.COMPLETED else "does"
+    verb, run = ("did" if tasks.state_of(task) is TaskState.COMPLETED else "does"), "run"
+    if verb == "did" and extra.attempts <= 1:
+        verb, run = "was", "to run"  # it was ended before
     starts = note(f"It has been started {some(extra.attempts, 'time')} so far.", "TASK-7") if extra.attempts else None
-    return answer(world, f"Why {verb} {task_name(world, task)} run again?", (*checks, starts), following)
+    return answer(world, f"Why {verb} {task_name(world, task)} {run} again?", (*checks, starts), following)
 
 
 def max_retries(world: World, task: int) -> int:

@@ -330,7 +330,7 @@ def _rejected(simulation: Simulation) -> list[Finding]:
     """Return the commands of the scenario that were rejected or accepted although it expects otherwise."""
     by_hand = {id(one.command) for one in simulation.journal.by_hand()}
     found = []
-    for refusal, (_, _, seen) in zip(simulation.refusals, simulation.command_outcomes, strict=True):
+    for refusal, (_, _, seen, _) in zip(simulation.refusals, simulation.command_outcomes, strict=True):
         if refusal.announced or id(refusal.command) in by_hand:
             continue
         name = refusal.command.NAME

@@ -92,9 +92,9 @@ def expectation_count(simulation: Simulation) -> int:
 
 
 def broken_rows(simulation: Simulation) -> list[ExpectationRow]:
-    """Return the entries of ``expect`` that are broken: at the end of the run all of them are decided."""
+    """Return the entries of ``expect`` that are broken: at the end of the run all that it has reached are decided."""
     judged = simulation.judgements(with_open=simulation.finished)
-    return [row_of(simulation, each) for each in judged if not each.outcome.met]
+    return [row_of(simulation, each) for each in judged if _is_broken(each)]
 
 
 def told_as_broken(simulation: Simulation, at_end: Sequence[Outcome]) -> tuple[list[str], list[str]]:
@@ -121,7 +121,7 @@ def row_of(simulation: Simulation, judged: Judgement) -> ExpectationRow:
         subject=one.condition.subject.called,
         kind=kind,
         item_id=item_id,
-        when=_when(simulation, one),
+        when=_when(simulation, one) + ("" if outcome.is_reached else ", which is not reached"),
         decided_ms=decided_ms,
         parts=tuple(_parts(one, outcome, partial(_value, simulation.scenario.currency))),
         line=one.line,
@@ -233,8 +233,12 @@ def _command_row(
 
 def broken_expectations(simulation: Simulation) -> list[Finding]:
     """Return the expectations that are decided and broken; pending ones are not observed."""
-    broken = (judged for judged in simulation.judgements(with_open=False) if not judged.outcome.met)
-    return [_concern(row_of(simulation, judged)) for judged in broken]
+    judged = simulation.judgements(with_open=False)
+    return [_concern(row_of(simulation, each)) for each in judged if _is_broken(each)]
+
+
+def _is_broken(judged: Judgement) -> bool:
+    return not judged.outcome.met and judged.outcome.is_reached
 
 
 def foreseen(

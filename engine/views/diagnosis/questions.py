@@ -334,7 +334,8 @@ def _aside(explanation: Explanation | None) -> Explanation | None:
 
 def _with_cost(simulation: Simulation, task: int, again: Explanation) -> Explanation:
     """Add how often a task began again, why and what it cost, to the explanation of why it runs again."""
-    causes = (check("began again", False, each.words, each.rule) for each in restarts(simulation, task))
+    found = ((each, "began again" if each.has_begun else "interrupted") for each in restarts(simulation, task))
+    causes = (check(name, False, each.words, each.rule) for each, name in found)
     return replace(again, findings=(*again.findings, *causes))
 
 

@@ -264,13 +264,14 @@ CAUSES = {
 
 
 class Restart(NamedTuple):
-    """The times that a task began again for one reason, and how long the attempts before had run in all."""
+    """The times that a task was to run again for one reason, and how long the attempts before had run in all."""
 
     cause: str  # after "because"
     rule: str
     times: int
     lost_ms: int
     is_interruption: bool  # it had not failed
+    has_begun: bool  # False: it waits for its next start, or was ended before
 
     @property
     def words(self) -> str:
@@ -280,16 +281,19 @@ class Restart(NamedTuple):
 
 
 def restarts(simulation: Simulation, task: int) -> list[Restart]:
-    """Return why a task began again, the most costly reason first."""
-    found: dict[tuple[str, str, bool], list[int]] = {}
-    for one in TaskHistory(simulation, task).attempts():
+    """Return why a task was to run again, the most costly reason first."""
+    found: dict[tuple[str, str, bool, bool], list[int]] = {}
+    attempts = TaskHistory(simulation, task).attempts()
+    last_ms = max((one.start_ms for one in attempts if one.start_ms is not None), default=0)
+    for one in attempts:
         if one.ended_as is TaskState.ACTIVE and one.end_ms is not None:
             is_interruption = one.exit_code is None
             why = CAUSES.get(one.rule.partition("-")[0], "it was interrupted")
             cause = why if is_interruption else f"it failed with exit code {one.exit_code}"
             lost_ms = 0 if one.start_ms is None else one.end_ms - one.start_ms
-            found.setdefault((cause, one.rule or "RETRY-3", is_interruption), []).append(lost_ms)
-    every = [Restart(cause, rule, len(lost), sum(lost), each) for (cause, rule, each), lost in found.items()]
+            why_and_how = cause, one.rule or "RETRY-3", is_interruption, one.end_ms <= last_ms
+            found.setdefault(why_and_how, []).append(lost_ms)
+    every = [Restart(cause, rule, len(lost), sum(lost), *how) for (cause, rule, *how), lost in found.items()]
     return sorted(every, key=lambda each: -each.lost_ms)
 
 
@@ -297,12 +301,12 @@ def started_over(simulation: Simulation, most: int) -> list[tuple[str, str, list
     """Return job and id of the tasks that began again most often, each with the reasons."""
     log, tasks = simulation.log, simulation.world.tasks
     counts = Counter(picked(log.row_a, list(matching(log, _begins_again))))
-    found = ((task, restarts(simulation, task)) for task, _ in counts.most_common(most))
+    began = ((task, restarts(simulation, task)) for task, _ in counts.most_common(most))
+    found = ((task, [one for one in each if one.has_begun]) for task, each in began)
     jobs = simulation.world.jobs
     return [(jobs[tasks.block_of(task).job].id, tasks.task_id(task), each) for task, each in found if each]
 
 
 def _begins_again(shape: Shape) -> bool:
     fields = dict(shape.fields)
-    is_task = shape.event == "TaskStateChanged" and fields.get("to") is TaskState.ACTIVE
-    return is_task and fields.get("from") is TaskState.RUNNING
+    return shape.event == "TaskStateChanged" and fields.get("to") is TaskState.RUNNING and fields.get("attempt") != 1

@@ -267,7 +267,8 @@ class NodeCounts(NamedTuple):
     done: int  # without the failures
     running: int
     failed: int
-    total: int
+    total: int  # without the stopped ones
+    stopped: int = 0  # preparation was stopped there, with the node or the job, and does not run again
 
     @property
     def ran(self) -> int:
@@ -370,16 +371,18 @@ def _preparation(simulation: Simulation, job: Job) -> NodeCounts:
     bad = [(rows[at], status) for at, status in ended if states[at] == InstanceState.COMPLETED]
     counts = 0 if job.state in OVER else PrepFlag.VALID | PrepFlag.INELIGIBLE
     again = [row for row, _ in bad if counts and not instances.flags[row] & counts]
+    again = [row for row in again if nodes[instances.node[row]] != GONE]
     failed = [status for row, status in bad if not counts or instances.flags[row] & counts].count(HookStatus.FAILED)
     done, running = states.count(InstanceState.COMPLETED) - len(bad), states.count(InstanceState.RUNNING)
     pool = () if job.pool < 0 or job.state in OVER else world.pools[job.pool].nodes
     present = len(pool) - bytes(values(nodes, pool)).count(GONE)
-    seen = len(states) - states.count(ABSENT) - sum(nodes[instances.node[row]] != GONE for row in again)
+    seen = len(states) - states.count(ABSENT) - len(again)
     if nodes.find(GONE) >= 0:  # nodes that have left are among those of the job
         gone = [states[at] for at in places(bytes(values(nodes, values(instances.node, rows))), GONE)]
         seen -= len(gone) - gone.count(ABSENT)
         running -= gone.count(InstanceState.RUNNING)
-    return NodeCounts(done, running, failed, done + running + failed + max(0, present - seen))
+    total, stopped = done + running + failed + max(0, present - seen), len(bad) - failed - len(again)
+    return NodeCounts(done, running, failed, total, stopped)
 
 
 def _release(simulation: Simulation, job: Job) -> NodeCounts:

@@ -21,13 +21,14 @@ from engine.base.values import equals, percentile, places
 from engine.state.tables import NEVER_MS
 from engine.state.task_tables import number_of
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
-from engine.views.log.reader import LogReader, of_kind
+from engine.views.log.reader import LogReader, is_event, matching, of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from engine import Simulation
     from engine.base.log import Shape
+    from engine.state.jobs import Job
     from engine.state.tasks import TaskTable
 
 
@@ -92,6 +93,17 @@ def deciding_task(simulation: Simulation, job_id: str) -> int | None:
     return None if last is None else last[2]
 
 
+def last_deletion(simulation: Simulation, job: Job) -> tuple[int, int] | None:
+    """Return the task that was deleted last before a job ended, and when; None without one."""
+    if not job.deleted or job.end_ms is None:
+        return None
+    log, blocks = simulation.log, [simulation.world.tasks.blocks[number].rows for number in job.blocks]
+    deleted = ((log.row_a[at], log.when[at]) for at in matching(log, _DELETED) if log.when[at] <= job.end_ms)
+    found = [each for each in deleted if any(each[0] in rows for rows in blocks)]
+    return found[-1] if found else None
+
+
+_DELETED = is_event("TaskStateChanged", to=None)
 _Rank = tuple[int, int, int]  # how far from its end, its end, the task
 
 

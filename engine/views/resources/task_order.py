@@ -236,7 +236,8 @@ class TaskGroups:
             TaskKey.NODE: lambda rows, _: self._nodes(rows),
             TaskKey.CREATED: lambda rows, _: self._created(rows),
             TaskKey.START: lambda rows, from_ms: [
-                abs(ms - from_ms) // SECOND_MS if ms != NEVER_MS else _NEVER for ms in picked(self._tasks.started, rows)
+                abs(ms - from_ms) // SECOND_MS if ms != NEVER_MS and state in (RUNNING, COMPLETED) else _NEVER
+                for state, ms in zip(picked(self._tasks.state, rows), picked(self._tasks.started, rows), strict=True)
             ],
             TaskKey.END: lambda rows, from_ms: [
                 abs(ms - from_ms) // SECOND_MS if state == COMPLETED else _NEVER

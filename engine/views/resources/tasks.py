@@ -274,6 +274,7 @@ class TaskPage:
             is_over, begun_ms = state is TaskState.COMPLETED, table.started[task]
             result = result_of(extra.exit_code, extra.failure) if is_over else None
             has_started = begun_ms != NEVER_MS
+            has_run = state in (TaskState.RUNNING, TaskState.COMPLETED) and not extra.ended_waiting
             is_on_node = node >= 0 and (has_started or state is TaskState.PREPARING)
             book = world.dependencies.get(block.job) if state is TaskState.ACTIVE else None
             found.append(
@@ -283,7 +284,7 @@ class TaskPage:
                     result,
                     nodes[node].position if is_on_node else None,
                     block.created_ms,
-                    begun_ms if has_started else None,
+                    begun_ms if has_started and has_run else None,
                     table.ended[task] if is_over else None,
                     0 if result is TaskResult.SUCCESS else extra.exit_code,
                     extra,

@@ -101,7 +101,7 @@ def execution_info(world: World, task: int, moment: Callable[[int], str] | None 
     extra = tasks.extra(task)
     result = result_of(extra.exit_code, extra.failure) if state == COMPLETED else None
     info: Body = {}
-    if started_ms != NEVER_MS and state in (RUNNING, COMPLETED):
+    if started_ms != NEVER_MS and state in (RUNNING, COMPLETED) and not extra.ended_waiting:
         info["startTime"] = moment(started_ms)
     if state == COMPLETED:
         info["endTime"] = moment(tasks.ended[task])

@@ -215,7 +215,7 @@ TASK: tuple[ActionType[TaskRow], ...] = (
         "deleteTaskFile",
         ("a directory goes with what is in it (FILE-11)",),
         fields=file_to_delete("in the task's directory", "stdout.txt"),
-        unavailable=lambda task: "it has not run" if task.brief.start_ms is None else "",
+        unavailable=lambda task: "it has not run" if not task.brief.extra.attempts else "",
         cannot_be_undone=True,
     ),
     ActionType("Delete {}", "deleteTask", ("it is deleted from the job",), cannot_be_undone=True),

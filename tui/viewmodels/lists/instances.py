@@ -88,6 +88,7 @@ class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
     """Preparation or release of the job in focus, node by node."""
 
     hook: ClassVar[Hook]
+    own_order = "status, failed ones first"
     _page: InstancePage
 
     def __init__(self, session: Session) -> None:
@@ -182,13 +183,17 @@ class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
         return Span(node.name if gone_ms is None else f"{node.name} at {self.session.clock(gone_ms)}", node.role)
 
     def _took(self, brief: _Brief) -> Span:
-        """Return the duration, so far while the task runs, with a bar that is full at the 95th percentile."""
+        """Return the duration, so far while the task runs, with a bar that is full at the 95th percentile.
+
+        A longer one ends with a plus.
+        """
         view, most_ms = brief.of_node.view, brief.long_ms
         if view is None:
             return Span("", Role.DERIVED)
         took_ms = (brief.now_ms if view.end_ms is None else view.end_ms) - view.start_ms
         cells = min(_BAR_CELLS, -(-took_ms * _BAR_CELLS // most_ms)) if most_ms else 0
-        return Span(f"{fmt.span(took_ms)} {self.session.glyphs.full * cells}", Role.DERIVED)
+        bar = self.session.glyphs.full * cells if took_ms <= most_ms else f"{self.session.glyphs.full * (cells - 1)}+"
+        return Span(f"{fmt.span(took_ms)} {bar if cells else ''}", Role.DERIVED)
 
     def summary(self, cells: int = WHOLE) -> Line:
         counts = self._page.counts()
@@ -289,7 +294,7 @@ class PreparationModel(InstancesModel):
             "One row for each node that prepared, even if it has left.\n"
             "A node prepares before its first task of the job. If preparation fails, the node becomes ineligible: "
             f"it gets no task of this job until {again.until} ({again.rule}). Other jobs still use it.\n"
-            "Duration, Runs, Triggered by and Ineligible are derived. A bar is full at the 95th percentile."
+            "Duration, Runs, Triggered by and Ineligible are derived. A full bar is the 95th percentile, + is longer."
         )
 
     def _last_retry(self, record: InstanceRow) -> str:
