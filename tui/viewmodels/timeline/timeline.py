@@ -322,7 +322,7 @@ class TimelineModel:
         return self.rows is self._kinds[0]
 
     def context(self, lines: int) -> list[Line]:
-        """Return the jobs of the pool below its nodes, as far as there are lines for them; their columns are the same."""
+        """Return the jobs of the pool, as far as there are lines for them below the nodes, in the same columns."""
         jobs, self._below = self._jobs, ()
         if not self.has_jobs_below or lines < _LEAST_CONTEXT:
             return []
