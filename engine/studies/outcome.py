@@ -347,8 +347,8 @@ def _about(variant: VariantSummary) -> str:
 
 _USUAL = ("makespanSeconds", "costUsd")
 _NOTHING = Spread(None, None, None, None)
-_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
-_DAY_S = 86_400
+TIME_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
+DAY_S = 86_400
 
 
 def shown_measures(more: Sequence[str | JobEnd]) -> list[str | JobEnd]:
@@ -396,7 +396,7 @@ def text_of(measure: str | JobEnd, currency: str = USD) -> Callable[[float | Non
 def time_step_s(range_s: float, most: int) -> float:
     """Return a readable step in seconds for an axis of this range with about ``most`` marks at most."""
     return next(
-        (step for step in _STEPS_S if range_s / step <= most), _DAY_S * max(1, range_s // ((most - 2) * _DAY_S))
+        (step for step in TIME_STEPS_S if range_s / step <= most), DAY_S * max(1, range_s // ((most - 2) * DAY_S))
     )
 
 
