@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from engine.base.terms import JobState
 from engine.base.values import SECOND_MS, USD, format_clock, format_money, percentile, shortened
 from engine.scenario.model import MEASURES, JobEnd
-from engine.scenario.record import values_text
+from engine.scenario.record import flow_text, values_text
 from engine.specs.conditions import Bounds, SubjectKind, matches
 from engine.studies.measures import AMOUNT, HEADINGS, LABELS, largest
 
@@ -328,7 +328,8 @@ def recommendation(
         return "The scenario expects nothing, so no variant is recommended."
     if summary.recommended is not None:
         chosen = summary.variants[summary.recommended - 1]
-        return f"{_named(chosen, values_of)} is the cheapest that keeps {wanted}: {_about(chosen)}."
+        named, about = _named(chosen, values_of), f"{_about(chosen)}.{_given(summary, chosen)}"
+        return f"{named} is the cheapest that keeps {wanted}: {about}"
     if summary.nearest is None:
         return f"No variant keeps {wanted}: no run has a result."
     near = summary.variants[summary.nearest - 1]
@@ -338,6 +339,13 @@ def recommendation(
 def _named(variant: VariantSummary, values_of: Callable[[VariantSummary], str]) -> str:
     values = values_of(variant)
     return f"Variant {variant.variant}" + (f" ({values})" if values else "")
+
+
+def _given(summary: StudySummary, chosen: VariantSummary) -> str:
+    """Return for which values of factors that nobody chooses, such as the rate of a fault, a recommendation holds."""
+    paths = [path for path, values in summary.factors if "simulate" in path.split(".") and len(values) > 1]
+    said = (f"{name}={flow_text(chosen.values[path])}" for name, path in zip(short_names(paths), paths, strict=True))
+    return f" That holds for {', '.join(said)}, which nobody chooses." if paths else ""
 
 
 def _about(variant: VariantSummary) -> str:
