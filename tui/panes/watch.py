@@ -221,7 +221,7 @@ def _flowing(parts: Sequence[Line], cells: int) -> list[Line]:
 
 
 HELP = (
-    "Jobs stand at the top, the worst first, with phases, end and problems. "
+    "Jobs stand at the top, the worst first, with phases, end and problems: !2 means two. "
     "Completed jobs are one line of counts while others are live. "
     "A single job has a line for each phase. The cursor there chooses the job in focus. "
     "All other panes show this job and its pool.\n"
