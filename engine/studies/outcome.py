@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from engine.base.terms import JobState
 from engine.base.values import SECOND_MS, USD, format_clock, format_money, percentile, shortened
 from engine.scenario.model import MEASURES, JobEnd
-from engine.scenario.record import values_text
+from engine.scenario.record import flow_text, values_text
 from engine.specs.conditions import Bounds, SubjectKind, matches
 from engine.studies.measures import AMOUNT, HEADINGS, LABELS, largest
 
@@ -328,7 +328,8 @@ def recommendation(
         return "The scenario expects nothing, so no variant is recommended."
     if summary.recommended is not None:
         chosen = summary.variants[summary.recommended - 1]
-        return f"{_named(chosen, values_of)} is the cheapest that keeps {wanted}: {_about(chosen)}."
+        named, about = _named(chosen, values_of), f"{_about(chosen)}.{_given(summary, chosen)}"
+        return f"{named} is the cheapest that keeps {wanted}: {about}"
     if summary.nearest is None:
         return f"No variant keeps {wanted}: no run has a result."
     near = summary.variants[summary.nearest - 1]
@@ -340,6 +341,13 @@ def _named(variant: VariantSummary, values_of: Callable[[VariantSummary], str]) 
     return f"Variant {variant.variant}" + (f" ({values})" if values else "")
 
 
+def _given(summary: StudySummary, chosen: VariantSummary) -> str:
+    """Return for which values of factors that nobody chooses, such as the rate of a fault, a recommendation holds."""
+    paths = [path for path, values in summary.factors if "simulate" in path.split(".") and len(values) > 1]
+    said = (f"{name}={flow_text(chosen.values[path])}" for name, path in zip(short_names(paths), paths, strict=True))
+    return f" That holds for {', '.join(said)}, which nobody chooses." if paths else ""
+
+
 def _about(variant: VariantSummary) -> str:
     met = f"{round(variant.met.share * variant.runs):,} of {variant.runs:,} ({interval_text(variant.met)})"
     return f"{met}, last task ends at {end_text(variant.end_s)}, {cost_text(variant.cost.median, variant.currency)}"
@@ -347,8 +355,8 @@ def _about(variant: VariantSummary) -> str:
 
 _USUAL = ("makespanSeconds", "costUsd")
 _NOTHING = Spread(None, None, None, None)
-_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
-_DAY_S = 86_400
+TIME_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
+DAY_S = 86_400
 
 
 def shown_measures(more: Sequence[str | JobEnd]) -> list[str | JobEnd]:
@@ -396,7 +404,7 @@ def text_of(measure: str | JobEnd, currency: str = USD) -> Callable[[float | Non
 def time_step_s(range_s: float, most: int) -> float:
     """Return a readable step in seconds for an axis of this range with about ``most`` marks at most."""
     return next(
-        (step for step in _STEPS_S if range_s / step <= most), _DAY_S * max(1, range_s // ((most - 2) * _DAY_S))
+        (step for step in TIME_STEPS_S if range_s / step <= most), DAY_S * max(1, range_s // ((most - 2) * DAY_S))
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from engine.studies.outcome import Tally, pace_text, short_names, summarize, time_step_s
+from engine.studies.outcome import Tally, pace_text, recommendation, short_names, summarize, time_step_s
 from engine.studies.runs import Player, read
 
 
@@ -38,3 +40,11 @@ def test_short_names_tell_factors_apart():
 @pytest.mark.parametrize(("range_s", "step_s"), [(8, 1), (100, 15), (3_000, 600), (40_000, 7_200), (900_000, 86_400)])
 def test_marks_of_a_time_axis_are_round(range_s, step_s):
     assert time_step_s(range_s, 9) == step_s
+
+
+def test_a_recommendation_says_for_which_rate_it_holds(night):
+    for rates, said in (("0.05,0.5", " That holds for evictionRate=0.05, which nobody chooses."), ("0.05", "")):
+        study = night("simulate.spot.evictionRate=" + rates, "pools.render.targetDedicatedNodes=1,3", seeds=(1,))
+        results = [read(line) for line in Player(study).play(study.runs())]
+        told = recommendation(summarize(study, "night", results, confidence=0))
+        assert re.search(r", \$\d\.\d+\." + re.escape(said) + "$", told)

@@ -230,3 +230,8 @@ def test_counts_begin_with_what_is_wrong_and_tell_what_has_no_room(cells):
     assert len(said.rstrip()) <= cells
     assert said.startswith("⊠ 400 start task failed") or not told
     assert cells > 60 or hidden
+
+
+def test_a_failure_has_one_letter_in_bars_counts_and_the_table_of_symbols():
+    glyphs = GlyphSet(ascii_only=True)
+    assert {glyphs.bad, glyphs.meter_failed, glyphs.of(PREPARATION[HookStatus.FAILED])} == {"X"}

@@ -416,3 +416,13 @@ def test_a_release_that_fails_is_a_problem_as_a_preparation_that_fails_is():
     assert model.title(9, 100) == "Jobs: 3 completed, 2 of them with problems"
     told = [contains([each], "release", "✗2", "2 problems") for each in texts(model, cells=130)[:3]]
     assert told == [True, True, False]
+
+
+def test_the_line_of_counts_stands_below_the_jobs_in_however_few_lines_and_the_title_counts_the_others():
+    session = brief_and_long(30, bad=2)
+    session.focus_job("brief-5")
+    model = model_of(session)
+    assert model.lines_wanted() == 4
+    for lines, shown, more in ((3, ["long", "brief-5", "29"], False), (2, ["long", "29"], True)):
+        assert [each.split()[1] for each in texts(model, lines=lines)] == shown
+        assert ("+1 more" in model.title(lines, 100)) is more

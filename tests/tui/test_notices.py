@@ -133,7 +133,7 @@ def test_a_cause_that_goes_on_is_told_again_when_there_are_ten_times_as_many():
 
 def test_before_the_first_job_the_strip_says_when_it_is_added(session_at):
     session = session_at(65, "spot-evictions")
-    assert session.none_yet("job") == ("There is no job yet.", "space runs and pauses, . goes on by one event.")
+    assert session.none_yet("job") == ("There is no job yet.", "space runs and pauses, . goes on to the next moment.")
     while session.ahead.advance(10_000):
         pass
     assert session.none_yet("job")[0] == "There is no job yet. The next one is added at 08:04:45."

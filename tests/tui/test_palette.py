@@ -101,7 +101,7 @@ def test_a_whole_word_comes_before_its_beginning_and_a_title_before_other_words(
 
 def test_titles_keep_their_capitals_and_keys_are_named_as_on_the_keyboard(entries):
     by_title = {entry.title: entry.key for entry in entries}
-    assert by_title["One event forward"] == "."
+    assert by_title["To the next moment"] == "."
     assert by_title["Forward through the views visited"] == ">"
     assert by_title["Help"] == "? f1"
     assert "Export the rows: CSV; of a node RDP; on Watch and Timeline the run as a page" in by_title
@@ -121,7 +121,7 @@ def test_it_opens_is_typed_into_and_does_what_is_chosen(dashboard_at, size):
     keys = ("ctrl+p", look, *"stdout", look, "ctrl+u", *"cost", "enter", look)
     drive(dashboard_at(LATER_S), *keys, lambda app: seen.append(len(app.screen_stack)), size=size)
     opened, found, done, left = seen
-    assert contains(opened, "Commands", "Run or pause simulated time", "One event forward")
+    assert contains(opened, "Commands", "Run or pause simulated time", "To the next moment")
     assert contains(found, "1 command", "Files of the row")
     assert "Pools" in done[0]
     assert left == 1
@@ -156,7 +156,7 @@ def test_down_chooses_the_next_command_and_escape_none(dashboard_at):
 def test_what_is_cut_in_a_narrow_list_is_told_above_it_for_the_command_under_the_cursor(dashboard_at):
     seen = []
     drive(dashboard_at(330), "ctrl+p", "down", lambda app: seen.extend(text_of(app)), size=(80, 24))
-    assert contains(seen, "commands   Use it to see events one by one.")
+    assert contains(seen, "commands   Goes to the next moment at which something happens.")
     assert about_cut_off(PaletteEntry("Faster", "When little happens.", print), 68) == ""
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
+from operator import mul
 
 import pytest
 
@@ -178,12 +180,12 @@ def test_news_that_come_while_the_application_ends_are_not_shown(night, monkeypa
     assert told
 
 
-def test_on_a_small_screen_the_recommendation_is_whole_and_the_axis_has_marks():
+def test_on_a_small_screen_the_recommendation_is_whole_and_the_deadline_has_a_row():
     app, seen = bundled_dashboard("nodes-for-a-deadline"), []
     drive(app, "V", lambda app: seen.append(text_of(app)), size=(80, 24))
     assert re.search(r"last task ends at \+\d\d:\d\d:\d\d, \$\d\.\d\d\.", "\n".join(seen[0]))
     assert contains(seen[0], "left out", "as is")
-    assert sum(" ┤" in each for each in seen[0]) >= 3
+    assert contains(seen[0], "deadline")
     (legend,) = (each for each in seen[0] if "★ best" in each)
     assert all(legend.count(mark) == 1 for mark in "★◆◇●○")
 
@@ -306,7 +308,7 @@ def test_the_deadline_is_a_line_below_which_variants_end_in_time(ascii_only):
     assert rows == sorted(rows)
     assert ("=" if ascii_only else "╌") * 9 in lines[rows[1]]
     late = [plain(each) for each in scatter_lines(DOTS, None, 60, 22, glyphs, 36_000.0)]
-    assert "deadline" in late[0]
+    assert not any(mark in each for each in late[: "".join(late).index("deadline") // 60] for mark in (keeps, pareto))
     expected.append({"makespan": {"atMost": "PT1H"}})
     bound = simulation(a_job("j"), a_job("other"), expect=expected).scenario.expect
     assert deadline_s(bound) == 3600
@@ -325,6 +327,46 @@ def test_each_variant_is_on_its_side_of_the_deadline_in_however_few_rows(rows):
         (row,) = [at for at, each in enumerate(lines) if "deadline" in each]
         assert [each.count("●") for each in ("".join(lines[:row]), lines[row])] == [2, 0]
         assert "╌" * 20 in lines[row]
+
+
+def plotted(ends, rows, due_s=None):
+    """The lines of a plot in which each variant is a little dearer than the one before."""
+    dots = [
+        Dot(at, spread(at, at, at), spread(end, end, end), VARIANT_KEEPS, False) for at, end in enumerate(ends, start=1)
+    ]
+    return [plain(each) for each in scatter_lines(dots, None, 100, rows, GlyphSet(ascii_only=False), due_s)]
+
+
+@pytest.mark.parametrize("due_s", [None, 28_800.0, 29_500.0])
+@pytest.mark.parametrize("rows", range(9, 30))
+def test_marks_of_the_axis_are_equally_far_apart_and_no_variant_stands_on_one_or_beyond_one(rows, due_s):
+    ends = [31_380.0, 31_500.0, 27_593.0, 27_626.0, 24_761.0, 24_761.0, 21_700.0, 35_900.0]
+    lines = plotted(ends, rows, due_s)
+    marks = [at for at, each in enumerate(lines) if "┤" in each]
+    assert len({after - before for before, after in pairwise(marks)}) == 1
+    at_s = {at: sum(map(mul, map(int, lines[at].split()[0].split(":")), (3600, 60, 1))) for at in marks}
+    for number, end in enumerate(ends, start=1):
+        (row,) = [at for at, each in enumerate(lines) if re.search(rf"●{number}\b|\b{number}●", each)]
+        assert {at: (end > when) - (end < when) for at, when in at_s.items()} == {
+            at: 1 if row < at else -1 for at in marks
+        }
+
+
+@pytest.mark.parametrize("rows", [8, 20])
+def test_a_few_variants_that_end_far_later_are_above_the_axis_and_do_not_squeeze_the_others(rows):
+    lines = plotted([180_000.0, *(20_000.0 + 2_000 * at for at in range(8))], rows, 36_000.0)
+    assert re.fullmatch(r" *later ≈ *●1 *", lines[0])
+    assert "later" not in "".join(plotted([20_000.0, 180_000.0], rows))
+
+
+def test_a_number_touches_only_its_own_mark_or_stands_in_its_place():
+    close = [Dot(at, spread(*[1 + at / 200] * 3), spread(*[3600.0] * 3), VARIANT_KEEPS, False) for at in range(1, 5)]
+    far = Dot(9, spread(2.0, 2.0, 2.0), spread(7200.0, 7200.0, 7200.0), VARIANT_KEEPS, False)
+    text = "\n".join(
+        plain(each)[11:] for each in scatter_lines([*close, far], None, 80, 12, GlyphSet(ascii_only=False))
+    )
+    assert {number for number in "12349" if number in text} == set("12349")
+    assert not re.search(r"●\d+●", text)
 
 
 def test_the_variant_under_the_cursor_is_highlighted_and_has_bars():

@@ -7,8 +7,10 @@ import re
 import pytest
 
 from engine.specs.commands import RemoveNodes
+from tests.builders import a_job, a_pool, a_task, simulation
 from tests.tui.driving import drive
 from tests.tui.timelines import model_of, row
+from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, plain, width
 from tui.viewmodels.timeline.timeline import LABEL_CELLS, STEPS_MS, TimelineModel
 
@@ -424,3 +426,13 @@ def test_the_row_of_a_job_tells_one_story(session_at):
     credit = next(key for key in model.keys if model.rows.label(key) == "credit")
     assert "no task left" in {glyph.name for glyph in model.rows.ground(credit, model.columns)}
     assert (model.rows.note(credit), session.job("credit").state.wire) == ("active", "active")
+
+
+def test_below_the_nodes_stand_the_jobs_of_their_pool_the_one_in_focus_first():
+    jobs = [a_job(name, tasks=[a_task("t", 600)]) for name in ("first", "second", "third")]
+    sim = simulation(*jobs, a_job("foreign", pool="other", tasks=[a_task("t", 600)]), pools=[a_pool(), a_pool("other")])
+    sim.run_until(60_000)
+    session = Session(sim)
+    session.focus_job("second")
+    found = [plain(each).split()[0] for each in model_of(session).context(12) if plain(each).strip()]
+    assert [each for each in found if each in ("first", "second", "third", "foreign")] == ["second", "third", "first"]

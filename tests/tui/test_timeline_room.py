@@ -226,3 +226,11 @@ def test_two_lines_of_a_bar_are_one_block():
     blocks = [[span.is_fill for span in canvas.spans(at) for _ in span.text] for at in range(2)]
     assert blocks[0] == blocks[1] == [False] * 2 + [True] * 10 + [False] * 8
     assert "█" not in plain(canvas.spans(0)) + plain(canvas.spans(1))
+
+
+@pytest.mark.parametrize(("ascii_only", "sign"), [(False, "▏"), (True, "|")])
+def test_the_legend_has_the_sign_with_which_a_block_of_a_task_that_has_ended_begins(session_at, ascii_only, sign):
+    model = model_of(session_at(902, "release-after-preparation", ascii_only=ascii_only), CELLS, None)
+    shown = range(len(model.keys))
+    assert sign in "".join(plain(each) for each in model.lines(shown, 0))
+    assert f"{sign} task that has ended" in plain(model.legend(300, shown))

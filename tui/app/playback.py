@@ -160,7 +160,7 @@ class Playback:
         return self.play if is_playing else lambda: None
 
     def step(self) -> None:
-        """Simulate one event; after a step back go to where it was taken."""
+        """Simulate up to the next moment at which something happens; after a step back go to where it was taken."""
         self.pause()
         with self.guard():
             if not self._retrace(1):
@@ -263,7 +263,7 @@ class Playback:
         return was_seeking
 
     def back(self) -> None:
-        """Go to the moment of the previous event; after a step forward to where it was taken."""
+        """Go to the previous moment at which something happened; after a step forward to where it was taken."""
         self.pause()
         with self.guard():
             if not self._retrace(-1):

@@ -259,8 +259,8 @@ def open_dashboard(
 ) -> int:
     """Open the dashboard on SCENARIO, a file or the name of a bundled one.
 
-    Space plays and pauses, . goes one event forward and , back, a acts, ? opens the help. What was done by hand can be
-    saved as a scenario that replays to the same events.
+    Space plays and pauses, . goes to the next moment at which something happens and , back, a acts, ? opens the help.
+    What was done by hand can be saved as a scenario that replays to the same events.
 
     \b
     Examples:

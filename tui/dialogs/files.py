@@ -54,8 +54,8 @@ class Files(Modal[None]):
         Binding("e", "ask_save", "save a copy", id="files.save"),
         Binding("y", "copy", "copy the path", id="files.copy"),
         Binding("space", "playback('play')", "run or pause simulated time", id="files.play"),
-        Binding("full_stop", "playback('step')", "one event forward", id="files.step"),
-        Binding("comma", "playback('back')", "one event back", id="files.back"),
+        Binding("full_stop", "playback('step')", "to the next moment", id="files.step"),
+        Binding("comma", "playback('back')", "to the previous moment", id="files.back"),
         Binding("question_mark,f1", "help", "help", id="files.help"),
     ]
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -233,7 +233,7 @@ class Files(Modal[None]):
     # -- time and help -------------------------------------------------------------------------------------------
 
     def action_playback(self, key: str) -> None:
-        """Play or pause, let one event happen, or go to the moment of the previous one."""
+        """Play or pause, or go to the next or the previous moment at which something happens."""
         self._playback._asdict()[key]()
 
     def action_help(self) -> None:

@@ -221,13 +221,13 @@ def _flowing(parts: Sequence[Line], cells: int) -> list[Line]:
 
 
 HELP = (
-    "Jobs stand at the top, the worst first, with phases, end and problems. "
+    "Jobs stand at the top, the worst first, with phases, end and problems: !2 means two. "
     "Completed jobs are one line of counts while others are live. "
     "A single job has a line for each phase. The cursor there chooses the job in focus. "
     "All other panes show this job and its pool.\n"
     "Nodes are shown as cards, lines, names or cells, whatever fits. l and L change the lens: what colours mean. "
     "A card shows the node's tasks, its preparation, and its newest output. "
-    "Beside a cell - means scheduling disabled, and a dot means Spot. "
+    "Beside a cell - means scheduling disabled, and a dot or ' means Spot. "
     "With very many nodes a cell stands for several. It shows any failure among them, else what most of them are. "
     "Enter shows the nodes of such a cell, esc goes back. "
     "Below the last row is the legend. There enter dims all other nodes, and m marks the nodes of an entry.\n"

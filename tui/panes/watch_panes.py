@@ -240,7 +240,7 @@ class JobStrip(ResizeFilter, RowsView):
         set_line_count(self, height if self.model.is_single else self.model.line_count)
         if self._at != (self.model.row, height):
             self._at = self.model.row, height
-            self.scroll_into_view(self.model.row)
+            self.scroll_into_view(self.model.row, self.model.row + height - self.model.room(height))
         room = self.outer_size.width - _STRIP_TITLE_CELLS
         keys = _STRIP_KEYS if self._session.job_id else ()
         entitle(self, self.model.title(height, room), keys, self.model.subtitle(room))
@@ -284,7 +284,8 @@ class JobStrip(ResizeFilter, RowsView):
         place = self.place_of(event)
         if place is None:
             return
-        if not self.model.is_single and place.y >= self.row_count:
+        room = min(self.model.room(self.size.height), self.row_count - self.top_line)
+        if not self.model.is_single and place.y >= self.top_line + room:
             if place.y < self.model.line_count:
                 self.post_message(ShowView("jobs"))  # those that the last line counts
             return

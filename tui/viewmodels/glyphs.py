@@ -44,7 +44,7 @@ class GlyphSet:
         self.edge, self.begin = ("|", "+") if ascii_only else ("▏", "╋")  # where a bar begins, and another one in it
         # Bars of progress are slim; failures are crosses in them, which need no colour.
         self.meter, self.meter_running, self.meter_rest = ("=", "*", ".") if ascii_only else ("━", "╍", "─")
-        self.meter_failed = "x" if ascii_only else "×"
+        self.meter_failed = "X" if ascii_only else "×"
         self.light = "." if ascii_only else "░"  # the empty part of a bar
         self.failure, self.by_hand = "!", "A"
         self.crossed, self.bookmark = ("/", "B") if ascii_only else ("≈", "◆")
@@ -53,7 +53,7 @@ class GlyphSet:
         self.arrow, self.path, self.cursor = ("->", ">", ">") if ascii_only else ("→", "›", "›")
         self.ellipsis = "~" if ascii_only else "…"
         self.times, self.dot = ("x", "-") if ascii_only else ("×", "·")
-        self.good, self.bad, self.up = ("+", "x", "^") if ascii_only else ("✓", "✗", "▲")
+        self.good, self.bad, self.up = ("+", "X", "^") if ascii_only else ("✓", "✗", "▲")
         self.down = "v" if ascii_only else "▼"
         self.spot = "'" if ascii_only else "·"  # beside Spot nodes
         self.wide, self.high = ("~", ":") if ascii_only else ("─", "│")  # the bars of a spread in a plot

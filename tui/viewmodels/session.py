@@ -428,7 +428,7 @@ class Session:
             said += f" The next one is added at {self.clock(next_ms)}."
         elif future is not None and noun == "job":
             said = f"{said.removesuffix(' yet.').removesuffix('.')}, and none is added in the rest of the run."
-        return said, "space runs and pauses, . goes on by one event."
+        return said, "space runs and pauses, . goes on to the next moment."
 
     def no_pool(self) -> tuple[str, str]:
         """Return sentences that say why no pool is in focus."""

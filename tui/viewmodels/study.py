@@ -2,14 +2,18 @@
 
 The request holds factors, seeds and a file of results as they were typed. Values have short names: a formula or a body
 is too long for a cell. Sentences say how far the study is, what it recommends, and what its marks mean.
+The axes of its plot are here, too.
 """
 
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import chain, count, pairwise
+from math import ceil, floor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine import load_scenario
 from engine.base.errors import Problem, ScenarioError
@@ -17,7 +21,7 @@ from engine.base.values import shortened
 from engine.scenario.locations import locate, tree_at
 from engine.scenario.record import flow_text, values_text
 from engine.scenario.tree import parse_valid
-from engine.studies.outcome import Tally, pace_text, recommendation, short_names
+from engine.studies.outcome import DAY_S, TIME_STEPS_S, Tally, pace_text, recommendation, short_names
 from engine.studies.runs import Run, StudyState, Variants, installed_version, planned
 from tui.viewmodels.format import counted
 from tui.viewmodels.glyphs import (
@@ -372,3 +376,63 @@ def end_note(study: StudyModel, key: str) -> str:
         reason = background.reason or "the values of some variants are not valid"
         return f"The study of {name} has failed: {reason}. {key} shows it."
     return f"The study of {name} is stopped. {key} shows it."
+
+
+_ROWS_FOR_MARK = 4  # between two marks of an axis
+
+
+class Scale(NamedTuple):
+    """A range of values on a number of cells."""
+
+    low: float
+    high: float
+    cells: int
+
+    def cell(self, value: float) -> int:
+        """Return the cell of a value."""
+        share = (value - self.low) / (self.high - self.low)
+        return max(0, min(self.cells - 1, round(share * (self.cells - 1))))
+
+
+class Ends(NamedTuple):
+    """Ends on rows: those of marks and of a deadline have rows of their own, and what lies between two is between."""
+
+    anchors: tuple[tuple[float, int], ...]
+    marks: tuple[float, ...]
+    cells: int
+
+    def cell(self, value: float) -> int:
+        """Return the row of an end, counted from the bottom; the top one if it is later than the axis goes."""
+        at = bisect_left(self.anchors, (value, 0))
+        if at == len(self.anchors):
+            return self.cells - 1
+        high, last = self.anchors[at]
+        return last if value == high else _between(self.anchors[at - 1], (high, last), value)
+
+
+def _between(first: tuple[float, int], last: tuple[float, int], value: float, space: int = 1) -> int:
+    """Return the row of a value, at least ``space`` rows from those of two others."""
+    share = (value - first[0]) / (last[0] - first[0])
+    return max(first[1] + space, min(last[1] - space, first[1] + round(share * (last[1] - first[1]))))
+
+
+def ends_of(low_s: float, high_s: float, rows: int, due_s: float | None, cells: int) -> Ends:
+    """Return the rows of ends: marks are equally far apart, and a deadline between two has rows at both sides."""
+    if rows <= (_ROWS_FOR_MARK // 2 if due_s is None else _ROWS_FOR_MARK):
+        anchors = [(low_s - 1, -1), (high_s + 1, rows)]
+        if due_s is not None:
+            anchors.insert(1, (due_s, max(1, min(rows - 2, Scale(low_s, high_s, rows).cell(due_s)))))
+        return Ends(tuple(anchors), (), cells)
+    for least in (min(_ROWS_FOR_MARK, rows - 1), _ROWS_FOR_MARK // 2):
+        for step_s in chain(TIME_STEPS_S, count(DAY_S, DAY_S)):
+            first, last = floor(low_s / step_s), max(floor(low_s / step_s) + 1, ceil(high_s / step_s))
+            needed = _ROWS_FOR_MARK if due_s is not None and due_s % step_s else least
+            if (last - first) * needed < rows:
+                break
+        if last - first > 1:
+            break
+    each = (rows - 1) // (last - first)
+    marks = [(at * step_s, (at - first) * each) for at in range(first, last + 1)]
+    between = [pair for pair in pairwise(marks) if due_s is not None and pair[0][0] < due_s < pair[1][0]]
+    own = [(due_s, _between(*pair, due_s, 2)) for pair in between if due_s is not None]
+    return Ends(tuple(sorted(marks + own)), tuple(mark for mark, _ in marks), cells)

@@ -26,13 +26,12 @@ from engine.studies.outcome import (
     shown_measures,
     spread_of,
     text_of,
-    time_step_s,
 )
 from engine.views.diagnosis.expectations import ExpectationState
 from tui.viewmodels.glyphs import EXPECTATION, VARIANT_GLYPHS, Canvas
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
-from tui.viewmodels.study import SPREAD, short_head
+from tui.viewmodels.study import SPREAD, Ends, Scale, ends_of, short_head
 from tui.viewmodels.text import Block, Line, Role, Span, block_of, row
 
 if TYPE_CHECKING:
@@ -314,9 +313,12 @@ def _broken(one: Result) -> Span:
 _MOST_NUMBERS = 60  # points with their numbers; more cannot be read
 _LEAST_CELLS, _LEAST_ROWS = 16, 4
 _ROWS_FOR_DEADLINE = 3
-_ROWS_FOR_MARK, _CELLS_FOR_MARK = 2, 10  # between two marks of an axis
+_CELLS_FOR_MARK = 10  # between two marks of an axis
+_FAR, _ROWS_TO_CUT = 3, 6  # times the range of the others: so far above them an end is cut off
+_LATER = "later"
 _UNICODE = {"upright": "│", "level": "─", "tick": "┤", "foot": "┴", "corner": "└", "line": "·", "dash": "╌"}
 _ASCII = {"upright": "|", "level": "-", "tick": "+", "foot": "+", "corner": "+", "line": ".", "dash": "="}
+_Cell = tuple[int, int]  # column and row
 _ORDER = {glyph: at for at, glyph in enumerate(reversed(VARIANT_GLYPHS))}
 
 
@@ -331,27 +333,13 @@ class Dot(NamedTuple):
     currency: str = USD
 
 
-class _Scale(NamedTuple):
-    """A range of values on a number of cells; what differs from the ``bound`` is on its side of the bound's cell."""
-
-    low: float
-    high: float
-    cells: int
-    bound: float | None = None
-
-    def cell(self, value: float) -> int:
-        at = self._nearest(value)
-        if self.bound is None:
-            return at
-        least, most = int(self.low < self.bound), self.cells - 1 - int(self.bound < self.high)
-        bound = max(least, min(most, self._nearest(self.bound)))
-        if value == self.bound:
-            return bound
-        return max(at, bound + 1) if value > self.bound else min(at, bound - 1)
-
-    def _nearest(self, value: float) -> int:
-        share = (value - self.low) / (self.high - self.low)
-        return max(0, min(self.cells - 1, round(share * (self.cells - 1))))
+def _highest(dots: Sequence[Dot], low_s: float, due_s: float) -> float:
+    """Return the end up to which the axis goes: a few that come far later than the others are above it."""
+    ends = sorted(_of(dot.end.p95) for dot in dots)
+    for last in ends[-1 - len(ends) // 4 : -1][::-1]:
+        if _FAR * (max(last, due_s) - low_s) < ends[-1] - low_s:
+            return max(last, due_s)
+    return max(ends[-1], due_s)
 
 
 def dots_of(study: StudyModel) -> list[Dot]:
@@ -383,19 +371,21 @@ def scatter_lines(
     if not dots:
         return [(Span("No run has ended yet.", Role.DIM),)]
     signs = _ASCII if glyphs.ascii_only else _UNICODE
-    ends = [_of(value) for dot in dots for value in (dot.end.p5, dot.end.p95)]
     costs = [_of(value) for dot in dots for value in (dot.cost.p5, dot.cost.p95)]
     room = rows - 2  # the axis, and its labels
     due_s = due_s if room >= _ROWS_FOR_DEADLINE else None
-    low_s, high_s = _range(ends, 60.0)
-    high_s += (high_s - low_s) / 10  # so that no bar touches the top
-    low_s, high_s = (low_s, high_s) if due_s is None else (min(low_s, due_s), max(high_s, due_s))
-    step_s = time_step_s(high_s - low_s, max(5, room // _ROWS_FOR_MARK))
-    margin = max(len(end_text(value)) for value in (low_s, high_s)) + 1
-    y = _Scale(low_s, high_s, room, due_s)
-    x = _Scale(*_range(costs, 0.0), cells - margin - 1)
+    first_s, last_s = (bound(_of(each) for dot in dots for each in (dot.end.p5, dot.end.p95)) for bound in (min, max))
+    due_or_first_s = first_s if due_s is None else due_s
+    top_s = _highest(dots, first_s, due_or_first_s) if room >= _ROWS_TO_CUT else max(last_s, due_or_first_s)
+    is_cut = top_s < last_s
+    low_s, high_s = _range((min(first_s, due_or_first_s), top_s), 60.0)
+    y = ends_of(low_s, high_s, room - is_cut, due_s, room)
+    margin = max(len(end_text(value)) for value in (*y.marks, high_s)) + 1
+    x = Scale(*_range(costs, 0.0), cells - margin - 1)
     canvas = Canvas(cells, rows)
-    _draw_axes(canvas, x, y, margin, step_s, signs, dots[0].currency)
+    _draw_axes(canvas, x, y, margin, signs, dots[0].currency)
+    if is_cut:
+        canvas.put(margin - len(_LATER) - 1, 0, f"{_LATER} {glyphs.crossed}", Role.DIM)
     if due_s is not None:
         canvas.put(margin + 1, room - 1 - y.cell(due_s), signs["dash"] * x.cells, Role.WARNING)
     medians = {dot.number: (_of(dot.cost.median), _of(dot.end.median)) for dot in dots}
@@ -414,28 +404,21 @@ def scatter_lines(
     for dot in in_order:
         column, row = place[dot.number]
         canvas.put(column, row, glyphs.of(dot.glyph), dot.glyph.role, is_fill=dot.number == cursor)
-    taken = set(place.values())
+    marks, numbers = set(place.values()), set[_Cell]()
     for dot in reversed(in_order) if len(dots) <= _MOST_NUMBERS else in_order[-1:]:
-        _draw_number(canvas, dot, *place[dot.number], taken, is_cursor=dot.number == cursor)
+        role = Role.STRONG if dot.number == cursor else Role.DIM
+        _draw_number(canvas, dot, place[dot.number], marks, numbers, role)
     return canvas.lines()
 
 
-def _draw_axes(
-    canvas: Canvas, x: _Scale, y: _Scale, margin: int, step_s: float, signs: dict[str, str], currency: str
-) -> None:
+def _draw_axes(canvas: Canvas, x: Scale, y: Ends, margin: int, signs: dict[str, str], currency: str) -> None:
     for at_row in range(y.cells):
         canvas.put(margin, at_row, signs["upright"], Role.DIM)
     canvas.put(margin, y.cells, signs["corner"] + signs["level"] * x.cells, Role.DIM)
-    mark_s = -(-y.low // step_s) * step_s
-    lowest_free = y.cells - 1  # two marks in one row would hide each other
-    while mark_s <= y.high:
-        row = y.cells - 1 - y.cell(mark_s)
-        if row <= lowest_free:
-            label = end_text(mark_s)
-            canvas.put(margin - 1 - len(label), row, label, Role.DIM)
-            canvas.put(margin, row, signs["tick"], Role.DIM)
-            lowest_free = row - 1
-        mark_s += step_s
+    for mark_s in y.marks:
+        row, label = y.cells - 1 - y.cell(mark_s), end_text(mark_s)
+        canvas.put(margin - 1 - len(label), row, label, Role.DIM)
+        canvas.put(margin, row, signs["tick"], Role.DIM)
     step = _cost_step(x.high - x.low, max(2, x.cells // _CELLS_FOR_MARK))
     decimals, free = max(2, -floor(log10(step))), 0
     for at in range(int(-(-x.low // step)), int(x.high // step) + 1):
@@ -457,16 +440,17 @@ def _draw_line(canvas: Canvas, places: Sequence[tuple[int, int]], sign: str) -> 
             canvas.put(next_column, at, sign, Role.DIM)
 
 
-def _draw_number(
-    canvas: Canvas, dot: Dot, column: int, row: int, taken: set[tuple[int, int]], *, is_cursor: bool
-) -> None:
-    """Draw the number of a variant beside its mark, if there is room; bars and lines may be hidden."""
-    text = f"{dot.number}"
-    for first in (column + 1, column - len(text)):
-        places = {(at, row) for at in range(first, first + len(text))}
-        if not places & taken and first > 0 and first + len(text) <= canvas.cells:
-            canvas.put(first, row, text, Role.STRONG if is_cursor else Role.DIM)
-            taken |= places
+def _draw_number(canvas: Canvas, dot: Dot, own: _Cell, marks: set[_Cell], numbers: set[_Cell], role: Role) -> None:
+    """Draw the number of a variant where it touches only its mark: beside it, below or above it, or in its place."""
+    text, (column, row) = f"{dot.number}", own
+    rows = [at for at in (row + 1, row - 1) if 0 <= at < canvas.rows - 2]
+    for first, at_row in ((column + 1, row), (column - len(text), row), *((column, at) for at in rows), own):
+        places = {(at, at_row) for at in range(first, first + len(text))}
+        near = places | {(first - 1, at_row), (first + len(text), at_row)}
+        is_free = not near & (marks - {own}) and not near & numbers
+        if is_free and first > 0 and first + len(text) <= canvas.cells:
+            canvas.put(first, at_row, text, dot.glyph.role if (first, at_row) == own else role)
+            numbers |= places
             return
 
 

@@ -63,6 +63,14 @@ class JobRows(TimelineRows):
         rows = range(len(self._ids))
         return [row for row in rows if self._failed(row)] if only_failed else rows
 
+    def of_pool(self) -> Sequence[int]:
+        """Return the jobs of the pool in focus: the job in focus, then the others, the newest first."""
+        session, keys = self.session, self.order(Sort.NUMBER, only_failed=False)
+        pool = session.pool(session.pool_id)
+        mine = set(() if pool is None else pool.jobs)
+        found = [key for key in reversed(keys) if self._ids[key] in mine]
+        return sorted(found, key=lambda key: self._ids[key] != session.job_id)
+
     def _failed(self, row: int) -> int:
         job = self.session.job(self._ids[row])
         return 0 if job is None else job.phases.tasks.failed

@@ -136,6 +136,7 @@ def _bars(values: tuple[int, ...], top: int, level: int, levels: int, densities:
 
 _MOST_KEPT = 500
 PLANNED, LATER = Glyph("─", "~", Role.RUNNING, "planned"), Glyph("┄", "_", Role.OFF, "later")
+ENDED = Glyph("▏", "|", Role.RUNNING, "task that has ended")
 BEGINS = Glyph("╋", "+", Role.RUNNING, "another task begins")
 
 
@@ -351,7 +352,7 @@ class RowLines:
         signs = _glyphs_in(content)
         if tracks:  # a bar may hide what stands behind it
             drawn, sign = "".join(map(plain, lines)), self._session.glyphs.of
-            signs = frozenset(each for each in signs if sign(each) in drawn)
+            signs = frozenset(each for each in signs | {ENDED} if sign(each) in drawn)
         self._kept[name] = content, lines, signs
         return lines
 

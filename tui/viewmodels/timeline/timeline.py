@@ -93,6 +93,7 @@ class TimelineModel:
         self.session = session
         self.lanes = Lanes(session.simulation)
         self._kinds: tuple[TimelineRows, ...] = tuple(kind(session, self.lanes) for kind in _KINDS)
+        (self._jobs,) = (rows for rows in self._kinds if isinstance(rows, JobRows))
         self._orders = {rows.name: RowOrder(rows) for rows in self._kinds}
         self.rows = self._kinds[0]
         self.only_failed = False
@@ -321,14 +322,14 @@ class TimelineModel:
         return self.rows is self._kinds[0]
 
     def context(self, lines: int) -> list[Line]:
-        """Return the jobs below the nodes, as far as there are lines for them; their columns are the same."""
-        jobs, self._below = self._kinds[2], ()
+        """Return the jobs of the pool, as far as there are lines for them below the nodes, in the same columns."""
+        jobs, self._below = self._jobs, ()
         if not self.has_jobs_below or lines < _LEAST_CONTEXT:
             return []
-        keys = jobs.order(Sort.NUMBER, only_failed=False)
+        keys = jobs.of_pool()
         height = height_of(min(len(keys), lines - 1), lines - 1, 1)
         height = height._replace(track=min(2, height.track), body=min(2, height.body))
-        self._below = shown = list(keys)[-((lines - 1) // height.lines) :]
+        self._below = shown = keys[: (lines - 1) // height.lines]
         found: list[Line] = [(Span("jobs", Role.STRONG), Span(" " * (self.label_cells + self.columns.number - 4)))]
         frame = self._frame(height)
         for key in shown:
@@ -359,9 +360,8 @@ class TimelineModel:
 
     def symbols(self, shown: range) -> list[Glyph]:
         """Return the glyphs in these rows and in the jobs below them, trouble first."""
-        jobs = self._kinds[2]
         seen = self._lines.glyphs_of(self.rows, self.keys[shown.start : shown.stop])
-        seen |= self._lines.glyphs_of(jobs, self._below)
+        seen |= self._lines.glyphs_of(self._jobs, self._below)
         return self._symbols.get(seen, lambda: sorted(seen, key=_rank))
 
     def legend(self, cells: int, shown: range) -> Line:

@@ -237,12 +237,9 @@ def _task_text(counts: TaskCounts, glyphs: GlyphSet, is_narrow: bool, *, is_live
     if not counts.total:
         return line(Span("no tasks yet" if is_live else "no tasks", Role.DIM))
     active, preparing, running, succeeded, failed, *_ = TASK_GLYPHS
-    spans = [
-        *_counted(glyphs, succeeded, counts.succeeded),
-        *_counted(glyphs, failed, counts.failed),
-        *_counted(glyphs, running, counts.running),
-        *_counted(glyphs, preparing, counts.preparing),
-    ]
+    begun = (succeeded, counts.succeeded), (failed, counts.failed), (running, counts.running)
+    numbers = *begun, (preparing, counts.preparing)
+    spans = [span for glyph, number in numbers for span in _counted(glyphs, glyph, number)]
     if counts.active:
         waits = f"{'wait' if is_narrow else 'waiting'} {counts.active:,}"
         spans.append(Span(waits if is_live else f"{counts.active:,} never completed", active.role))
@@ -304,6 +301,10 @@ class JobStripModel:
         """The number of lines of all jobs."""
         return len(self.rows) + (len(self.rows) < len(self.job_ids))
 
+    def room(self, lines: int) -> int:
+        """Return how many jobs have a line: the one that counts the others always stands below them."""
+        return max(1, lines - (len(self.rows) < len(self.job_ids)))
+
     @property
     def is_single(self) -> bool:
         """True if there is only one job, which then has a line for each phase."""
@@ -316,11 +317,11 @@ class JobStripModel:
         return self.rows.index(job_id) if job_id in self.rows else 0
 
     def lines_wanted(self) -> int:
-        """Return how many lines are worth their room: completed jobs have one together while others are live."""
+        """Return how many lines are worth their room: while others are live, completed jobs out of focus have one."""
         if self.is_single:
             return phases_of(self.session.job(self.session.job_id)) + 1
         completed = len(self.job_ids) - self._live
-        return self._live + (min(completed, 1) if self._live else completed) + 1
+        return self._live + (min(completed, 1 + (self.row >= self._live)) if self._live else completed) + 1
 
     def title(self, lines: int, cells: int) -> str:
         """Return the number of jobs, those that are not visible among them; of a single job its state."""
@@ -330,7 +331,7 @@ class JobStripModel:
         completed = len(self.job_ids) - self._live
         words = [f"{number:,} {word}" for number, word in ((self._live, "live"), (completed, "completed")) if number]
         words += [f"{len(self._troubled):,} of them with problems"] if self._troubled else []
-        hidden = len(self.rows) - lines
+        hidden = len(self.rows) - self.room(lines)
         more = [f"+{hidden:,} more"] if hidden > 0 else []
         return session.text(" · ".join([f"Jobs: {', '.join(words)}", *more]))
 
@@ -343,7 +344,7 @@ class JobStripModel:
         if self.is_single:
             return rail(self.session, cells, lines)
         self.fold(lines)
-        rows = [self.session.progress(job_id) for job_id in self.rows[first : first + lines]]
+        rows = [self.session.progress(job_id) for job_id in self.rows[first : first + self.room(lines)]]
         shown = [row for row in rows if row is not None]
         ends = [self._end(row, is_told=cells >= _SMALL) for row in shown]
         end_cells = max([_END_CELLS[(cells < _WIDE) + (cells < _SMALL)], *(len(end.text) for end in ends)])
