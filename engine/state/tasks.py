@@ -332,8 +332,9 @@ class TaskTable(Columns[TaskExtra]):
         extra = self.extra(task)
         if old == PREPARING and self.started[task] == NEVER_MS:
             extra = UNTRIED
-        extra = extra._replace(exit_code=exit_code, failure=failure, awaits_retry=False)
-        self.set_extra(task, extra._replace(ended_waiting=old != RUNNING))
+        waited = old != RUNNING
+        extra = extra._replace(exit_code=exit_code, failure=failure, awaits_retry=False, ended_waiting=waited)
+        self.set_extra(task, extra)
         self._move(task, old, COMPLETED)
         self.copied_whole.discard(task)
         self.ended[task] = now_ms
