@@ -89,7 +89,11 @@ def summary_text(
             ("job", "waits for", "what can change that"),
             _some(((job.job_id, Text(job.waits_for), Text(job.following)) for job in open_jobs), _MOST_OPEN_JOBS),
         ),
-        ("Tasks that began again", ("job", "task", "how often, why and at what cost"), _some(_again(again), MOST_AGAIN)),
+        (
+            "Tasks that began again",
+            ("job", "task", "how often, why and at what cost"),
+            _some(_again(again), MOST_AGAIN),
+        ),
         ("Refused commands", ("at", "command", "of", "code", "announced"), map(_refusal, summary.refused)),
         ("Expectations", ("met", "expected", "seen"), map(_expectation, summary.expectations)),
     ]

@@ -16,7 +16,8 @@ from tui.dialogs.sheets import HelpScreen
 from tui.saving.targets import write_new
 from tui.textual.screens import Modal, say
 from tui.textual.views import LinesView
-from tui.viewmodels.file_browser import HELP_TEXT, FilesModel
+from tui.viewmodels import format as fmt
+from tui.viewmodels.file_browser import FilesModel
 from tui.viewmodels.sheets import HelpPage
 from tui.widgets.rows import FileTree
 from tui.widgets.texts import AnswerError, Prompt, Question, TextView
@@ -237,5 +238,5 @@ class Files(Modal[None]):
         self._playback._asdict()[key]()
 
     def action_help(self) -> None:
-        about = HelpPage("Files", HELP_TEXT)
+        about = HelpPage("Files", fmt.help_on("Files"))
         self.app.push_screen(HelpScreen(about, self._keymap, self._session.glyphs, self.focused, Files))

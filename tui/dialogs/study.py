@@ -19,8 +19,9 @@ from tui.dialogs.sheets import HelpScreen, Sheet
 from tui.textual.overrides import set_subtitle, set_title
 from tui.textual.screens import Frame, Modal, say
 from tui.textual.views import LinesView
+from tui.viewmodels import format as fmt
 from tui.viewmodels.sheets import HelpPage, problem_lines
-from tui.viewmodels.study import HELP_TEXT, legend_line, progress_line, said_lines, size_text
+from tui.viewmodels.study import legend_line, progress_line, said_lines, size_text
 from tui.viewmodels.study_results import RunsModel, VariantsModel, dots_of, scatter_lines
 from tui.viewmodels.text import Role, Span, block_lines, line, wrapped
 from tui.widgets.table import Table
@@ -317,5 +318,5 @@ class StudyScreen(Modal[None]):
             table.move_to_key(in_order[max(0, min(in_order.index(table.key) + by, len(in_order) - 1))])
 
     def action_help(self) -> None:
-        about, pane = HelpPage("Study", HELP_TEXT, self._model.columns), self.query_one(Table)
+        about, pane = HelpPage("Study", fmt.help_on("Study"), self._model.columns), self.query_one(Table)
         self.app.push_screen(HelpScreen(about, self._keymap, self._session.glyphs, pane, StudyScreen))

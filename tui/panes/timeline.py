@@ -15,6 +15,7 @@ from tui.textual.keys import start_work, yielder_of
 from tui.textual.overrides import set_line_count, set_title
 from tui.textual.screens import GoToTime, OpenOneOf, View
 from tui.textual.views import ResizeFilter, RowsView, drawn, look_of, row_bindings
+from tui.viewmodels import format as fmt
 from tui.viewmodels.text import Role, Span, cut
 from tui.viewmodels.timeline.lines import BAND
 from tui.viewmodels.timeline.rows import band_lines
@@ -301,30 +302,11 @@ class TimelineGrid(ResizeFilter, RowsView):
             self.action_move(_WHEEL_COLUMNS)
 
 
-HELP = (
-    "r chooses the rows: nodes, tasks, jobs, preparation tasks or release tasks. "
-    "They belong to the pool and job in focus. "
-    "A column is a span of time: + and - change it. Until you zoom or move the cursor, the columns show the whole run. "
-    "o and O choose the order: number, first start, busy share or failures.\n"
-    "A bar is a task, an attempt, or a phase of a job. "
-    "The phases are preparation, tasks and release. Few rows have several lines, one for each slot. "
-    "Where bars have no room, a cell shows its longest state. "
-    "Failures and starts of preparation are always shown.\n"
-    "Right of the recorded events a solid line is planned, a dotted one estimated. "
-    "Without an estimate the line does not end.\n"
-    "The curves on top show the pool's maximum in each column. "
-    "Their numbers are those of the moment under the cursor. Below few nodes stand the jobs.\n"
-    "Arrow keys or a click move the cursor. The wheel scrolls; with shift it moves through time. "
-    "Enter goes to the moment under the cursor. Pressed again, it opens what was there. "
-    "w explains the state of a node at that moment. e writes the run as a page (HTML)."
-)
-
-
 class Timeline(View):
     """The pool in focus over time."""
 
     title = "Timeline"
-    help_text = HELP
+    help_text = fmt.help_on("Timeline")
     hints = (
         ("timeline.closer timeline.farther", "zoom"),
         ("timeline.go", "go there"),

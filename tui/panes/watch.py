@@ -16,6 +16,7 @@ from tui.panes.watch_panes import JobLists, JobStrip, NodeMapPane
 from tui.textual.overrides import set_title
 from tui.textual.screens import GoToTime, OpenSubject, ShowSheet, ShowView, View
 from tui.textual.views import LinesView, Regions, ResizeFilter, entitle
+from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, TASK_GLYPHS, glyph_of_job
 from tui.viewmodels.lists.events import EventsModel, brief_lines
 from tui.viewmodels.lists.jobs import JobsModel
@@ -34,7 +35,6 @@ from tui.viewmodels.watch.arrangement import (
     drop_unknown_pins,
     pin_lines,
 )
-from tui.viewmodels.watch.attention import ESTIMATES_HELP as HOW_ESTIMATED
 from tui.viewmodels.watch.attention import SHEETS, AttentionModel
 from tui.viewmodels.watch.job_strip import EVENTS_TAB, EXPECTATIONS_TAB, PREPARATION_TAB, RELEASE_TAB, TASKS_TAB
 from tui.widgets.charts import Curves, Legend, NodeMap
@@ -220,27 +220,6 @@ def _flowing(parts: Sequence[Line], cells: int) -> list[Line]:
     return lines
 
 
-HELP = (
-    "Jobs stand at the top, the worst first, with phases, end and problems: !2 means two. "
-    "Completed jobs are one line of counts while others are live. "
-    "A single job has a line for each phase. The cursor there chooses the job in focus. "
-    "All other panes show this job and its pool.\n"
-    "Nodes are shown as cards, lines, names or cells, whatever fits. l and L change the lens: what colours mean. "
-    "A card shows the node's tasks, its preparation, and its newest output. "
-    "Beside a cell - means scheduling disabled, and a dot or ' means Spot. "
-    "With very many nodes a cell stands for several. It shows any failure among them, else what most of them are. "
-    "Enter shows the nodes of such a cell, esc goes back. "
-    "Below the last row is the legend. There enter dims all other nodes, and m marks the nodes of an entry.\n"
-    "Needs attention lists what has gone wrong anywhere, grouped by cause. The worst and newest come first. "
-    "Simulated entries have not happened yet: the run has been played ahead. "
-    "Enter goes to the first item, or to the moment of what is ahead. "
-    "a acts on the whole group, m marks it.\n"
-    "Curves show the time so far. H switches between the last hour and all.\n"
-    "The tabs below show preparation tasks, tasks, release tasks, events and expectations. Left and right turn them. "
-    "p50, p95 and slowest are derived: durations of the last successful runs.\n"
-    "w explains what is under the cursor, and the job's oldest wait.\n"
-) + HOW_ESTIMATED
-
 _HINTS = {
     "strip": (("jobs.up jobs.down", "job in focus"), ("pane.zoom", "all jobs"), ("jobs.open", "open the job")),
     "map": (("map.open", "open the node"),),
@@ -275,7 +254,7 @@ class Watch(View):
     """The job in focus on its pool."""
 
     title = "Watch"
-    help_text = HELP
+    help_text = f"{fmt.help_on('Watch')}\n{fmt.help_on('Estimates')}"
 
     def __init__(self, session: Session) -> None:
         super().__init__(id="watch")

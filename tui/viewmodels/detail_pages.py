@@ -65,14 +65,7 @@ class JobDetailModel(DetailModel):
 
     kind = "job"
     EXPLAINED = (STATISTICS_TAB, CRITICAL_PATH_TAB)
-    help_text = (
-        "A job, in tabs. Curves shows how it went up to now.\n"
-        "Approximate task count is the service's count. Preparing tasks count as running there. "
-        "Beside it are the exact numbers and the difference.\n"
-        "Statistics shows run times, waiting times, failures by exit code, and the cost. "
-        "There and on Critical path w explains what the task at the cursor waited for.\n"
-        "Tasks, Preparation tasks and Release tasks show the first rows. Enter on the first line opens the list."
-    )
+    help_text = fmt.help_on("Job")
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
         super().__init__(session, subject)
@@ -252,14 +245,7 @@ class TaskDetailModel(DetailModel):
     """A task of any job."""
 
     kind = "task"
-    help_text = (
-        "A task, in tabs. The lines above show when the task first entered each state, and how long it was in it in "
-        "all; ×2 says that it was there twice.\n"
-        "Attempts has a line for each assignment to a node; one that ended before the task started has no number. "
-        "Dependencies draws what the task depends on, and its "
-        "dependents. The chain that decides when it can begin is marked.\n"
-        "Output shows the last lines of stdout.txt and stderr.txt, also while it runs."
-    )
+    help_text = fmt.help_on("Task")
 
     @property
     def _task(self) -> int:

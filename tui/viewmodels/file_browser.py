@@ -247,13 +247,6 @@ def _order(item: Item) -> tuple[bool, list[str | int]]:
     return not item.is_directory, [int(part) if at % 2 else part for at, part in enumerate(parts)]
 
 
-HELP_TEXT = (
-    "The files on a node at the displayed moment. Enter opens a directory or shows a file.\n"
-    "A deleted directory stays in the tree, with the reason. Enter shows what was in it before.\n"
-    "Space runs and pauses the simulation. F keeps the end of a file in view."
-)
-
-
 _MOST_LISTED = 60  # entries of a directory
 _SIZE_CELLS = 9
 

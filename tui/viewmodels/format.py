@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.base.values import (
@@ -50,6 +51,17 @@ _UNITS_MS = (DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS)
 _LIKE_CLOCK = lazy_regex(r"\d+(:\d+){1,2}", re.ASCII)
 _NAMED_MOMENTS = ("start", "end", "failure", "next failure")
 _MOMENTS = "write +5m, -30s, 10:42, PT5M, start, end or failure"
+
+
+@cache
+def _help() -> dict[str, str]:
+    chapters = Path(__file__).with_name("help.md").read_text(encoding="utf-8").removeprefix("# ").split("\n# ")
+    return dict(chapter.strip().split("\n\n", 1) for chapter in chapters)
+
+
+def help_on(chapter: str) -> str:
+    """Return the help on a view, a dialog or a figure; each line of it is a paragraph."""
+    return _help()[chapter]
 
 
 def clock(start: datetime, ms: int | None) -> str:

@@ -74,13 +74,7 @@ class AccountDetailModel(DetailModel):
     BELOW = ("Storage", "Applications", "Certificates", "Options")
 
     kind = "account"
-    help_text = (
-        "The account at the displayed moment, in tabs. Overview compares each quota with its use.\n"
-        "Applications lists each version and the pools that refer to it. Certificates shows which pools and nodes "
-        "keep one from being deleted.\n"
-        "Storage lists containers and blobs, with the task that wrote each. Enter on a blob shows its text.\n"
-        "Options lists what the scenario changes in the rules."
-    )
+    help_text = fmt.help_on("Account")
 
     exists = True
 
@@ -207,12 +201,7 @@ class PoolDetailModel(DetailModel):
     """A pool, in focus while its page is open."""
 
     kind = "pool"
-    help_text = (
-        "A pool, in tabs. Nodes shows the first nodes and leads to the list. Scale shows the targets, or the "
-        "formula with its last evaluation. S opens the editor.\n"
-        "Curves shows nodes against their target, cost, and tasks of the focused job. "
-        "H switches between the last hour and all."
-    )
+    help_text = fmt.help_on("Pool")
     BELOW = ("Nodes", "Start task", "Properties")
 
     def __init__(self, session: Session, subject: ItemRef) -> None:

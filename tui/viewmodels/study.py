@@ -277,15 +277,6 @@ def _by_end(result: Result) -> tuple[bool, float, int]:
 
 
 _BAR_CELLS, SPREAD = 20, "p5–p95"
-HELP_TEXT = (
-    "A study plays a scenario many times: every combination of the values of its factors is a variant, and each "
-    "variant is played with the same seeds.\n"
-    "What the scenario expects is what a variant has to achieve. The cheapest variant that keeps all expectations in "
-    "95 % of its runs is recommended. No other variant is both cheaper and earlier than one with the mark Pareto.\n"
-    "Times with + count from the start. A job ends after its last task, once its releases have ended.\n"
-    "Enter lists the runs of a variant, one for each seed, and opens one of them. The numbers are those of "
-    "`batchdeck study`."
-)
 
 
 def progress_line(study: StudyModel, glyphs: GlyphSet, stop_key: str) -> Line:

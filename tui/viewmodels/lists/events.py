@@ -85,12 +85,7 @@ class EventsModel(RowsModel):
         Column("Job", 12, "the job of a task or a node, once there are several", from_width=70, least=9, is_id=True),
         Column("Rule", 8, "the rule behind the event; K shows its text", from_width=96),
     )
-    help_text = (
-        "All events, in order. ! shows failures only. A filter searches a long log from both ends.\n"
-        "It also finds events by their names in the log, such as TaskScheduleFail, and exit:137.\n"
-        "F follows the newest event; moving up stops that. Enter opens the item of an event at its moment.\n"
-        "X shows your commands as script lines. R saves them as a scenario."
-    )
+    help_text = fmt.help_on("Events")
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

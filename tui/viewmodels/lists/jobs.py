@@ -40,12 +40,7 @@ class JobsModel(NamedRowsModel["JobRow"]):
     title = "Jobs"
     kind = "job"
     ids = staticmethod(job_ids)
-    help_text = (
-        "Preparation and Release show the completed nodes of all, then the failures. "
-        "Tasks shows the completed ones of all. Its bar has completed, running and other tasks. "
-        "Waiting for is derived.\n"
-        "The job under the cursor is in focus, also in other views. Enter opens its page."
-    )
+    help_text = fmt.help_on("Jobs")
 
     def usual_columns(self) -> Iterator[Column[JobRow]]:
         session = self.session
@@ -170,11 +165,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
     title = "Job schedules"
     kind = "job schedule"
     ids = staticmethod(schedule_ids)
-    help_text = (
-        "A schedule has one active job at a time. While it is active, the next occurrence waits.\n"
-        "After the start window the occurrence is missed. w explains the present state.\n"
-        "Enter puts the recent job in focus and opens the Watch view."
-    )
+    help_text = fmt.help_on("Job schedules")
 
     def usual_columns(self) -> Iterator[Column[JobScheduleRow]]:
         clock = self.session.clock

@@ -55,13 +55,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
     kind = "pool"
     own_order = "age, oldest first; deleted ones last"
     ids = staticmethod(_all_ids)
-    help_text = (
-        "Dedicated and Spot show current and target nodes, without preempted and deallocated ones. "
-        "Node counts is derived: the symbol and the number of each state. "
-        "Utilisation is the share in use of the slots of ready nodes. Deleted pools keep their cost.\n"
-        "The pool under the cursor is in focus, also in other views. Enter opens its page, 3 lists its nodes.\n"
-        "S shows a pool's autoscale: formula, evaluations, and an editor."
-    )
+    help_text = fmt.help_on("Pools")
 
     def usual_columns(self) -> Iterator[Column[PoolRow]]:
         session = self.session
@@ -265,11 +259,7 @@ class NodesModel(NodeRowsModel["NodeBrief", "NodeRow"]):
     title = "Nodes"
     _page: NodePage
     own_order = "unusable nodes first"
-    help_text = (
-        "All nodes that the pool in focus ever had. Running tasks shows used slots, of all slots.\n"
-        "Focus job is derived: preparation and release of the job in focus.\n"
-        "A node with scheduling disabled takes no new tasks. It is offline when none run."
-    )
+    help_text = fmt.help_on("Nodes")
 
     def usual_columns(self) -> Iterator[Column[NodeBrief]]:
         yield Column("", 1, cell=self._sign)

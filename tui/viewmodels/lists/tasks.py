@@ -129,10 +129,7 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
     log_column = "row_a"
     at_once = AT_ONCE
     text_column = "Command line"
-    help_text = (
-        "The tasks of the job in focus. Active tasks wait for a node. Preparing tasks wait for the job's preparation "
-        "on their node.\nDuration, Attempts and Waiting for are derived."
-    )
+    help_text = fmt.help_on("Tasks")
 
     def usual_columns(self) -> Iterator[Column[TaskBrief]]:
         session, clock = self.session, self.session.clock

@@ -227,11 +227,7 @@ class ExpectationsModel(RowsModel):
         Column("When", 13, "the moment for which it is expected", from_width=70),
         Column("Decided", 8, "when it was met or broken; empty while it is open", from_width=84, is_whole=True),
     )
-    help_text = (
-        "The scenario says with expect: what must be true at the end, at a time, or within a time. "
-        "batchdeck run checks the same.\n"
-        "Pending ones show how it stands now. Refused commands are listed too."
-    )
+    help_text = fmt.help_on("Expectations")
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -340,19 +336,6 @@ def expectation_lines(model: ExpectationsModel, cells: int) -> list[Line]:
 
 
 END_WORDS = ("est. ", "ends ")  # before an end that is estimated, and before one that is simulated
-
-ESTIMATES_HELP = (
-    "Simulated ends are exact: the run has been played ahead, with the commands and faults of the timeline that are "
-    "named after them. What is done by hand changes them. "
-    "In a large run, estimates stand in for them.\n"
-    "Preparation ends when the last running one ends as planned. "
-    "It is not estimated while more nodes are likely to prepare.\n"
-    "For tasks, attempts are assumed to take as long as so far, and to be retried as often. "
-    "As many are assumed to run at once as now, or as on average so far if that is more. "
-    "Those that run end as planned.\n"
-    "The job is completed after its slowest release task. Its max wall-clock time is a limit.\n"
-    "Nodes that are lost or added later and actions change the estimates."
-)
 
 
 def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
