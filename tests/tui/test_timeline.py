@@ -111,7 +111,7 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     assert "_" not in row(model, 0)[LABEL_CELLS:]
     model.next_rows()
     model.update(CELLS)
-    assert row(model, 0) == f"risk      {'a':.<10}pprep x1{'# tasks  24 of 40 ':=<49}" + "_" * 29 + " " * 4
+    assert row(model, 0) == f"risk      {'a':.<10}pprep X1{'# tasks  24 of 40 ':=<49}" + "_" * 29 + " " * 4
     assert plain(model.cursor_line(0, CELLS)) == (
         "risk  08:05:30  tasks  24 of 40, since 08:01:31; active since 08:00:00"
     )
