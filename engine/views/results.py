@@ -17,7 +17,7 @@ from engine.rules.decisions.verdicts import is_final_failure
 from engine.run.conditions import cost_of_nodes, makespan_ms
 from engine.scenario.record import GivenCommand, dump, timeline_line
 from engine.specs.catalogue import PRICES_AS_OF, PRICES_REGION
-from engine.state.tables import NEVER_MS
+from engine.state.tables import NEVER_MS, PAGE_BITS
 from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
 from engine.views.log.histories import recent_tasks
 from engine.views.log.latest import TaskTransitions, ready_ms
@@ -109,7 +109,7 @@ def task_waits_ms(world: World) -> list[int]:
     for block, rows in _present_blocks(world):
         found += [
             started_ms - block.created_ms
-            for state, started_ms in zip(tasks.state[rows], tasks.started[rows], strict=True)
+            for state, started_ms in zip(tasks.state[rows], _starts(world, rows), strict=True)
             if state in (RUNNING, COMPLETED) and started_ms != NEVER_MS
         ]
     return found
@@ -122,11 +122,21 @@ def task_runs_ms(world: World) -> list[int]:
         found += [
             ended_ms - started_ms
             for state, started_ms, ended_ms in zip(
-                tasks.state[rows], tasks.started[rows], tasks.ended[rows], strict=True
+                tasks.state[rows], _starts(world, rows), tasks.ended[rows], strict=True
             )
             if state == COMPLETED and started_ms != NEVER_MS
         ]
     return found
+
+
+def _starts(world: World, rows: slice) -> Sequence[int]:
+    """Return the latest starts of tasks, without those that were ended while they waited for another (TASK-13)."""
+    starts, sparse = world.tasks.started[rows], world.tasks.sparse
+    for page in sparse[rows.start >> PAGE_BITS : (rows.stop >> PAGE_BITS) + 1]:
+        for row, extra in page.items():
+            if extra.ended_waiting and rows.start <= row < rows.stop:
+                starts[row - rows.start] = NEVER_MS
+    return starts
 
 
 def _present_blocks(world: World) -> Iterator[tuple[TaskBlock, slice]]:

@@ -114,11 +114,11 @@ def _check_page(session: Session, page: dict[str, Any]) -> None:
         progress, shown = session.progress(job_id), [sum(each) for each in columns]
         if progress is not None:
             assert shown[1:6] == list(progress.tasks[:5])
-            for nodes, (ran, running, failed, total) in (
-                (progress.preparation, shown[6:10]),
-                (progress.release, shown[10:14]),
+            for nodes, (ran, running, failed, stopped, total) in (
+                (progress.preparation, shown[6:11]),
+                (progress.release, shown[11:16]),
             ):
-                assert nodes in (None, (ran - failed, running, failed, total))
+                assert nodes in (None, (ran - failed, running, failed, total - stopped, stopped))
 
 
 def check_moment(simulation: Simulation, session: Session) -> None:

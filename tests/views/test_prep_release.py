@@ -173,7 +173,7 @@ def test_a_preparation_that_was_stopped_with_its_job_counts_as_failed_nowhere():
     counts = InstancePage(sim, "what-if", Hook.PREPARATION).counts()
     assert counts == {HookStatus.SUCCEEDED: 1, HookStatus.STOPPED: 1}
     progress = JobsProgress(sim).of("what-if")
-    assert progress.preparation == NodeCounts(done=1, running=0, failed=0, total=1)
+    assert progress.preparation == NodeCounts(done=1, running=0, failed=0, total=1, stopped=1)
     assert not any(concern.condition is Condition.PREPARATION_FAILED for concern in Attention(sim).concerns())
     totals = summary(sim).jobs[0].preparations
     assert (totals.failed, totals.stopped) == (1, 1)  # the service calls it a failure

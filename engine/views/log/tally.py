@@ -280,6 +280,7 @@ def task_times(simulation: Simulation, columns: LogColumns, stop: int) -> TaskTi
         [is_change and ("to", state) in shape.fields for shape, is_change in zip(shapes, changes, strict=True)]
         for state in (TaskState.RUNNING, TaskState.COMPLETED)
     )
+    ends = [is_end and ("from", TaskState.RUNNING) in shape.fields for shape, is_end in zip(shapes, ends, strict=True)]
     started = _latest(begins, kinds, rows)
     created = _Creations(shapes, columns, stop)
     waits: list[int] = []
