@@ -8,6 +8,8 @@ import signal
 
 import pytest
 
+from tui import interrupts
+
 
 @pytest.hookimpl(optionalhook=True)  # where pytest-xdist is not installed tests run one by one
 def pytest_xdist_auto_num_workers() -> int:
@@ -26,3 +28,9 @@ def pytest_configure() -> None:
 def pytest_collection_finish() -> None:
     """Leave the tests themselves, which stay to the end, out of every later collection."""
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _heard_signals_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget a signal that came in a test once that has ended: what a later one starts would end as interrupted."""
+    monkeypatch.setattr(interrupts._state, "number", 0)
