@@ -59,7 +59,7 @@ SERVICE_NAMES = (
     *("resizeOperationStatus", "currentNodeCommunicationMode"),
 )
 MOVED = dict(read_table("moved.csv", __file__))
-"""Where the resource has what the data plane has at the top of a pool."""
+"""The place within a resource, by the name of what the data plane has at the top of a pool."""
 _OWN = ("deploymentConfiguration", "scaleSettings", "interNodeCommunication", "applicationPackages", "certificates")
 FIXED_SCALE = ("resizeTimeout", "targetDedicatedNodes", "targetLowPriorityNodes", "nodeDeallocationOption")
 AUTO_SCALE = {"formula": "autoScaleFormula", "evaluationInterval": "autoScaleEvaluationInterval"}

@@ -165,6 +165,11 @@ class TaskTable(Columns[TaskExtra]):
             return found
         return PLAIN if self.started[task] != NEVER_MS else UNTRIED
 
+    def begun_ms(self, task: int) -> int | None:
+        """Return when the present or last attempt began; None while a task waits, or if it was ended then (TASK-13)."""
+        is_told = self.state[task] in (RUNNING, COMPLETED) and not self.extra(task).ended_waiting
+        return self.started[task] if is_told and self.started[task] != NEVER_MS else None
+
     def set_extra(self, task: int, extra: TaskExtra) -> None:
         """Replace what ``extra`` returns."""
         self.sparse[task >> PAGE_BITS][task] = extra

@@ -28,7 +28,7 @@ from engine.base.terms import TaskState
 from engine.base.values import SECOND_MS, parse_utc, words
 from engine.state.files import NO_TASK
 from engine.state.tables import NEVER_MS
-from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
+from engine.state.tasks import COMPLETED, GONE, PREPARING
 from engine.views.rest.account import utc
 from engine.views.rest.tasks import execution_info
 
@@ -308,11 +308,11 @@ def _place(world: World, task: int) -> tuple[object, ...]:
 
 
 def _times(world: World, task: int, created_ms: int) -> tuple[str, str]:
-    state, started_ms = world.tasks.state[task], world.tasks.started[task]
-    if state not in (RUNNING, COMPLETED) or started_ms == NEVER_MS or world.tasks.extra(task).ended_waiting:
+    begun_ms = world.tasks.begun_ms(task)
+    if begun_ms is None:
         return "", ""
-    waited = _seconds(started_ms - created_ms)
-    return waited, _seconds(world.tasks.ended[task] - started_ms) if state == COMPLETED else ""
+    is_over = world.tasks.state[task] == COMPLETED
+    return _seconds(begun_ms - created_ms), _seconds(world.tasks.ended[task] - begun_ms) if is_over else ""
 
 
 def _seconds(ms: int) -> str:

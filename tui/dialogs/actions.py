@@ -10,8 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical
-from textual.content import Content
 from textual.widgets import TextArea
 
 from engine.specs.command import Command
@@ -19,8 +17,7 @@ from engine.specs.commands import EnablePoolAutoScale, EvaluatePoolAutoScale
 from engine.views.resources.jobs import scale_page
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.sheets import Sheet
-from tui.textual.overrides import set_subtitle
-from tui.textual.screens import Modal
+from tui.textual.screens import Frame, Modal
 from tui.textual.views import LinesView
 from tui.viewmodels.actions.menu import PAST, Action, ActionGroup, effect_lines
 from tui.viewmodels.actions.trial import Trials
@@ -160,15 +157,15 @@ class FormulaEditor(Modal[list[Command] | None]):
         self._trial = FormulaTrial([], False, None)
 
     def compose(self) -> ComposeResult:
-        with Container(id="editor"):
+        title = self._session.text(f"Formula of {self._pool_id}")
+        keys = "ctrl+s apply  ctrl+t evaluate  ctrl+r study  ctrl+g to the error  esc leave"
+        with Frame(title, keys, id="editor"):
             text = TextArea(self._initial_text, show_line_numbers=True, compact=True, id="formula")
             text.cursor_blink = False
             yield text
             yield LinesView(id="trial")
 
     def on_mount(self) -> None:
-        editor = self.query_one("#editor")
-        editor.border_title = Content(self._session.text(f"Formula of {self._pool_id}"))
         self.query_one(TextArea).focus()
         self.call_after_refresh(self.fill)
 
@@ -179,8 +176,6 @@ class FormulaEditor(Modal[list[Command] | None]):
 
     def fill(self) -> None:
         view = self.query_one("#trial", LinesView)
-        keys = "ctrl+s apply  ctrl+t evaluate  ctrl+r study  ctrl+g to the error  esc leave"
-        set_subtitle(self.query_one("#editor"), keys)
         text = self.query_one(TextArea).text
         self._trial = try_out(self._session, self._pool_id, text, max(20, view.size.width - 1))
         view.show(self._trial.lines)
@@ -258,19 +253,18 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         self._asked: Action | None = None  # in the past: the action chosen once; choosing it again branches
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="actions"):
+        with Frame(self._session.text(self._title), ""):
             yield LinesView(id="typed-letters")
             yield Choices(self._session.glyphs.cursor, id="choices")
             yield LinesView(id="consequences")
 
     def on_mount(self) -> None:
-        self.query_one("#actions").border_title = Content(self._session.text(self._title))
         self._show_keys()
         self.call_after_refresh(self._show)
 
     def _show_keys(self) -> None:
         keys = "enter twice branches" if self._session.is_past else "enter choose"
-        self.query_one("#actions").border_subtitle = f"{keys}  K rules  esc close"
+        self.query_one(Frame).name_keys(f"{keys}  K rules  esc close")
 
     def _fitting(self) -> list[int]:
         """Return the numbers of the actions that fit what is typed, the best first."""

@@ -277,10 +277,9 @@ def task_times(simulation: Simulation, columns: LogColumns, stop: int) -> TaskTi
     when, rows, kinds = columns.when, columns.row_a[:stop], columns.shape_of[:stop]
     changes = [shape.event == "TaskStateChanged" and shape.subject is LogSubject.TASK for shape in shapes]
     begins, ends = (
-        [is_change and ("to", state) in shape.fields for shape, is_change in zip(shapes, changes, strict=True)]
-        for state in (TaskState.RUNNING, TaskState.COMPLETED)
+        [is_change and move <= set(shape.fields) for shape, is_change in zip(shapes, changes, strict=True)]
+        for move in ({("to", TaskState.RUNNING)}, {("from", TaskState.RUNNING), ("to", TaskState.COMPLETED)})
     )
-    ends = [is_end and ("from", TaskState.RUNNING) in shape.fields for shape, is_end in zip(shapes, ends, strict=True)]
     started = _latest(begins, kinds, rows)
     created = _Creations(shapes, columns, stop)
     waits: list[int] = []

@@ -271,11 +271,9 @@ class TaskPage:
         found = []
         for task, task_id in zip(tasks, table.task_ids(tasks), strict=True):
             block, state, extra, node = table.block_of(task), table.state_of(task), table.extra(task), table.node[task]
-            is_over, begun_ms = state is TaskState.COMPLETED, table.started[task]
+            is_over = state is TaskState.COMPLETED
             result = result_of(extra.exit_code, extra.failure) if is_over else None
-            has_started = begun_ms != NEVER_MS
-            has_run = state in (TaskState.RUNNING, TaskState.COMPLETED) and not extra.ended_waiting
-            is_on_node = node >= 0 and (has_started or state is TaskState.PREPARING)
+            is_on_node = node >= 0 and (table.started[task] != NEVER_MS or state is TaskState.PREPARING)
             book = world.dependencies.get(block.job) if state is TaskState.ACTIVE else None
             found.append(
                 TaskBrief(
@@ -284,7 +282,7 @@ class TaskPage:
                     result,
                     nodes[node].position if is_on_node else None,
                     block.created_ms,
-                    begun_ms if has_started and has_run else None,
+                    table.begun_ms(task),
                     table.ended[task] if is_over else None,
                     0 if result is TaskResult.SUCCESS else extra.exit_code,
                     extra,

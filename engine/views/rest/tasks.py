@@ -21,7 +21,7 @@ from engine.base.values import format_duration, format_utc
 from engine.scenario.factory import TaskFactory
 from engine.specs.bodies import JobPreparationTask
 from engine.state.tables import NEVER_MS
-from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
+from engine.state.tasks import COMPLETED, GONE, PREPARING
 from engine.views.rest.account import (
     container_info,
     etag,
@@ -97,12 +97,11 @@ def execution_info(world: World, task: int, moment: Callable[[int], str] | None 
     """
     tasks = world.tasks
     moment = moment or (lambda ms: utc(world, ms))
-    state, started_ms = tasks.state[task], tasks.started[task]
-    extra = tasks.extra(task)
+    state, begun_ms, extra = tasks.state[task], tasks.begun_ms(task), tasks.extra(task)
     result = result_of(extra.exit_code, extra.failure) if state == COMPLETED else None
     info: Body = {}
-    if started_ms != NEVER_MS and state in (RUNNING, COMPLETED) and not extra.ended_waiting:
-        info["startTime"] = moment(started_ms)
+    if begun_ms is not None:
+        info["startTime"] = moment(begun_ms)
     if state == COMPLETED:
         info["endTime"] = moment(tasks.ended[task])
         exit_code = 0 if result is TaskResult.SUCCESS else extra.exit_code
