@@ -189,11 +189,18 @@ def test_what_is_hidden_loses_the_focus_and_what_is_shown_with_it_looks_so():
     asyncio.run(run())
 
 
-def test_a_sheet_is_drawn_once_when_it_opens(dashboard_at, monkeypatch):
-    drawn, render_line = [], Modal.render_line
-    monkeypatch.setattr(Modal, "render_line", lambda self, y: drawn.append(y) or render_line(self, y))
+def test_a_sheet_that_opens_is_drawn_as_it_stays(dashboard_at, monkeypatch):
+    drawn, refresh = [], Modal._compositor_refresh
+
+    def note(modal):
+        refresh(modal)
+        if not modal.is_held:
+            drawn.append(text_of(modal.app))
+
+    monkeypatch.setattr(Modal, "_compositor_refresh", note)
     drive(dashboard_at(330), TASKS, "w")
-    assert drawn == sorted(set(drawn)) != []
+    assert drawn
+    assert all(frame == drawn[-1] for frame in drawn)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from textual.message import Message
 from engine.views.hook_status import HookStatus
 from tui.panes.watch_panes import JobLists, JobStrip, NodeMapPane
 from tui.textual.overrides import set_title
-from tui.textual.screens import GoToTime, OpenSubject, ShowSheet, ShowView, View
+from tui.textual.screens import GoToTime, HeldScreen, OpenSubject, ShowSheet, ShowView, View
 from tui.textual.views import LinesView, Regions, ResizeFilter, entitle
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, TASK_GLYPHS, glyph_of_job
@@ -335,8 +335,15 @@ class Watch(View):
         self._lists.has_curves = width < WIDE and height < HIGH
         lent = sum(each.outer_size.height for each in self.screen.children if isinstance(each, Introduction))
         self._arrangement = arrange(width, height, self._wishes, self._arrangement, lent)
-        if panes.place(self._arrangement.regions):
-            self.call_after_refresh(self._update_panes)
+        screen = self.screen
+        if panes.place(self._arrangement.regions) and isinstance(screen, HeldScreen):
+            screen.hold_frames()
+            self.call_after_refresh(self._show_arrangement, screen)
+
+    def _show_arrangement(self, screen: HeldScreen) -> None:
+        """Fill the panes for their new places before anybody sees them there."""
+        self._update_panes()
+        screen.draw_frames(self)
 
     on_resize = _arrange
 
