@@ -12,11 +12,15 @@ import pytest
 
 from engine import Simulation, load_scenario
 from tests.bench.terminal import Terminal
+from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui import dialogs, viewmodels, workers
 from tui.app import playback
 from tui.app.dashboard import Dashboard
+from tui.app.main_screen import MainScreen
 from tui.panes.pages import ListPage
+from tui.panes.watch import Watch
+from tui.textual.views import Regions
 from tui.viewmodels import actions
 from tui.viewmodels.watch import curves
 from tui.widgets.rows import TableRows
@@ -26,6 +30,7 @@ _PROGRAM = """
 import asyncio, sys
 from engine import Simulation, load_scenario
 from tui.app.dashboard import Dashboard
+from tui.app.main_screen import MainScreen
 from tui.app.main_screen import MainScreen
 seen = []
 draw = MainScreen.draw_frames
@@ -133,9 +138,29 @@ class FirstFrame(Terminal):
         self.frame = self.frame or (data if self.writes else "")
 
 
-@pytest.mark.parametrize(("at_ms", "ahead_s"), [(0, 10), (330_000, 10), (330_000, 0)])
-def test_the_first_frame_is_complete(at_ms, ahead_s, monkeypatch):
-    monkeypatch.setattr(playback, "AHEAD_SLICE_S", ahead_s)  # what is ahead is known in the first frame
+def test_panes_that_move_are_filled_before_they_are_seen(dashboard_at, monkeypatch):
+    filled, seen = [], []
+    fill, refresh = Watch._update_panes, MainScreen._compositor_refresh
+
+    def note_filled(watch):
+        fill(watch)
+        filled[:] = [watch.query_one(Regions).regions]
+
+    def note_seen(screen):
+        refresh(screen)
+        if not screen.is_held and screen.view.id == "watch":
+            seen.append((screen.view.query_one(Regions).regions, *filled))
+
+    monkeypatch.setattr(Watch, "_update_panes", note_filled)
+    monkeypatch.setattr(MainScreen, "_compositor_refresh", note_seen)
+    drive(dashboard_at(330), "p", "p", "z", "z")
+    assert len({str(regions) for regions, _ in seen}) > 1
+    assert all(regions == known for regions, known in seen)
+
+
+@pytest.mark.parametrize("at_ms", [0, 330_000])
+def test_the_first_frame_is_complete(at_ms, monkeypatch):
+    monkeypatch.setattr(playback, "AHEAD_SLICE_S", 10)  # what is ahead is known in the first frame
     app = Dashboard(Simulation(load_scenario("job-prep-release-sample")), at_ms=at_ms, plays=False)
     app.driver_class = FirstFrame
     frame, settled = [], []
