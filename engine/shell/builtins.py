@@ -357,7 +357,7 @@ def _sudo(call: Call, options: ProgramOptions) -> int:
 
 
 @Program(
-    "env", "i/ignore-environment 0/null v u=/unset C=/chdir S! /debug /split-string", usage=125, stops=True, runs=0
+    "env", "i/ignore-environment 0/null v u=/unset C!/chdir S! /debug /split-string", usage=125, stops=True, runs=0
 )
 def _env(call: Call, options: ProgramOptions) -> int:
     """Print the exported variables, or run a command with some more of them."""
@@ -378,13 +378,7 @@ def _env(call: Call, options: ProgramOptions) -> int:
         return 0
     if "0" in options:
         return call.misuse("cannot specify --null (-0) with command", 125)
-    before = process.cwd
-    try:
-        if "C" in options and not process.enter(options.values["C"]):
-            return call.fail(f"env: cannot change directory to '{options.values['C']}': No such file or directory", 125)
-        return run_with(call, shown, args)
-    finally:
-        process.cwd = before
+    return run_with(call, shown, args)
 
 
 def run_with(call: Call, variables: dict[str, str], words: list[str]) -> int:
