@@ -36,11 +36,6 @@ class SortKey(NamedTuple):
     letters: str
     separator: str
 
-    @property
-    def is_reversed(self) -> bool:
-        """True if greater values come first."""
-        return "r" in self.letters
-
     def value(self, line: str) -> Any:  # noqa: ANN401 (a string, a number or a tuple)
         """Return the value of a line, which is of one kind for all lines."""
         begin = self._span(line, self.first)[0] if self.first else 0
@@ -126,7 +121,7 @@ def _sort(call: Call, options: ProgramOptions) -> int:
     if not {"s", "u"} & options.values.keys():
         lines.sort(reverse="r" in options)
     for key in reversed(keys):  # the least important one first, since Python's sort keeps the order of equal lines
-        lines.sort(key=key.value, reverse=key.is_reversed)
+        lines.sort(key=key.value, reverse="r" in key.letters)
     if "u" in options:
         lines = [next(same) for _, same in groupby(lines, lambda line: [key.value(line) for key in keys])]
     return _write(call, options.values.get("o", ""), "".join(line + end for line in lines))
