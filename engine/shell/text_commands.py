@@ -17,7 +17,7 @@ _GREP_SYNOPSIS = "Usage: grep [OPTION]... PATTERNS [FILE]..."
     "grep egrep fgrep",
     "q/quiet/silent v/invert-match i/ignore-case c/count y n/line-number E/extended-regexp F/fixed-strings "
     "G/basic-regexp x/line-regexp o/only-matching l/files-with-matches L/files-without-match h/no-filename "
-    "H/with-filename s/no-messages r/recursive R/dereference-recursive a/text w/word-regexp z/null-data "
+    "H/with-filename s/no-messages r/recursive R/dereference-recursive a/text w/word-regexp z!/null-data "
     "b!/byte-offset I U/binary/line-buffered 0! 1! 2! 3! 4! 5! 6! 7! 8! 9! e=/regexp m=/max-count f!/file "
     "A=/after-context B=/before-context C=/context K?/color/colour P!/perl-regexp Z!/null T!/initial-tab "
     "d!/directories D!/devices /include /exclude /exclude-dir /label /binary-files /no-ignore-case /group-separator "
@@ -87,7 +87,6 @@ class _GrepSearch:
         self.before = int(options.values.get("B", around))
         self.after = int(options.values.get("A", around))
         self.separates = bool({"A", "B", "C"} & options.values.keys())
-        self.end = options.end()
         self.has_shown = False  # some line of this or an earlier text
 
     def run(self, paths: list[str]) -> int:
@@ -104,7 +103,7 @@ class _GrepSearch:
         options = self.options
         run = self.call.process.run
         run.step((len(text) * (1 + (self.expression.size >> 3))) >> 6)
-        lines = lines_of(text, self.end)
+        lines = lines_of(text)
         selected = self._selected(lines)
         if "q" in options:
             return bool(selected)
@@ -148,11 +147,11 @@ class _GrepSearch:
     def _show(self, line: str, sign: str, name: str, index: int) -> None:
         prefix = (name + sign if self.named else "") + (f"{index + 1}{sign}" if "n" in self.options else "")
         if "o" not in self.options:
-            self.call.out.append(f"{prefix}{line}{self.end}")
+            self.call.say(prefix + line)
         elif "v" not in self.options and sign == ":":
             self.call.process.run.step(len(line))
             for begin, end in self.expression.spans(line):
-                self.call.out.append(f"{prefix}{line[begin:end]}{self.end}")
+                self.call.say(prefix + line[begin:end])
 
 
 @Program("wc", "l/lines w/words c/bytes m/chars L!/max-line-length /files0-from")
