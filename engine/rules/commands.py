@@ -235,7 +235,7 @@ ACTIONS: dict[type[Command], Action] = {
     # -- pools
     c.CreatePool: lambda world, _, command: pools.create(world, command.spec),
     c.DeletePool: lambda world, pool, _: pools.delete(world, pool),
-    c.UpdatePool: lambda world, pool, command: pools.update(world, pool, pools.patched(command)),
+    c.UpdatePool: lambda world, pool, command: pools.update(world, pool, command.given_values("pool_id")),
     c.ReplacePoolProperties: lambda world, pool, command: pools.update(world, pool, pools.replaced(pool, command)),
     c.ResizePool: resizing.resize,
     c.StopPoolResize: lambda world, pool, _: resizing.stop(world, pool),
