@@ -5,14 +5,13 @@ A task that was retried starts again when its node has room, which depends on th
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 from statistics import median
 from typing import Any, NamedTuple
 
-from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS, format_duration, parse_duration
+from engine.base.values import HOUR_MS, MINUTE_MS, SECOND_MS, format_duration, natural_key, parse_duration
 from engine.histories.files import created
 from engine.histories.history import HOOK_INFOS, Kind, Record, epoch_ms, span_of, subject
 from engine.histories.nodes import (
@@ -36,7 +35,6 @@ from engine.specs.job_refusals import COLLECTION_MAX_TASKS
 TOGETHER_MS = 200
 """Tasks that were added within this time of each other are added together."""
 _MISPLACED_SHARE = 0.2  # of tasks that get nodes out of turn
-_NUMBERS = re.compile(r"([0-9]{1,18})", re.ASCII)
 _LONGER_MS = HOUR_MS  # what a process that was ended would still have taken
 
 
@@ -106,18 +104,13 @@ def _is_as_added(group: Sequence[TaskStory], out_of_turn: int) -> bool:
     text of ids, 1, 10, 2, is in no such order.
     """
     ids = [story.task_id for story in group]
-    if ids == sorted(ids) and ids != sorted(ids, key=_natural):
+    if ids == sorted(ids) and ids != sorted(ids, key=natural_key):
         return False
     longest: list[float] = []  # at each place the least last value of a growing part with so many values
     for moment in map(_assigned, group):
         place = bisect_right(longest, moment)
         longest[place : place + 1] = [moment]
     return len(group) - len(longest) <= out_of_turn + len(group) * _MISPLACED_SHARE
-
-
-def _natural(task_id: str) -> list[tuple[int, str]]:
-    """Return a key that sorts numbers in ids by their value."""
-    return [(int(part), "") if part.isdecimal() else (0, part) for part in _NUMBERS.split(task_id)]
 
 
 def _outcome(record: Record) -> Outcome | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from lark import Lark, Token, Transformer
+from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import LarkError, VisitError
 
 from engine.base.values import parse_utc
@@ -17,6 +17,7 @@ from engine.rest.messages import Body, bad_parameter
 
 Condition = Callable[[Body], bool]
 Value = str | int | float | bool | datetime | None
+Operand = Callable[[Body], Value]
 
 LONGEST = 4096
 """The most characters of a filter."""
@@ -77,25 +78,22 @@ def _depth(text: str) -> int:
     return deepest
 
 
+@v_args(inline=True)
 class _Conditions(Transformer[Token, Condition]):
     """Makes a function of the syntax tree. An operand is a function from a body to a value."""
 
-    def literal(self, parts: list[Token]) -> Callable[[Body], Value]:
-        (token,) = parts
+    def literal(self, token: Token) -> Operand:
         value = _literal(token)
         return lambda _: value
 
-    def property(self, parts: list[Token]) -> Callable[[Body], Value]:
-        names = [str(part) for part in parts]
+    def property(self, *names: Token) -> Operand:
         return lambda body: _property(body, names)
 
-    def comparison(self, parts: list[Any]) -> Condition:
-        left, name, right = parts
+    def comparison(self, left: Operand, name: Token, right: Operand) -> Condition:
         compare = _OPERATORS[name.lower()]
         return lambda body: _compared(compare, left(body), right(body))
 
-    def call(self, parts: list[Any]) -> Condition:
-        name, first, second, *expected = parts
+    def call(self, name: Token, first: Operand, second: Operand, *expected: Any) -> Condition:  # noqa: ANN401
         function = _FUNCTIONS[name.lower()]
 
         def holds(body: Body) -> bool:
@@ -109,14 +107,13 @@ class _Conditions(Transformer[Token, Condition]):
         compare, value = _OPERATORS[expected[0].lower()], expected[1]
         return lambda body: _compared(compare, holds(body), value(body))
 
-    def negation(self, parts: list[Condition]) -> Condition:
-        (inner,) = parts
+    def negation(self, inner: Condition) -> Condition:
         return lambda body: not inner(body)
 
-    def either(self, parts: list[Condition]) -> Condition:
+    def either(self, *parts: Condition) -> Condition:
         return lambda body: any(part(body) for part in parts)
 
-    def both(self, parts: list[Condition]) -> Condition:
+    def both(self, *parts: Condition) -> Condition:
         return lambda body: all(part(body) for part in parts)
 
 
@@ -133,7 +130,7 @@ def _literal(token: Token) -> Value:
     return parse_utc(moment[1])
 
 
-def _property(body: Any, names: list[str]) -> Any:  # noqa: ANN401 - any JSON
+def _property(body: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON
     value = body
     for name in names:
         if not isinstance(value, Mapping):

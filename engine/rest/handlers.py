@@ -305,6 +305,11 @@ def command_of(call: Call, command: type[Command], change: Change | None = None)
     return messages.read_body(command, body, names)
 
 
+def without(*names: str) -> Change:
+    """Return the change of a body that leaves out these properties, which are in lower case."""
+    return lambda _, body: {name: value for name, value in body.items() if name.lower() not in names}
+
+
 def creation(command: type[Command], find: FinderOfNew, change: Change | None = None) -> Handler:
     """Return the handler that creates a resource; ``find`` finds it by the command that has created it."""
 

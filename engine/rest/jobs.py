@@ -26,6 +26,7 @@ from engine.rest.handlers import (
     page,
     path_of,
     removal,
+    without,
 )
 from engine.rest.messages import Answer
 from engine.rest.pools import NODE, node_named
@@ -61,9 +62,6 @@ _STATUS = f"{_JOB}/jobpreparationandreleasetaskstatus"
 _TASK = f"{_JOB}/tasks/{{taskId}}"
 _SCHEDULE = "/jobschedules/{jobScheduleId}"
 
-# Of a scenario's job, but not of the service's.
-_WITHOUT = ("tasks", "taskfactory")
-
 
 def job_named(call: Call) -> Job:
     """Return the job that the path names. Raises BatchError: JobNotFound."""
@@ -95,10 +93,6 @@ def list_preparation_and_release(call: Call) -> Answer:
     return page(call, "jobpreparationandreleasetaskstatuslist", after(listed, body), -1)
 
 
-def _without_tasks(_: Call, body: dict[str, Any]) -> Mapping[str, Any]:
-    return {name: value for name, value in body.items() if name.lower() not in _WITHOUT}
-
-
 def _as_replacement(call: Call, body: dict[str, Any]) -> Mapping[str, Any]:
     """Return the PATCH that has the effect of a PUT: replaceable properties that are absent get their defaults.
 
@@ -114,6 +108,7 @@ def _as_replacement(call: Call, body: dict[str, Any]) -> Mapping[str, Any]:
     return kept
 
 
+_without_tasks = without("tasks", "taskfactory")  # of a scenario's job, but not of the service's
 _on_job = partial(action, find=JOBS.named)
 JOB_ROUTES = (
     Route("POST", "/jobs", "create_job", 201, creation(c.CreateJob, JOBS.made, _without_tasks)),

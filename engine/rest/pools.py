@@ -31,6 +31,7 @@ from engine.rest.handlers import (
     path_of,
     present,
     removal,
+    without,
 )
 from engine.rest.messages import Answer
 from engine.rules.account import find_application
@@ -323,11 +324,6 @@ def _user_made(call: Call, command: c.CreateNodeUser) -> Target | None:
     return _user_of(call, command.name)
 
 
-def _without_name(_: Call, body: dict[str, Any]) -> dict[str, Any]:
-    """Return the body of a replacement; the name of the user is in the path."""
-    return {name: value for name, value in body.items() if name.lower() != "name"}
-
-
 # -- login, logs and extensions --------------------------------------------------------------------------------------
 
 
@@ -365,7 +361,7 @@ def get_extension(call: Call) -> Answer:
 
 
 _on_node = partial(action, find=named)
-_on_user = partial(action, find=_user, change=_without_name)
+_on_user = partial(action, find=_user, change=without("name"))  # which is in the path
 NODE_ROUTES = (
     Route("GET", NODE, "get_node", 200, get_node),
     Route("GET", f"{_POOL}/nodes", "list_nodes", 200, list_nodes),

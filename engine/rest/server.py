@@ -228,9 +228,10 @@ class _Application:
         wire = WireRequest(scope, receive)
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         path, query = scope["raw_path"].decode("latin-1").partition("?")[0], scope["query_string"].decode("latin-1")
+        arrived_at, _ = scope.get("server") or ("", None)  # at which address of this machine
         try:
             _check_form(scope)
-            path = self.hosts.admit(path, headers, _arrived_at(scope), _repeated(scope, headers))
+            path = self.hosts.admit(path, headers, arrived_at, _repeated(scope, headers))
         except BatchError as error:
             request = Request(scope["method"], path, query, headers, base=f"{scope['scheme']}://{LOCALHOST}")
             await _send_early(await self._answer(request, error), wire, self.bodies, send)
@@ -276,12 +277,6 @@ def _check_form(scope: Scope) -> None:
     wrong = scope.get("extensions", {}).get(MALFORMED)
     if wrong is not None:
         raise BatchError("InvalidInput", f"this is no HTTP request: {shortened(wrong)}")
-
-
-def _arrived_at(scope: Scope) -> str:
-    """Return the address of this machine to which the client has connected."""
-    server = scope.get("server")
-    return server[0] if server else ""
 
 
 def _repeated(scope: Scope, headers: Mapping[str, str]) -> Iterable[str]:

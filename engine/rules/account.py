@@ -99,7 +99,7 @@ def delete_package(world: World, application: Application, version: str) -> None
 
 def update_application(world: World, application: Application, command: UpdateApplication) -> None:
     """Change what is given; what is absent or null stays (APP-10)."""
-    given = {name: getattr(command, name) for name in command.model_fields_set - {"application_id"}}
+    given = command.given_values("application_id")
     if command.default_version is not None:
         given["default_version"] = _find_version(application, command.default_version, "defaultVersion")
     _change(world, application, **{name: value for name, value in given.items() if value is not None})

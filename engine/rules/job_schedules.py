@@ -228,8 +228,7 @@ def create(world: World, spec: JobScheduleSpec) -> JobSchedule:
 def update(world: World, schedule: JobSchedule, command: UpdateJobSchedule) -> None:
     """Replace what a PATCH gives, for jobs created afterwards (JS-9)."""
     check("update", schedule)
-    given = {name: getattr(command, name) for name in command.model_fields_set - {"job_schedule_id"}}
-    changed = {name: value for name, value in given.items() if value is not None}
+    changed = {name: value for name, value in command.given_values("job_schedule_id").items() if value is not None}
     if "schedule" in changed:
         _skip(world, schedule, ("its schedule was changed", "JS-9"))
     schedule.update(world.now_ms, changed)
@@ -364,9 +363,7 @@ def _make_job(world: World, schedule: JobSchedule, occurrence: int) -> None:
     _lose(world, schedule, occurrence, _why_lost(world, schedule))
     schedule.assign(shortage=None)
     job_id = schedule.make_job(len(world.jobs))
-    specification = schedule.spec.job_specification
-    given = {name: getattr(specification, name) for name in specification.model_fields_set}
-    spec = JobSpec.model_validate({"id": job_id, **given}, by_name=True)
+    spec = JobSpec.model_validate({"id": job_id, **schedule.spec.job_specification.given_values()}, by_name=True)
     world.emit(OccurrenceDue(schedule.row, spec))
     _enter_loss(world, schedule)
 

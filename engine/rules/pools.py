@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     from engine.specs.bodies import AutoPoolSpecification
     from engine.specs.catalogue import VmSize
-    from engine.specs.commands import ReplacePoolProperties, UpdatePool
+    from engine.specs.commands import ReplacePoolProperties
     from engine.state.jobs import Job, JobSchedule
     from engine.world import World
 
@@ -107,11 +107,6 @@ def _size(world: World, name: str) -> VmSize:
 
 
 # -- change ----------------------------------------------------------------------------------------------------------
-
-
-def patched(command: UpdatePool) -> dict[str, object]:
-    """Return what a PATCH replaces, by the names of the specification: what is given (POOL-14)."""
-    return {name: getattr(command, name) for name in command.model_fields_set - {"pool_id"}}
 
 
 def replaced(pool: Pool, command: ReplacePoolProperties) -> dict[str, object]:
@@ -184,7 +179,7 @@ def auto_pool_verdict(world: World, auto: AutoPoolSpecification, pool_id: str) -
     """Return the body of the pool to be created, or why the service refuses it (AUTO-1, AUTO-4)."""
     if auto.pool is None:
         return BatchError("InvalidPropertyValue", "there is no pool specification")
-    given = {name: getattr(auto.pool, name) for name in auto.pool.model_fields_set}
+    given = auto.pool.given_values()
     if not auto.pool.enable_auto_scale:
         given = {"target_dedicated_nodes": 0} | given  # the service takes an auto pool without a target
     spec = PoolSpec.model_validate({"id": pool_id, **given}, by_name=True)

@@ -159,9 +159,11 @@ class DocumentPlace(NamedTuple):
             for index, inner in enumerate(self.tree.value):
                 yield DocumentPlace(self.document, inner, (*self.path, index))
 
-    def listed(self, name: str) -> Iterator[DocumentPlace]:
-        """Return the items of the list under a key; none without it."""
+    def listed(self, name: str, message: str = "") -> Iterator[DocumentPlace]:
+        """Return the items of the list under a key; none without it. Report a value of another kind by the message."""
         inner = self.get(name)
+        if inner is not None and message:
+            inner.is_list(message)
         return inner.entries() if inner is not None else iter(())
 
     def at(self, *names: str) -> DocumentPlace | None:

@@ -306,10 +306,7 @@ class _ScenarioReader:
         self, key: str, model: type[Model], others: tuple[str, ...], ids: Ids
     ) -> Iterator[tuple[DocumentPlace, Model | None, int]]:
         """Yield the entries of a section with their times; the body is None if it is malformed."""
-        section = self._root.get(key)
-        if section is not None:
-            section.is_list(f"must be a list: put '- ' before each of the {key}")
-        for written in self._root.listed(key):
+        for written in self._root.listed(key, f"must be a list: put '- ' before each of the {key}"):
             if not is_there(written):
                 own = text_at(written.plain, "id") or text_at(written.plain, "name") or ""
                 self._given.names.absent.add(own.rpartition("/")[2].casefold())
@@ -372,10 +369,7 @@ class _ScenarioReader:
                 yield entry
 
     def _expect(self) -> Iterator[Expectation]:
-        section = self._root.get("expect")
-        if section is not None:
-            section.is_list("must be a list: put '- ' before each expectation")
-        for index, place in enumerate(self._root.listed("expect")):
+        for index, place in enumerate(self._root.listed("expect", "must be a list: put '- ' before each expectation")):
             condition = read_condition(place, self._asked, also=_EXPECT_KEYS)
             at_ms, within_ms = self._time(place, "at"), self._time(place, "within")
             if condition is not None and isinstance(place.plain, dict):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from engine.base.errors import Position
 from engine.base.values import lazy_regex, quoted, words
-from engine.scenario.document import Path, format_path
+from engine.scenario.document import Document, DocumentPlace, Path, format_path
 from engine.scenario.text import Scalar, one_of, shown
 from engine.scenario.tree import Tree, parse_value
 from engine.specs.commands import COMMANDS
@@ -190,16 +190,8 @@ def locate(root: Tree, steps: Sequence[str]) -> Location:
 
 def tree_at(root: Tree, at: Path) -> Tree | None:
     """Return the value at a place in a document; None if there is none."""
-    tree: Tree | None = root
-    for step in at:
-        inside = None if tree is None else tree.value
-        if isinstance(inside, dict):
-            tree = inside.get(str(step))
-        elif isinstance(inside, list) and isinstance(step, int) and step < len(inside):
-            tree = inside[step]
-        else:
-            return None
-    return tree
+    place, rest = DocumentPlace(Document(""), root).find(at)
+    return None if rest else place.tree
 
 
 def completions(root: Tree, text: str) -> list[str]:

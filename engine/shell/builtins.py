@@ -357,7 +357,7 @@ def _sudo(call: Call, options: ProgramOptions) -> int:
 
 
 @Program(
-    "env", "i/ignore-environment 0/null v u=/unset C=/chdir S! /debug /split-string", usage=125, stops=True, runs=0
+    "env", "i/ignore-environment 0!/null v u=/unset C!/chdir S! /debug /split-string", usage=125, stops=True, runs=0
 )
 def _env(call: Call, options: ProgramOptions) -> int:
     """Print the exported variables, or run a command with some more of them."""
@@ -374,17 +374,9 @@ def _env(call: Call, options: ProgramOptions) -> int:
         name, _, shown[name] = args[0].partition("=")
         args = args[1:]
     if not args:
-        show_variables(call, shown, options)
+        show_variables(call, shown)
         return 0
-    if "0" in options:
-        return call.misuse("cannot specify --null (-0) with command", 125)
-    before = process.cwd
-    try:
-        if "C" in options and not process.enter(options.values["C"]):
-            return call.fail(f"env: cannot change directory to '{options.values['C']}': No such file or directory", 125)
-        return run_with(call, shown, args)
-    finally:
-        process.cwd = before
+    return run_with(call, shown, args)
 
 
 def run_with(call: Call, variables: dict[str, str], words: list[str]) -> int:
@@ -398,23 +390,23 @@ def run_with(call: Call, variables: dict[str, str], words: list[str]) -> int:
         process.env, process.exported = before
 
 
-@Program("printenv", "0/null", usage=2, stops=True)
+@Program("printenv", "0!/null", usage=2, stops=True)
 def _printenv(call: Call, options: ProgramOptions) -> int:
     """Print the values of exported variables: 1 if one is not set."""
     exported = call.process.exported_variables()
     if not options.operands:
-        show_variables(call, exported, options)
+        show_variables(call, exported)
         return 0
     for name in options.operands:
         if name in exported:
-            call.out.append(exported[name] + options.end("0"))
+            call.say(exported[name])
     return int(any(name not in exported for name in options.operands))
 
 
-def show_variables(call: Call, variables: dict[str, str], options: ProgramOptions) -> None:
+def show_variables(call: Call, variables: dict[str, str]) -> None:
     """Print variables with their values."""
     for name, text in variables.items():
-        call.out.append(f"{name}={text}{options.end('0')}")
+        call.say(f"{name}={text}")
 
 
 @_builtin("trap")

@@ -423,10 +423,6 @@ class ProgramOptions:
     def __contains__(self, letter: str) -> bool:
         return letter in self.values
 
-    def end(self, letter: str = "z") -> str:
-        """Return what ends a line: a null character if this option is given."""
-        return "\0" if letter in self.values else "\n"
-
     def last_of(self, letters: str) -> str:
         """Return the letter that was given last of several that exclude each other, or ""."""
         return next((letter for letter, _ in reversed(self.all) if letter in letters), "")
@@ -473,9 +469,9 @@ def all_text(call: Call, paths: list[str]) -> str:
     return "".join(text for _, text in inputs(call, paths))
 
 
-def lines_of(text: str, end: str = "\n") -> list[str]:
+def lines_of(text: str) -> list[str]:
     """Return the lines of a text without their ends; a last one may have none."""
-    return text.removesuffix(end).split(end) if text else []
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def with_ends(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from engine.shell import patterns
 from engine.shell.call import LoopExit, ScriptExit, ShellProcess
 from engine.shell.expansion import Expander
 from engine.shell.files import FileStream, InputStream, Job, NullStream, Stream
-from engine.shell.syntax import AndOr, Case, Command, For, Group, If, Loop, Pipeline, Script, only
+from engine.shell.syntax import AndOr, Case, Command, For, Group, If, Loop, Script, only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,10 +94,6 @@ class Redirector(Expander, ABC):
             err.flush()
         return RedirectFailed()
 
-    def redirect_status(self) -> int:
-        """Return the status of a command whose files cannot be opened."""
-        return 1 if self.process.root.is_windows or self.process.bash else 2
-
 
 class ControlFlow(Redirector, ABC):
     """The control flow in one shell process."""
@@ -142,15 +138,12 @@ class ControlFlow(Redirector, ABC):
                 continue
             is_tested = index < last or pipeline.negated
             self.tested += is_tested
-            process.status = self._run_pipeline(pipeline)
+            commands = pipeline.commands
+            status = self.run_command(commands[0]) if len(commands) == 1 else self._run_parts(commands)
+            process.status = int(not status) if pipeline.negated else status
             self.tested -= is_tested
             if process.status and not is_tested and not self.tested and "errexit" in process.options:
                 raise ScriptExit(process.status)
-
-    def _run_pipeline(self, pipeline: Pipeline) -> int:
-        commands = pipeline.commands
-        status = self.run_command(commands[0]) if len(commands) == 1 else self._run_parts(commands)
-        return int(not status) if pipeline.negated else status
 
     def _run_parts(self, commands: tuple[Command, ...]) -> int:
         """Run the commands of a pipeline, each in a subshell on the output of the one before."""

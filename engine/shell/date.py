@@ -141,31 +141,26 @@ def formatted(clock_ms: int, form: str) -> str:
     """Return a moment in a format of ``date``."""
 
     def one(found: re.Match[str]) -> str:
-        flags, width, letter = found["flags"], int(found["width"] or 0), found["letter"]
+        flags, letter = found["flags"], found["letter"]
+        if set(flags) & set("^#+") or (found["width"] and letter != "N"):
+            raise NotSimulated
         if letter in _COMPOSED:
-            text = formatted(clock_ms, _COMPOSED[letter])
-            return _cased(text, flags).rjust(width)
+            return formatted(clock_ms, _COMPOSED[letter])
         if letter == "z":
             return ("+0000", "+00:00", "+00:00:00", "+00")[len(found["colons"])]
         value = _value(clock_ms, letter)
         if value is None or found["colons"]:
             return found[0]
         if letter == "N":
-            return f"{value:09}"[: width or 9]
+            return f"{value:09}"[: int(found["width"] or 9)]
         if isinstance(value, str):
-            return _cased(value, flags).rjust(width, "0" if flags.endswith("0") else " ")
-        usual, pad = _WIDTHS[letter]
+            return value
+        width, pad = _WIDTHS[letter]
         for flag in flags:
             pad = {"-": "", "_": " ", "0": "0"}.get(flag, pad)
-        return str(value).rjust(width or usual, pad) if pad else str(value)
+        return str(value).rjust(width, pad) if pad else str(value)
 
     return _FIELD.sub(one, form)
-
-
-def _cased(text: str, flags: str) -> str:
-    if "^" in flags:
-        return text.upper()
-    return text if "#" not in flags else text.lower() if text in ("AM", "PM", "UTC") else text.upper()
 
 
 def _value(clock_ms: int, letter: str) -> int | str | None:

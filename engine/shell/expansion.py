@@ -332,8 +332,9 @@ class Expander(ABC):
 
     def _parameter(self, part: Parameter) -> str:
         value, operator = self.value(part.name), part.operator
-        if value is None and operator in _NEED_VALUE:
-            self._refuse_unset(part.name)
+        if value is None and operator in _NEED_VALUE and part.name not in _ALL and "nounset" in self.process.options:
+            self.complain(f"{part.name}: parameter not set")
+            raise ScriptExit(127 if self.process.bash else 2)
         if not operator:
             return value or ""
         if operator == "length":
@@ -370,11 +371,6 @@ class Expander(ABC):
             self.complain(f"{part.name}: {self.text(part.word) or usual}")
             raise ScriptExit(127 if self.process.bash else 2)
         return part.word
-
-    def _refuse_unset(self, name: str) -> None:
-        if "nounset" in self.process.options and name not in _ALL:
-            self.complain(f"{name}: parameter not set")
-            raise ScriptExit(127 if self.process.bash else 2)
 
     def _trimmed(self, value: str, operator: str, pattern: str) -> str:
         self.process.run.step(1 + ((len(value) * (len(pattern) + 1)) >> 8))

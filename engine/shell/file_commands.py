@@ -266,26 +266,21 @@ def _pwd(call: Call) -> int:
     return 0
 
 
-@Program("basename", "a/multiple z/zero s=/suffix", stops=True, least=1)
+@Program("basename", "a!/multiple z!/zero s!/suffix", stops=True, least=1, most=2)
 def _basename(call: Call, options: ProgramOptions) -> int:
-    """Print the last part of paths, without a suffix."""
-    names, suffix = options.operands, options.values.get("s", "")
-    if "a" not in options and "s" not in options:
-        if len(names) > 2:
-            return call.misuse(f"extra operand '{names[2][:80]}'")
-        names, suffix = names[:1], names[1] if len(names) > 1 else ""
-    for path in names:
-        name = path.rstrip("/").rpartition("/")[2] or ("/" if path else "")
-        call.out.append((name if name == suffix else name.removesuffix(suffix)) + options.end())
+    """Print the last part of a path, without a suffix."""
+    path, *suffix = options.operands
+    name = path.rstrip("/").rpartition("/")[2] or ("/" if path else "")
+    call.say(name if [name] == suffix else name.removesuffix("".join(suffix)))
     return 0
 
 
-@Program("dirname", "z/zero", least=1)
+@Program("dirname", "z!/zero", least=1)
 def _dirname(call: Call, options: ProgramOptions) -> int:
     """Print paths without their last part."""
     for path in options.operands:
         head = path.rstrip("/").rpartition("/")[0].rstrip("/")
-        call.out.append((head or ("/" if path.startswith("/") else ".")) + options.end())
+        call.say(head or ("/" if path.startswith("/") else "."))
     return 0
 
 

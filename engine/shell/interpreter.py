@@ -327,7 +327,7 @@ class Interpreter(ControlFlow):
             with self.process.run:
                 return self.redirected(command.redirects, lambda: self.run_compound(command))
         except RedirectFailed:
-            return self.redirect_status()
+            return 1 if self.process.root.is_windows or self.process.bash else 2
         except WriteFailed as failed:
             return self._cannot_write(failed)
         except NotSimulated:  # a redirection from a file that only a real node has

@@ -89,8 +89,7 @@ class Lexer(WordReader):
         """Read the tokens up to the end of the script."""
         text = self.text
         while True:
-            if found := _SKIPPED.match(text, self.at):
-                self.at = found.end()
+            self._skip_blanks()
             if self.at >= len(text):
                 break
             if text[self.at] == "#" and (found := _COMMENT.match(text, self.at)):
@@ -197,8 +196,7 @@ class Lexer(WordReader):
         redirects: list[Redirect] = []
         assignments: list[tuple[str, Word]] = []
         while True:
-            if found := _SKIPPED.match(text, self.at):
-                self.at = found.end()
+            self._skip_blanks()
             at = self.at
             if at >= len(text) or (text[at] == "#"):
                 break

@@ -423,6 +423,4 @@ class Expression:
         return states
 
 
-@lru_cache(maxsize=512)
-def _compiled(expression: str, flags: int) -> re.Pattern[str]:
-    return re.compile(expression, flags)
+_compiled = lru_cache(maxsize=512)(re.compile)

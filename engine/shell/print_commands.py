@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from engine.base.values import lazy_regex
-from engine.shell.call import PROGRAMS, Call, Program, ProgramOptions, command, inputs, with_ends
+from engine.shell.call import PROGRAMS, Call, NotSimulated, Program, ProgramOptions, command, inputs, with_ends
 from engine.shell.words import number
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "e": "\x1b"}
@@ -113,11 +113,9 @@ class _Printer:
         self.left -= text is not None
         return text
 
-    def _size(self, text: str | None) -> int:
-        size = int(text[:9]) if text and text != "*" else 0
-        if text == "*":
-            size = self._integer(self._next())
-        self.call.process.run.check_length(abs(size))
+    def _size(self, digits: str) -> int:
+        size = int(digits[:9] or 0)
+        self.call.process.run.check_length(size)
         return size
 
     def _print(self, field: re.Match[str]) -> bool:
@@ -126,10 +124,10 @@ class _Printer:
         if kind == "%":
             self.call.out.append("%")
             return False
-        flags, width = field["flags"], self._size(field["width"])
-        precision = None if field["precision"] is None else self._size(field["precision"] or "0")
-        if width < 0:
-            flags, width = flags + "-", -width
+        if "*" in field[0] or "#" in field["flags"]:
+            raise NotSimulated
+        flags, width = field["flags"], self._size(field["width"] or "")
+        precision = None if field["precision"] is None else self._size(field["precision"])
         stops = False
         if kind in "sbc":
             text = self._next() or ""
@@ -156,8 +154,6 @@ class _Printer:
         if kind in "ouxX" and value < 0:
             value += 2**64
         digits = f"{abs(value):{'d' if kind in 'diu' else kind}}".rjust(precision or 0, "0")
-        if "#" in flags and value:
-            digits = {"o": "0", "x": "0x", "X": "0X"}.get(kind, "") + digits
         sign = "-" if value < 0 else "+" if "+" in flags else " " if " " in flags else ""
         return sign + digits
 
@@ -193,14 +189,18 @@ def _padded(text: str, flags: str, width: int) -> str:
     return text.rjust(width)
 
 
-_SEQ = Program("seq", "w/equal-width s=/separator f!/format", stops=True, least=1, most=3)
 _SEQ_NUMBER = lazy_regex(r"[-+]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})(?:[eE][-+]?\d{1,2})?", re.ASCII)
 
 
-@command(PROGRAMS, "seq")
-def _seq(call: Call) -> int:
-    """Print the numbers from the first to the last."""
-    options = ProgramOptions(_with_operands(call.args), _SEQ)
+@Program(
+    "seq",
+    "w/equal-width s=/separator f!/format 0! 1! 2! 3! 4! 5! 6! 7! 8! 9! .!",
+    stops=True,
+    least=1,
+    most=3,
+)
+def _seq(call: Call, options: ProgramOptions) -> int:
+    """Print the numbers from the first to the last; one below 0 can stand first only after ``--``."""
     given = options.operands
     for argument in given:
         if not _SEQ_NUMBER.fullmatch(argument):
@@ -222,20 +222,10 @@ def _seq(call: Call) -> int:
     return 0
 
 
-def _with_operands(args: list[str]) -> list[str]:
-    """Return the arguments with ``--`` before the first negative number, which is no option."""
-    at = 0
-    while at < len(args) and args[at].startswith("-") and args[at] != "--":
-        if _SEQ_NUMBER.fullmatch(args[at]):
-            return [*args[:at], "--", *args[at:]]
-        at += 2 if args[at] in ("-s", "--separator") else 1
-    return args
-
-
-_HEAD = Program("head", "q/quiet/silent v/verbose z/zero-terminated n=/lines c=/bytes")
+_HEAD = Program("head", "q/quiet/silent v/verbose z!/zero-terminated n=/lines c=/bytes")
 _TAIL = Program(
     "tail",
-    "q/quiet/silent v/verbose z/zero-terminated n=/lines c=/bytes f!/follow F!/retry s! /sleep-interval /pid "
+    "q/quiet/silent v/verbose z!/zero-terminated n=/lines c=/bytes f!/follow F!/retry s! /sleep-interval /pid "
     "/max-unchanged-stats",
 )
 _COUNT = lazy_regex(r"([-+]?)(\d{1,15})(?:([bkKMG])(i?B)?)?", re.ASCII)
@@ -264,7 +254,7 @@ def _print_part(call: Call) -> int:
         return call.fail(f"{call.name}: invalid number of {units}: '{given.lstrip('+-')[:80]}'")
     factor = _FACTORS.get(found[3], 1) if found[4] != "B" else 1000 ** ("KMG".find(found[3].upper()) + 1)
     number = int(found[2]) * factor
-    if is_head and unit == "n" and found[1] != "-" and not options.operands and not {"z", "v"} & options.values.keys():
+    if is_head and unit == "n" and found[1] != "-" and not options.operands and "v" not in options:
         return _first_lines(call, number)
     if is_head:
         part = slice(-number or None) if found[1] == "-" else slice(number)
@@ -276,18 +266,17 @@ def _print_part(call: Call) -> int:
         if several:
             call.out.append(f"{separator}==> {'standard input' if path == '-' else path} <==\n")
         separator = "\n"
-        call.out.append(_chosen(text, part, unit, options.end()))
+        call.out.append(_chosen(text, part, unit))
     return call.status
 
 
-def _chosen(text: str, part: slice, unit: str, end: str) -> str:
+def _chosen(text: str, part: slice, unit: str) -> str:
     if unit == "c" and text.isascii():
         return text[part]
     if unit == "c":
         # A character that is cut in two becomes a sign of replacement, since files hold text (decided here).
         return text.encode("utf-8", "surrogatepass")[part].decode("utf-8", "replace")
-    lines = with_ends(text) if end == "\n" else [f"{line}\0" for line in text.removesuffix("\0").split("\0")]
-    return "".join(lines[part])
+    return "".join(with_ends(text)[part])
 
 
 def _first_lines(call: Call, number: int) -> int:

@@ -36,11 +36,6 @@ class SortKey(NamedTuple):
     letters: str
     separator: str
 
-    @property
-    def is_reversed(self) -> bool:
-        """True if greater values come first."""
-        return "r" in self.letters
-
     def value(self, line: str) -> Any:  # noqa: ANN401 (a string, a number or a tuple)
         """Return the value of a line, which is of one kind for all lines."""
         begin = self._span(line, self.first)[0] if self.first else 0
@@ -104,7 +99,7 @@ def _key(text: str, letters: str, separator: str) -> SortKey:
 @Program(
     "sort",
     "b/ignore-leading-blanks f/ignore-case n/numeric-sort r/reverse s/stable "
-    "u/unique z/zero-terminated k=/key o=/output t=/field-separator S=/buffer-size/parallel/batch-size "
+    "u/unique z!/zero-terminated k=/key o=/output t=/field-separator S=/buffer-size/parallel/batch-size "
     "T=/temporary-directory d!/dictionary-order g!/general-numeric-sort h!/human-numeric-sort i!/ignore-nonprinting "
     "M!/month-sort V!/version-sort R!/random-sort m!/merge c!/check C! /sort /compress-program /debug /files0-from "
     "/random-source",
@@ -116,20 +111,20 @@ def _sort(call: Call, options: ProgramOptions) -> int:
         keys = sort_keys(options)
     except WrongUsage as mistake:
         return call.fail(f"sort: {mistake}", 2)
-    end, lines = options.end(), list[str]()
+    lines = list[str]()
     for path in options.operands or ["-"]:
         text = read_input(call, path)
         if text is None:
             return 2
-        lines += lines_of(text, end)
+        lines += lines_of(text)
     call.process.run.step(len(lines) * len(keys))
     if not {"s", "u"} & options.values.keys():
         lines.sort(reverse="r" in options)
     for key in reversed(keys):  # the least important one first, since Python's sort keeps the order of equal lines
-        lines.sort(key=key.value, reverse=key.is_reversed)
+        lines.sort(key=key.value, reverse="r" in key.letters)
     if "u" in options:
         lines = [next(same) for _, same in groupby(lines, lambda line: [key.value(line) for key in keys])]
-    return _write(call, options.values.get("o", ""), "".join(line + end for line in lines))
+    return _write(call, options.values.get("o", ""), "".join(f"{line}\n" for line in lines))
 
 
 def _write(call: Call, path: str, text: str) -> int:
@@ -148,7 +143,7 @@ def _write(call: Call, path: str, text: str) -> int:
 
 @Program(
     "uniq",
-    "c/count d/repeated u/unique i/ignore-case z/zero-terminated f!/skip-fields s!/skip-chars w!/check-chars D! "
+    "c/count d/repeated u/unique i/ignore-case z!/zero-terminated f!/skip-fields s!/skip-chars w!/check-chars D! "
     "/all-repeated /group",
     most=2,
 )
@@ -157,12 +152,11 @@ def _uniq(call: Call, options: ProgramOptions) -> int:
     text = all_text(call, options.operands[:1])
     if call.status:
         return call.status
-    end = options.end()
     parts = []
-    for _, group in groupby(lines_of(text, end), str.lower if "i" in options else str):
+    for _, group in groupby(lines_of(text), str.lower if "i" in options else str):
         line, *others = group
         count = len(others) + 1
         if ("d" in options and count == 1) or ("u" in options and count > 1):
             continue
-        parts.append(f"{count:7d} {line}{end}" if "c" in options else line + end)
+        parts.append(f"{count:7d} {line}\n" if "c" in options else f"{line}\n")
     return _write(call, options.operands[1] if len(options.operands) > 1 else "", "".join(parts))

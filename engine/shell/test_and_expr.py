@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from engine.base.values import lazy_regex
-from engine.shell.call import PROGRAMS, Call, ShellProcess, command
+from engine.shell.call import PROGRAMS, Call, NotSimulated, ShellProcess, command
 from engine.shell.patterns import Expression, NotExpression
 from engine.shell.words import ArithmeticMistake, divided, number, remainder
 
@@ -257,6 +257,9 @@ def _expr(call: Call) -> int:
     return int(_is_null(value))
 
 
+_ONLY_GNU = ("length", "match", "index", "substr")  # functions that POSIX does not have
+
+
 class _Reader(_WordReader):
     """An expression of ``expr``."""
 
@@ -289,28 +292,9 @@ class _Reader(_WordReader):
             return self.in_parentheses(lambda: self.value(1))
         if word == ")":
             raise ArithmeticMistake("syntax error: unexpected ')'")
-        if self.at == len(self.words):
-            return word
-        match word:
-            case "+":
-                return self._next()
-            case "length":
-                return str(len(self._primary()))
-            case "match":
-                text = self._primary()
-                return _matched(self.call, text, self._primary())
-            case "index":
-                text, signs = self._primary(), self._primary()
-                return str(next((index for index, sign in enumerate(text, start=1) if sign in signs), 0))
-            case "substr":
-                return _part(self._primary(), self._primary(), self._primary())
-        return word
-
-
-def _part(text: str, begin: str, length: str) -> str:
-    if not (_NUMBER.fullmatch(begin) and _NUMBER.fullmatch(length)) or int(begin) < 1 or int(length) < 1:
-        return ""
-    return text[int(begin) - 1 :][: int(length)]
+        if word in _ONLY_GNU:
+            raise NotSimulated
+        return self._next() if word == "+" and self.at < len(self.words) else word
 
 
 def _matched(call: Call, text: str, source: str) -> str:

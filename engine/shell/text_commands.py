@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from fnmatch import fnmatchcase
 
-from engine.base.paths import name_of
 from engine.base.values import lazy_regex
 from engine.shell.call import WHOLE, Call, NotSimulated, Program, ProgramOptions, all_text, inputs, lines_of, with_ends
 from engine.shell.files import FileStream
@@ -19,10 +17,10 @@ _GREP_SYNOPSIS = "Usage: grep [OPTION]... PATTERNS [FILE]..."
     "grep egrep fgrep",
     "q/quiet/silent v/invert-match i/ignore-case c/count y n/line-number E/extended-regexp F/fixed-strings "
     "G/basic-regexp x/line-regexp o/only-matching l/files-with-matches L/files-without-match h/no-filename "
-    "H/with-filename s/no-messages r/recursive R/dereference-recursive a/text w/word-regexp z/null-data "
-    "b!/byte-offset I U/binary/line-buffered 0 1 2 3 4 5 6 7 8 9 e=/regexp m=/max-count f=/file A=/after-context "
-    "B=/before-context C=/context !=/include @=/exclude K?/color/colour P!/perl-regexp Z!/null T!/initial-tab "
-    "d!/directories D!/devices /exclude-dir /label /binary-files /no-ignore-case /group-separator "
+    "H/with-filename s/no-messages r/recursive R/dereference-recursive a/text w/word-regexp z!/null-data "
+    "b!/byte-offset I U/binary/line-buffered 0! 1! 2! 3! 4! 5! 6! 7! 8! 9! e=/regexp m=/max-count f!/file "
+    "A=/after-context B=/before-context C=/context K?/color/colour P!/perl-regexp Z!/null T!/initial-tab "
+    "d!/directories D!/devices /include /exclude /exclude-dir /label /binary-files /no-ignore-case /group-separator "
     "/no-group-separator",
     usage=2,
     synopsis=_GREP_SYNOPSIS,
@@ -30,16 +28,8 @@ _GREP_SYNOPSIS = "Usage: grep [OPTION]... PATTERNS [FILE]..."
 def _grep(call: Call, options: ProgramOptions) -> int:
     """Print the lines that match: 0 if there is one, 1 if not, 2 after a mistake."""
     operands = options.operands
-    sources: list[str] = []
-    for letter, value in options.all:
-        if letter == "e":
-            sources += value.split("\n")
-        elif letter == "f":
-            text = call.stdin.read() if value == "-" else call.process.read(value)
-            if text is None:
-                return call.fail(f"grep: {value}: No such file or directory", 2)
-            sources += lines_of(text)
-    if "e" not in options and "f" not in options:
+    sources = [source for letter, value in options.all if letter == "e" for source in value.split("\n")]
+    if not sources:
         if not operands:
             return call.fail(f"{_GREP_SYNOPSIS}\nTry 'grep --help' for more information.", 2)
         sources, operands = operands[0].split("\n"), operands[1:]
@@ -52,7 +42,7 @@ def _grep(call: Call, options: ProgramOptions) -> int:
     except NotExpression as mistake:
         return call.fail(f"grep: {mistake}", 2)
     deep = "r" in options or "R" in options
-    paths = _files_below(call, options, operands) if deep else operands
+    paths = _files_below(call, operands) if deep else operands
     named = options.last_of("hH") != "h" and ("H" in options or len(operands) > 1 or deep)
     return _GrepSearch(call, options, expression, named=named).run(paths) if paths or not deep else 1
 
@@ -68,7 +58,7 @@ def _expression(call: Call, options: ProgramOptions, sources: list[str]) -> Expr
     )
 
 
-def _files_below(call: Call, options: ProgramOptions, paths: list[str]) -> list[str]:
+def _files_below(call: Call, paths: list[str]) -> list[str]:
     """Return the files in directories, and the other operands as they are; without operands those that are here."""
     found: list[str] = []
     process = call.process
@@ -80,14 +70,8 @@ def _files_below(call: Call, options: ProgramOptions, paths: list[str]) -> list[
         inside = [name for name in process.files.walk(key) if process.files.read(name) is not None]
         process.run.step(len(inside) >> 2)
         prefix = f"{path.rstrip('/')}/" if paths else ""
-        found += [prefix + name[len(key) + 1 if key else 0 :] for name in inside if _is_chosen(name_of(name), options)]
+        found += [prefix + name[len(key) + 1 if key else 0 :] for name in inside]
     return found
-
-
-def _is_chosen(name: str, options: ProgramOptions) -> bool:
-    """Return whether ``--include`` and ``--exclude`` leave a file of this name."""
-    fits = {sign: any(fnmatchcase(name, each) for letter, each in options.all if letter == sign) for sign in "!@"}
-    return (fits["!"] or "!" not in options) and not fits["@"]
 
 
 class _GrepSearch:
@@ -99,12 +83,10 @@ class _GrepSearch:
         self.expression = expression
         self.named = named
         self.limit = int(options.values["m"]) if "m" in options else None
-        digits = "".join(letter for letter, _ in options.all if letter.isdigit())
-        around = int(options.values.get("C", digits[:9]) or 0)
+        around = int(options.values.get("C", 0))
         self.before = int(options.values.get("B", around))
         self.after = int(options.values.get("A", around))
-        self.separates = bool({"A", "B", "C"} & options.values.keys()) or bool(digits)
-        self.end = options.end()
+        self.separates = bool({"A", "B", "C"} & options.values.keys())
         self.has_shown = False  # some line of this or an earlier text
 
     def run(self, paths: list[str]) -> int:
@@ -121,7 +103,7 @@ class _GrepSearch:
         options = self.options
         run = self.call.process.run
         run.step((len(text) * (1 + (self.expression.size >> 3))) >> 6)
-        lines = lines_of(text, self.end)
+        lines = lines_of(text)
         selected = self._selected(lines)
         if "q" in options:
             return bool(selected)
@@ -165,11 +147,11 @@ class _GrepSearch:
     def _show(self, line: str, sign: str, name: str, index: int) -> None:
         prefix = (name + sign if self.named else "") + (f"{index + 1}{sign}" if "n" in self.options else "")
         if "o" not in self.options:
-            self.call.out.append(f"{prefix}{line}{self.end}")
+            self.call.say(prefix + line)
         elif "v" not in self.options and sign == ":":
             self.call.process.run.step(len(line))
             for begin, end in self.expression.spans(line):
-                self.call.out.append(f"{prefix}{line[begin:end]}{self.end}")
+                self.call.say(prefix + line[begin:end])
 
 
 @Program("wc", "l/lines w/words c/bytes m/chars L!/max-line-length /files0-from")

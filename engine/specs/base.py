@@ -282,6 +282,10 @@ class Spec(BaseModel):
         """
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
+    def given_values(self, *but: str) -> dict[str, Any]:
+        """Return the values that were given, by the names of their fields, ``but`` these."""
+        return {name: getattr(self, name) for name in self.model_fields_set.difference(but)}
+
     def masked(self) -> dict[str, Any]:
         """Return what ``written`` does, with a mask in place of each secret: no rule depends on one (GEN-23).
 

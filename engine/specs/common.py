@@ -151,7 +151,7 @@ class Simulate(Spec):
 
     def overridden_by(self, over: Self) -> Self:
         """Return these values with those that ``over`` gives in their place; of duration and until it has one."""
-        given = {name: value for name in over.model_fields_set if (value := getattr(over, name)) is not None}
+        given = {name: value for name, value in over.given_values().items() if value is not None}
         other = {"until": "duration", "duration": "until"}
         ends = {other[name]: None for name in given if name in other}
         return self.model_copy(update=ends | given)

@@ -302,20 +302,10 @@ class _Trace:
             shape = log.shapes[log.shape_of[at]]
             fields = dict(shape.fields)
             name = str(fields.get("command", shape.event))
-            ids = self._ids(shape, log.row_a[at], log.row_b[at])
+            ids = self._simulation.names.ids(shape.subject, log.row_a[at], log.row_b[at])
             args = f"{{{(ids + shape.tail).removeprefix(',')}}}"
             instant = {"ph": "i", "s": "g", "cat": _INSTANTS[shape.event], "name": name, "pid": _RUN, "tid": 1}
             yield f'{_encode(instant).removesuffix("}")},"ts":{log.when[at] * _US},"args":{args}}}'
-
-    def _ids(self, shape: Shape, row_a: int, row_b: int) -> str:
-        names = self._simulation.names
-        match shape.subject:
-            case LogSubject.POOL:
-                return names.pool_ids(row_a)
-            case LogSubject.NODE:
-                return names.node_ids(row_b)
-            case _:
-                return ""
 
     # -- spans ---------------------------------------------------------------------------------------------------
 

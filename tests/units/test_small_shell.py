@@ -173,7 +173,20 @@ def test_beyond_the_grammar_a_script_is_an_unknown_program(linux, script):
 
 @pytest.mark.parametrize(
     "script",
-    ["date -d noon", "date -d 2026-01-05 --rfc-3339=date", "sort -M", "sort -c", "seq -f %g 3", "uniq -f1"],
+    [
+        *("date -d noon", "date -d 2026-01-05 --rfc-3339=date", "sort -M", "sort -c", "seq -f %g 3", "uniq -f1"),
+        *("expr length abc", "expr substr abc 1 2", "env -C / pwd", "grep -f a b", "grep -1 a b", "grep --include=* a"),
+        *(
+            "sort -z",
+            "basename -a a b",
+            "env -0",
+            "printf %*d 5 4",
+            "printf %#x 4",
+            "seq -2 1",
+            "date +%^a",
+            "date +%10Y",
+        ),
+    ],
 )
 def test_with_an_option_that_only_the_real_program_has_a_call_is_an_unknown_program(linux, script):
     assert linux.run(sh(script), 4, "out") == (4, "out", "", True)

@@ -13,6 +13,7 @@ from engine.specs.commands import RebootNode
 from engine.views.log.histories import NodeDirectories
 from engine.views.log.reader import LogReader, about, kinds_of, latest_numbers_of, of_kind, tally
 from engine.views.resources.events import EventPage, is_failure
+from tests.builders import a_job, a_line, mpi_pool, run_to_end, simulation, together
 
 
 def wander(sim, number):
@@ -54,6 +55,15 @@ def test_what_was_kept_is_what_is_read_anew(number):
         kept.update()
         fresh.update()
         assert directories(kept) == directories(fresh)
+
+
+def test_prep_8_a_task_of_which_the_nodes_are_freed_counts_as_deleted_on_none():
+    prep = a_line(10, simulate={"onNode": {1: {"exitCode": 1}}})
+    sim = simulation(a_job(tasks=[together()], prep=prep), pool=mpi_pool(3))
+    run_to_end(sim)
+    found = NodeDirectories(sim, 0)
+    found.update()
+    assert found.deleted_tasks == {}
 
 
 def test_places_of_a_value_are_found_from_the_end():

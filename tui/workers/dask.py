@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -41,7 +41,7 @@ class _StudyPlugin(WorkerPlugin):
         self.player = Player(self._study)
 
 
-class DaskWorkers:
+class DaskWorkers(AbstractContextManager["DaskWorkers"]):
     """The workers of a Dask cluster. The cluster itself sends again what a dead worker had."""
 
     def __init__(self, study: Study, address: str) -> None:
@@ -104,9 +104,6 @@ class DaskWorkers:
 
     def renew(self) -> None:
         """Do nothing: the cluster replaces its workers by itself."""
-
-    def __enter__(self) -> DaskWorkers:
-        return self
 
     def __exit__(self, *_: object) -> None:
         with suppress(*_GONE):  # of a cluster that is gone there is nothing to clear

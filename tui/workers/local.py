@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from multiprocessing import active_children, get_context, resource_tracker
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-class LocalWorkers:
+class LocalWorkers(AbstractContextManager["LocalWorkers"]):
     """Processes that play batches of a study. Leaving the ``with`` block ends them."""
 
     def __init__(self, study: Study, count: int, *, yields: bool = False) -> None:
@@ -96,9 +96,6 @@ class LocalWorkers:
                 process.kill()  # it may not have its lifeline yet
             self._executor.shutdown(wait=True, cancel_futures=True)
             self._line.close()
-
-    def __enter__(self) -> LocalWorkers:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._end()

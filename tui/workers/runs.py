@@ -15,7 +15,7 @@ import re
 from codecs import BOM_UTF8
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -208,7 +208,7 @@ def _foreign(line: _Line, study: Study) -> str:
 _IN_USE = "another study adds its results to it: wait for that one, or name another file"
 
 
-class ResultsFile:
+class ResultsFile(AbstractContextManager["ResultsFile"]):
     """A file of results. It is checked before a run begins, and what is in it stays until the first line is added.
 
     Until the end of the ``with`` block the file is locked: another study that wants to use it is refused.
@@ -282,9 +282,6 @@ class ResultsFile:
         if self._kept.ends_open:
             stream.write(b"\n")
         self._is_clean = True
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         with suppress(OSError):  # every line was flushed

@@ -396,7 +396,7 @@ class NodeDirectories:
         """Create an empty list of directories, which ``update`` fills."""
         self._simulation = simulation
         self._on_node = LogReader(simulation, about("row_b", node))
-        self._deletions = LogReader(simulation, of_kind(_is_deletion))
+        self._deletions = LogReader(simulation, of_kind(is_event("TaskStateChanged", "JobStateChanged", to=None)))
         self.owners: dict[str, DirectoryOwner] = {}  # by directory
         self.wipes: list[tuple[int, NodeState | None]] = []  # when the disk was wiped, and the node's new state
         self.deleted_tasks: dict[int, int] = {}  # when
@@ -440,7 +440,3 @@ class NodeDirectories:
         hook = job.spec.job_release_task if is_release else job.spec.job_preparation_task
         assert hook is not None
         return task_directory(job.id, hook.id), DirectoryOwner(when_ms, row, -1, is_release)
-
-
-def _is_deletion(shape: Shape) -> bool:
-    return ("to", None) in shape.fields and shape.subject in (LogSubject.TASK, LogSubject.JOB)

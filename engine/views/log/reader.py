@@ -345,17 +345,14 @@ class FirstStarts:
         found = self._found.at(len(log.cuts))
         if job.row not in found:
             ranges = self._simulation.world.tasks.ranges_of(job.blocks)
-            starts = matching(log, _starts, log.index_at(job.created_ms - 1))
+            is_start = is_event("TaskStateChanged", to=TaskState.RUNNING)
+            starts = matching(log, is_start, log.index_at(job.created_ms - 1))
             first = next((at for at in starts if any(log.row_a[at] in rows for rows in ranges)), None)
             if first is None:
                 return None
             found[job.row] = first
         at = found[job.row]
         return log.when[at] if at < len(log) else None
-
-
-def _starts(shape: Shape) -> bool:
-    return shape.subject is LogSubject.TASK and dict(shape.fields).get("to") is TaskState.RUNNING
 
 
 class ChangedTasks:

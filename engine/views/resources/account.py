@@ -16,14 +16,13 @@ from engine.specs.account import UrlParts, parts_of, series_key
 from engine.specs.pool_refusals import AccountInForce
 from engine.state.files import NO_TASK
 from engine.state.jobs import NO_JOB, NO_SCHEDULE
-from engine.views.log.reader import matching, numbers_of
+from engine.views.log.reader import is_event, matching, numbers_of
 from engine.views.rest.account import account_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from engine import Simulation
-    from engine.base.log import Shape
     from engine.base.terms import JobScheduleState, JobState
     from engine.specs.account import Account
     from engine.state.account import CertificateRecord
@@ -241,9 +240,8 @@ def missed_occurrences(simulation: Simulation, schedule_id: str, most: int) -> l
     return found
 
 
-def is_loss(shape: Shape) -> bool:
-    """Return whether an event says that an occurrence made no job."""
-    return shape.event == "JobScheduleOccurrenceMissed"
+is_loss = is_event("JobScheduleOccurrenceMissed")
+"""Tells whether an event says that an occurrence made no job."""
 
 
 def schedule_ids(simulation: Simulation) -> list[str]:

@@ -10,14 +10,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import result_of
-from engine.base.log import LogSubject
 from engine.base.terms import TaskResult, TaskState
 from engine.base.values import natural_key, rows_in_state, values
 from engine.rules.processes import execution
 from engine.rules.processes.setup import Work
 from engine.state.tables import NEVER_MS, PAGE_BITS
 from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
-from engine.views.log.reader import KeptByKey, LogReader, of_kind
+from engine.views.log.reader import KeptByKey, LogReader, is_event, of_kind
 from engine.views.resources.instances import task_counts
 from engine.views.resources.task_order import AFTER_OTHERS, RunningTasks, TaskGroups, TaskKey, TasksInOrder, within
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from engine import Simulation
-    from engine.base.log import Shape
     from engine.state.jobs import Job
     from engine.state.task_records import TaskExtra, TaskProfile
     from engine.state.task_tables import Subtask
@@ -77,11 +75,6 @@ class SubtaskRow(NamedTuple):
     position: int
 
 
-def _tells_failure(shape: Shape) -> bool:
-    """Return whether an event says that a task is completed and has failed."""
-    return shape.subject is LogSubject.TASK and dict(shape.fields).get("result") is TaskResult.FAILURE
-
-
 class TaskPage:
     """The tasks of one job that have not been deleted."""
 
@@ -90,7 +83,7 @@ class TaskPage:
         self._simulation = simulation
         self.job_id = job_id
         self.groups = TaskGroups(simulation)
-        self._failures = LogReader(simulation, of_kind(_tells_failure))
+        self._failures = LogReader(simulation, of_kind(is_event("TaskStateChanged", result=TaskResult.FAILURE)))
         self._failed: list[int] = []
         self._risen: KeptByKey[bool] = KeptByKey()
 
