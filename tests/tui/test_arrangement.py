@@ -145,8 +145,11 @@ def test_in_a_low_narrow_view_problems_have_more_width_than_nodes_and_without_an
     beside = arrange(80, 20, problems).regions
     assert beside[ATTENTION].width == 48
     assert beside[ATTENTION].y == beside[NODES].y
-    calm = arrange(80, 20, problems | {ATTENTION: lambda _width, _height: Wish(3, 3, 3)}).regions
+    none = problems | {ATTENTION: lambda _width, _height: Wish(3, 3, 3)}
+    calm = arrange(80, 20, none).regions
     assert calm[NODES].width == calm[ATTENTION].width == 80
+    after = arrange(80, 20, none, arrange(80, 20, problems)).regions  # nothing moves once they are gone
+    assert (after[NODES].width, after[ATTENTION].width) == (32, 48)
 
 
 def test_panes_keep_their_rows_when_a_problem_goes():

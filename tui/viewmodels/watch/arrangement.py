@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MUCH = 10_000  # rows; for panes that can use any number
 WIDE, _BROAD = 100, 160  # cells; from there on two and three columns
 HIGH = 36  # rows; in a lower narrow view the curves have no pane
+_SLACK = 2  # rows that a pane may leave empty while it stays
 _CALM = 3  # rows of attention, with its frame, that say that there is nothing
 _HIDDEN = 4  # times the cost of a row that a pane lacks
 # An arrangement stays, or the panes keep at least their places, until another one costs so many rows less.
@@ -118,13 +119,17 @@ def arrange(
         lent: The rows that the view lacks for a while: panes already have the places that they will have then.
     """
     asked = _asked(width, height, wishes)
-    found = _arrangements(width, height, asked)
-    best, cost = min(found, key=_COST)
+    wishes_now = dict(asked)
     if lent:
         previous = arrange(width, height + lent, wishes)
+    attention = _wish_of(ATTENTION, 1, wishes_now)
+    # Nodes give width only to problems, but go on to do so when these are gone.
+    is_calm = attention is not None and attention.best <= _CALM and (previous is None or previous.columns > 0)
+    found = [each for each in _arrangements(width, height, asked) if each[0].columns or not is_calm]
+    best, cost = min(found, key=_COST)
     if previous is None or previous.width != width:
         return best
-    wishes_now, row = dict(asked), width // max(1, best.columns)
+    row = width // max(1, best.columns)
     steady = [each for each in found if _has_places_of(each[0], previous)]
     near, cost_near = min(steady, key=_COST, default=(best, cost))
     if cost_near > cost + _KEPT_PLACES * row:
@@ -146,10 +151,9 @@ def _asked(width: int, height: int, wishes: Mapping[str, Callable[[int, int], Wi
     return tuple(found)
 
 
-def _column_counts(width: int, attention: Wish | None = None) -> tuple[int, ...]:
-    """Return the numbers of columns that are tried, the best first. Nodes give width only to problems."""
-    narrow = (1, 0) if attention is None or attention.best > _CALM else (1,)
-    return narrow if width < WIDE else (2,) if width < _BROAD else (3, 2)
+def _column_counts(width: int) -> tuple[int, ...]:
+    """Return the numbers of columns that are tried, the best first."""
+    return (1, 0) if width < WIDE else (2,) if width < _BROAD else (3, 2)
 
 
 def _wishes_of(
@@ -177,7 +181,7 @@ def _arrangements(width: int, height: int, asked: _Asked) -> list[tuple[Arrangem
     strip = wishes.get(STRIP, (None,))[0]
     top = 0 if strip is None else min(strip.best, max(strip.least, height // 4))
     found = []
-    for columns in _column_counts(width, _wish_of(ATTENTION, 1, wishes)):
+    for columns in _column_counts(width):
         for template in _templates(columns, has_details=width >= _BROAD):
             regions = _placed(template, columns, width, top, height - top, wishes)
             if len({region.x for region in regions.values()}) >= columns:
@@ -204,7 +208,7 @@ def _may_stay(previous: Arrangement, new: Arrangement, wishes: Mapping[str, tupl
         return False
     for name, region in previous.regions.items():
         wish = _wish_of(name, previous.columns, wishes)
-        if wish is None or region.height < wish.least or (region.height - wish.most) * 4 > region.height:
+        if wish is None or region.height < wish.least or region.height - wish.most > max(_SLACK, region.height // 4):
             return False
     return True
 
