@@ -156,9 +156,7 @@ def _column_counts(width: int) -> tuple[int, ...]:
     return (1, 0) if width < WIDE else (2,) if width < _BROAD else (3, 2)
 
 
-def _wishes_of(
-    name: str, width: int, height: int, wish: Callable[[int, int], Wish | None]
-) -> tuple[Wish | None, ...]:
+def _wishes_of(name: str, width: int, height: int, wish: Callable[[int, int], Wish | None]) -> tuple[Wish | None, ...]:
     """Return the wishes of a pane by the number of columns; only where it matters."""
     found: list[Wish | None] = [None, None, None, None]
     for columns in (1,) if name == STRIP else _column_counts(width):
