@@ -200,15 +200,11 @@ def _wish_of(name: str, columns: int, wishes: Mapping[str, tuple[Wish | None, ..
 
 def _may_stay(previous: Arrangement, new: Arrangement, wishes: Mapping[str, tuple[Wish | None, ...]]) -> bool:
     """Return whether an arrangement still fits the view and every pane in it."""
-    if previous.regions.get(STRIP) != new.regions.get(STRIP):
+    coming = (new.regions.keys() - previous.regions.keys()).difference(_OPTIONAL)
+    if coming or previous.regions.get(STRIP) != new.regions.get(STRIP):
         return False
-    if any(name not in previous.regions and name not in _OPTIONAL for name in new.regions):
-        return False
-    for name, region in previous.regions.items():
-        wish = _wish_of(name, previous.columns, wishes)
-        if wish is None or region.height < wish.least or region.height - wish.most > max(_SLACK, region.height // 4):
-            return False
-    return True
+    both = ((region.height, _wish_of(name, previous.columns, wishes)) for name, region in previous.regions.items())
+    return all(wish and wish.least <= rows <= wish.most + max(_SLACK, rows // 4) for rows, wish in both)
 
 
 def _hides_less(new: Arrangement, previous: Arrangement, wishes: Mapping[str, tuple[Wish | None, ...]]) -> bool:
@@ -224,14 +220,11 @@ def _cost(arrangement: Arrangement, wishes: Mapping[str, tuple[Wish | None, ...]
     """Return the cells that stay empty, twice, and those that panes lack for all that matters."""
     cost = 0
     for name in wishes:
-        wish = _wish_of(name, arrangement.columns, wishes)
-        region = arrangement.regions.get(name)
-        if wish is None:
-            continue
-        if region is not None:
+        wish, region = _wish_of(name, arrangement.columns, wishes), arrangement.regions.get(name)
+        if wish is not None and region is not None:
             lacking = max(0, wish.best - region.height) * (1 if name in _FILLING else _WEIGHT)
             cost += region.width * (2 * wish.unused(region.height) + lacking)
-        elif name not in _OPTIONAL:
+        elif wish is not None and name not in _OPTIONAL:
             cost += arrangement.width // max(1, arrangement.columns) * wish.best * _HIDDEN
     return cost
 
