@@ -126,7 +126,7 @@ def test_on_a_low_screen_nodes_and_attention_remain_longest():
     assert {NODES, ATTENTION} <= set(arrange(80, 14, view()).regions)
 
 
-def test_in_a_low_narrow_view_nodes_and_attention_are_asked_for_a_share_of_the_width():
+def test_in_a_narrow_view_nodes_and_attention_are_asked_for_all_of_the_width_and_for_a_share():
     asked = {}
 
     def wish(name):
@@ -137,7 +137,36 @@ def test_in_a_low_narrow_view_nodes_and_attention_are_asked_for_a_share_of_the_w
         return of
 
     arrange(80, 20, {name: wish(name) for name in (STRIP, NODES, ATTENTION, LISTS)})
-    assert asked == {STRIP: [80], NODES: [48], ATTENTION: [32], LISTS: [80]}
+    assert asked == {STRIP: [80], NODES: [80, 32], ATTENTION: [80, 48], LISTS: [80, 80]}
+
+
+def test_in_a_low_narrow_view_problems_have_more_width_than_nodes_and_without_any_the_nodes_have_it():
+    problems = view(nodes=Wish(5, 8, 8)) | {ATTENTION: lambda _width, _height: Wish(5, 9, 9)}
+    beside = arrange(80, 20, problems).regions
+    assert beside[ATTENTION].width == 48
+    assert beside[ATTENTION].y == beside[NODES].y
+    none = problems | {ATTENTION: lambda _width, _height: Wish(3, 3, 3)}
+    calm = arrange(80, 20, none).regions
+    assert calm[NODES].width == calm[ATTENTION].width == 80
+    after = arrange(80, 20, none, arrange(80, 20, problems)).regions  # nothing moves once they are gone
+    assert (after[NODES].width, after[ATTENTION].width) == (32, 48)
+
+
+def test_panes_keep_their_rows_when_a_problem_goes():
+    problem = view() | {ATTENTION: lambda _width, _height: Wish(5, 14, 16)}
+    first = arrange(120, 36, problem, arrange(120, 36, view()))
+    fewer = view() | {ATTENTION: lambda _width, _height: Wish(5, 13, 13)}
+    assert arrange(120, 36, fewer, first) is first
+
+
+def test_events_stay_where_they_are_when_a_problem_is_added():
+    first = arrange(120, 36, view())
+    more = view() | {ATTENTION: lambda _width, _height: Wish(5, 14, 16)}
+    then = arrange(120, 36, more, first)
+    assert then.regions[ATTENTION].height == 14
+    assert {name: region[::2] for name, region in then.regions.items()} == {
+        name: region[::2] for name, region in first.regions.items()
+    }
 
 
 @pytest.mark.parametrize("size", [(120, 40), (200, 60)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from importlib.util import find_spec, module_from_spec
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 
@@ -46,6 +46,22 @@ def session_of(name, ms, **more):
 
 def model_at(name, ms, **more):
     return CurvesModel(session_of(name, ms, **more))
+
+
+@pytest.mark.parametrize("cells", [30, 40, 56, 70])
+def test_times_below_curves_are_round_and_evenly_spread(cells):
+    session = session_of("job-prep-release-sample", 187_000)
+    times = text_of(CurvesModel(session), cells, 8)[-1].split()
+    seconds = [sum(int(part) * 60**at for at, part in enumerate(reversed(each.split(":")))) for each in times]
+    steps = {later - earlier for earlier, later in pairwise(seconds)}
+    assert len(steps) == 1
+    assert all(each % 10 == 0 for each in seconds)
+    assert len(times) >= cells // 30
+
+
+def test_the_title_of_curves_names_job_and_pool_only_where_there_are_others():
+    assert CurvesModel(session_of("job-prep-release-sample", 60_000)).title == "Curves"
+    assert CurvesModel(session_of("shared-pool-two-jobs", 400_000)).title.startswith("Curves: ")
 
 
 def test_the_pool_under_the_cursor_of_the_list_is_the_one_whose_curves_are_shown():

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from engine import Simulation, load_scenario
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
 from tests.tui.screen_text import after
 from tui.viewmodels.actions.menu import actions_for, effect_lines
@@ -15,6 +16,7 @@ from tui.viewmodels.frame import Transport, breadcrumb
 from tui.viewmodels.glyphs import GlyphSet
 from tui.viewmodels.go_line import PaletteEntry, entry_line
 from tui.viewmodels.lists.columns import Column, layout
+from tui.viewmodels.lists.events import EventsModel, brief_lines
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, plain, width
@@ -73,6 +75,23 @@ def test_long_names_leave_room_for_the_rest_of_a_title():
     path = breadcrumb(session, "Preparation tasks", Transport(False, 1, False), 120)
     assert width(path) == 120
     assert all(each in plain(path) for each in ("-1 › Preparation tasks ", "-2 › "))
+
+
+def test_a_path_leaves_out_the_pool_before_it_cuts_a_name():
+    sim = Simulation(load_scenario("job-prep-release-sample"))
+    sim.run_until(600_000)
+    path = plain(breadcrumb(Session(sim), "Watch", Transport(False, 1, True), 120))
+    assert path.startswith(" job-prep-release-sample › JobPrepReleaseSampleJob › Watch ")
+
+
+def test_an_id_takes_the_room_that_what_happened_leaves():
+    sim = Simulation(load_scenario("job-prep-release-sample"))
+    sim.run_until(600_000)
+    model = EventsModel(Session(sim))
+    model.update()
+    lines = [plain(each) for each in brief_lines(model, map(model.key, range(model.count)), 64)]
+    assert all(len(each) == 64 for each in lines)
+    assert any(re.search(r"0 of 2 dedicated +JobPrepReleaseSamplePool$", each) for each in lines)
 
 
 def columns(*each):

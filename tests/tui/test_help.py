@@ -11,6 +11,7 @@ from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.app.main_screen import MainScreen, palette_entries
 from tui.dialogs.sheets import entries_of
+from tui.panes.watch import Watch
 from tui.textual.keys import Keymap
 from tui.viewmodels.glyphs import JOB, NODE, TASK, GlyphSet
 from tui.viewmodels.go_line import TABS
@@ -33,10 +34,17 @@ def test_there_is_a_sentence_for_every_column(tab, session_at):
 
 
 def test_the_keys_of_the_pane_come_first_and_the_others_by_group():
-    here = [KeyEntry("o", "sort by the next column", "Again for the next one.")]
-    everywhere = [KeyEntry("space", "run", group="Time"), KeyEntry("q", "quit", group="Go")]
-    lines = key_lines(here, everywhere, 34)
+    here = [
+        KeyEntry("o", "sort by the next column", "Again for the next one.", "In this pane"),
+        KeyEntry("up", "up", group="Move in this pane"),
+    ]
+    everywhere = [KeyEntry("w", "why", group="First"), KeyEntry("space", "run", group="Time")]
+    everywhere.append(KeyEntry("q", "quit", group="Go"))
+    lines = key_lines([*everywhere, *here], 34)
     assert texts(lines) == [
+        "First",
+        "w        Why.",
+        "",
         "In this pane",
         "o        Sort by the next column.",
         "         Again for the next one.",
@@ -46,15 +54,24 @@ def test_the_keys_of_the_pane_come_first_and_the_others_by_group():
         "",
         "Go",
         "q        Quit.",
+        "",
+        "Move in this pane",
+        "up       Up.",
     ]
-    assert lines[2][-1] == Span("Again for the next one.", Role.DIM)
-    assert texts(key_lines([], everywhere, 24))[0] == "Time"
+    assert lines[5][-1] == Span("Again for the next one.", Role.DIM)
+    assert texts(key_lines(everywhere, 24))[:2] == ["First", "w        Why."]
 
 
 def test_help_says_of_every_key_everywhere_what_it_does_and_when_to_use_it():
     entries = entries_of(Keymap(), MainScreen, Dashboard)
     assert [entry.keys for entry in entries if not entry.when.endswith(".")] == []
-    assert list(dict.fromkeys(entry.group for entry in entries)) == ["Time", "Go", "Look", "Act"]
+    assert list(dict.fromkeys(entry.group for entry in entries)) == [
+        "The first keys to know",
+        "Time",
+        "Go",
+        "Look",
+        "Act",
+    ]
     assert all(len(sentence.split()) <= 12 for entry in entries for sentence in entry.when.split(". "))
 
 
@@ -82,6 +99,24 @@ def test_the_watch_view_begins_with_the_states_of_its_map():
     assert "Columns" not in said
 
 
+def test_the_help_on_watch_has_terms_in_a_column_and_explains_the_line_of_the_run():
+    for ascii_only in (False, True):
+        glyphs = GlyphSet(ascii_only=ascii_only)
+        lines = page_lines(HelpPage("Watch", Watch.help_text), glyphs, 60)
+        said = [next(each for each in lines if plain(each).startswith(term)) for term in ("w a space", "u U", "Line 2")]
+        assert all(each[0].role is Role.KEY and width(each[:1]) == 11 for each in said)
+        assert "take back" in plain(said[1]).lower()
+        assert any(plain(each).startswith(f"{glyphs.now} {glyphs.planned}") for each in lines)
+        assert all(width(each) <= 60 for each in lines)
+
+
+def test_on_a_small_screen_help_begins_with_the_three_keys_that_are_wanted_first(dashboard_at):
+    keys, _, _ = help_at(dashboard_at, (80, 24))
+    first = next(number for number, text in enumerate(keys) if "The first keys to know" in text)
+    begun = "".join(keys[first + 1 : first + 7])
+    assert all(f" {key} " in begun for key in ("space", "w", "a"))
+
+
 def help_at(dashboard_at, size):
     """The help on the list of nodes, and what Tab brings."""
     seen = []
@@ -92,7 +127,7 @@ def help_at(dashboard_at, size):
 
 def test_help_shows_keys_beside_the_page_about_the_view(dashboard_at):
     keys, _, left = help_at(dashboard_at, (120, 40))
-    assert contains(keys, "In this pane", "Page down.", "Help: Nodes", "Focus job is derived")
+    assert contains(keys, "The first keys to know", "In this pane", "Help: Nodes", "Focus job is derived")
     assert left == 1
 
 

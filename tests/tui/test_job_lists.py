@@ -110,7 +110,7 @@ def test_the_frame_says_what_the_symbol_of_a_node_that_is_gone_means():
 def test_help_of_watch_speaks_of_what_is_there(dashboard_at):
     shown = "\n".join(after(dashboard_at(330), "?", size=(200, 60)))
     assert "three bars" not in shown
-    for words in ("Jobs stand at the top", "Needs attention lists", "Curves show", "Left and right turn them"):
+    for words in ("The worst first", "What has gone wrong", "The time so far", "Left and right turn"):
         assert words in shown, words
 
 
@@ -125,7 +125,7 @@ def test_in_a_small_view_the_curves_are_a_tab_and_in_a_large_one_a_pane(size, is
 
     drive(Dashboard(sim, plays=False), focus, "left", "left", lambda app: seen.append(text_of(app)), size=size)
     assert contains(seen[0], "Running tasks", "1 running")
-    assert contains(seen[0], "Curves: j on p") is not is_tab
+    assert contains(seen[0], "   Curves   H hour") is not is_tab
 
 
 def test_preparation_on_a_node_that_leaves_its_pool_is_not_said_to_run_again():

@@ -10,9 +10,11 @@ from engine.base.errors import BatchError
 from engine.specs.commands import DisableJobSchedule, RebootNode, ResizePool
 from engine.studies.measures import Row, change, figures_of_run
 from engine.studies.outcome import label, value_text
+from tests.builders import a_job, a_pool, run_to, simulation
 from tests.tui.acting import commands_of, trial_of
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
+from tui.app.dashboard import Dashboard
 from tui.viewmodels import moments
 from tui.viewmodels.actions.menu import actions_for, trial_result_lines
 from tui.viewmodels.format import words_of
@@ -383,6 +385,21 @@ def test_another_job_and_pool_are_chosen_for_the_focus(dashboard_at):
         lambda app: focus.append(app.session.pool_id),
     )
     assert focus == ["credit", "desks"]
+
+
+def test_of_many_jobs_those_that_contain_what_is_typed_are_offered():
+    sim = simulation(*(a_job(f"night-{at:02}") for at in range(30)), pool=a_pool(nodes=1))
+    run_to(sim, seconds=30)
+    app, seen = Dashboard(sim, plays=False), []
+
+    def read(app):
+        seen.append(text_of(app))
+
+    drive(app, "J", read, *"1 night", read, "down", "enter", lambda app: seen.append(app.session.job_id))
+    assert contains(seen[0], "Job in focus", "30 of 30", "night-00")
+    assert contains(seen[1], "12 of 30", "night-01", "night-10")
+    assert not contains(seen[1], "night-02")
+    assert seen[2] == "night-10"
 
 
 def test_esc_leaves_a_picker_without_going_anywhere(dashboard_at):

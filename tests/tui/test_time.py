@@ -152,14 +152,20 @@ def test_space_at_the_end_offers_to_start_again(dashboard_at):
             await pilot.press("space")
             await pilot.pause()
             seen.append(text_of(app))
+            end_ms = app.session.now_ms
             await pilot.press("space")
+            await pilot.pause()
+            seen.append((app.session.now_ms == end_ms, len(app.screen_stack)))
+            await pilot.press("space", "r")
             await pilot.pause()
             seen.append((app.session.now_ms < 100_000, app.main_screen.playback.pacer.playing))
             await pilot.press("space")
 
     asyncio.run(run())
     assert contains(seen[0], "The run is over", "start again, with the same seed 1", "run with the next seed, 2")
-    assert seen[1] == (True, True)
+    assert contains(seen[0], "stay at the end")
+    assert seen[1] == (True, 1)  # space again does not start the run anew by mistake
+    assert seen[2] == (True, True)
 
 
 # -- stretches without events ----------------------------------------------------------------------------------------

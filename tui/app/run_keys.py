@@ -46,14 +46,16 @@ def _show_problems(main: ViewScreen, title: str, error: ScenarioError) -> None:
 def offer_restart(main: ViewScreen) -> None:
     """Offer what can be done when the run is over."""
     playback, seed = main.playback, main.session.simulation.seed
-    again = Pick("r", f"start again, with the same seed {seed}", also=" ")
+    again = Pick("r", f"start again, with the same seed {seed}")
     following = Pick("n", f"run with the next seed, {seed + 1}")
     another = Pick("o", "open another scenario")
+    stay = Pick("s", "stay at the end", also=" ")  # space comes twice where somebody does not see that time is over
     main.choose(
         "The run is over",
         (again, lambda: playback.seek(0, playback.play)),
         (following, partial(_run_with_seed, main, seed + 1)),
         (another, partial(_choose_scenario, main)),
+        (stay, None),
     )
 
 

@@ -7,7 +7,6 @@ goes back through those visited.
 from __future__ import annotations
 
 from functools import partial
-from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
@@ -401,13 +400,20 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         *,
         letters: Sequence[str] = _DIGITS,
     ) -> None:
-        """Let the user pick one of several texts by its letter, and report its number; say ``if_empty`` without any."""
+        """Let the user pick one of several texts by its letter, and report its number; say ``if_empty`` without any.
+
+        More texts than letters are filtered by what is typed.
+        """
         if not texts:
             say(self, if_empty)
             return
-        lettered = enumerate(zip_longest(texts, letters[: len(texts)], fillvalue=""))
-        offers = [(Pick(letter, self.session.text(text)), partial(on_pick, at)) for at, (text, letter) in lettered]
-        self.choose(title, *offers)
+        shown = [self.session.text(text) for text in texts]
+        if len(shown) > len(letters):
+            finder = dialogs.pickers.NameFinder(title, shown, pointer=self.session.glyphs.cursor)
+            self.app.push_screen(finder, lambda at: None if at is None else on_pick(at))
+            return
+        lettered = enumerate(zip(shown, letters, strict=False))
+        self.choose(title, *((Pick(letter, text), partial(on_pick, at)) for at, (text, letter) in lettered))
 
     def choose(self, title: str, *offers: tuple[Pick, Callable[[], object] | None], about: Sequence[str] = ()) -> None:
         """Let the user choose what to do, below texts about it; None does nothing, as Escape does."""

@@ -379,6 +379,26 @@ class Palette(Finder[Callable[[], object] | None]):
         self.dismiss(self._found[number].run)
 
 
+class NameFinder(Finder[int | None]):
+    """Returns the number of the name that was chosen, of those that contain the words that are typed."""
+
+    def __init__(self, title: str, names: Sequence[str], *, pointer: str) -> None:
+        super().__init__(title, "type a part of the name", pointer=pointer)
+        self._names = names
+
+    def find(self, text: str) -> None:
+        """List the names that contain all words of the text."""
+        found = [
+            (number, line(name))
+            for number, name in enumerate(self._names)
+            if all(word in name.casefold() for word in text.casefold().split())
+        ]
+        self.show(line(Span(f"{len(found):,} of {len(self._names):,}", Role.DIM)), found)
+
+    def choose(self, number: int) -> None:
+        self.dismiss(number)
+
+
 _SLICE_S = 0.02
 
 

@@ -19,7 +19,7 @@ from tui.textual.overrides import set_subtitle
 from tui.textual.screens import Frame, Modal
 from tui.textual.views import LinesView
 from tui.viewmodels.format import counted
-from tui.viewmodels.sheets import KeyEntry, key_lines, page_lines, symbol_lines
+from tui.viewmodels.sheets import HERE, KeyEntry, key_lines, page_lines, symbol_lines
 from tui.viewmodels.text import Line, Role, Span, block_lines, line, plain, rule_lines, wrapped
 from tui.widgets.rows import Choices
 from tui.widgets.table import Table
@@ -214,19 +214,20 @@ _BESIDE_FROM = 110  # cells; narrower screens show one text at a time
 
 def entries_of(keymap: Keymap, *contexts: type[DOMNode]) -> list[KeyEntry]:
     """Return the keys of these widgets, screens and applications, in the order of the groups."""
-    bound = [(binding, binding.id or "") for each in contexts for binding in keymap.bindings_of(each)]
-    entries = [
-        KeyEntry(keymap.all_shown(binding), binding.description, when_of(name), group_of(name).value)
-        for binding, name in bound
-    ]
-    groups = [group.value for group in Group]
-    return sorted(entries, key=lambda entry: groups.index(entry.group))
+    groups = list(Group)
+    bound = [binding for each in contexts for binding in keymap.bindings_of(each)]
+    bound.sort(key=lambda binding: groups.index(group_of(binding.id or "")))
+    return [_entry(keymap, binding, group_of(binding.id or "").value) for binding in bound]
 
 
 def entries_here(keymap: Keymap, context: type[DOMNode]) -> list[KeyEntry]:
-    """Return the keys of a pane, those that move its cursor after the others."""
-    bound = sorted(keymap.bindings_of(context), key=lambda binding: not binding.show)
-    return [KeyEntry(keymap.all_shown(binding), binding.description, when_of(binding.id or "")) for binding in bound]
+    """Return the keys of a pane; those that only move its cursor stand under a heading of their own."""
+    bound = keymap.bindings_of(context)
+    return [_entry(keymap, binding, HERE if binding.show else "Move in this pane") for binding in bound]
+
+
+def _entry(keymap: Keymap, binding: Binding, group: str) -> KeyEntry:
+    return KeyEntry(keymap.all_shown(binding), binding.description, when_of(binding.id or ""), group)
 
 
 class HelpScreen(Modal[None]):
@@ -252,11 +253,9 @@ class HelpScreen(Modal[None]):
         """
         super().__init__()
         here = [] if pane is None else entries_here(keymap, type(pane))
-        everywhere = entries_of(keymap, *around)
+        entries = [*entries_of(keymap, *around), *here]
         self._about = about
-        self._keys = SheetText(
-            lambda cells: [*symbol_lines(about.symbols, glyphs, cells), *key_lines(here, everywhere, cells)]
-        )
+        self._keys = SheetText(lambda cells: [*symbol_lines(about.symbols, glyphs, cells), *key_lines(entries, cells)])
         self._page = SheetText(lambda cells: page_lines(about, glyphs, cells))
         self._first = self._page if page else self._keys
 

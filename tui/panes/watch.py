@@ -37,6 +37,7 @@ from tui.viewmodels.watch.arrangement import (
 )
 from tui.viewmodels.watch.attention import SHEETS, AttentionModel
 from tui.viewmodels.watch.job_strip import EVENTS_TAB, EXPECTATIONS_TAB, PREPARATION_TAB, RELEASE_TAB, TASKS_TAB
+from tui.viewmodels.watch.lenses import Form
 from tui.widgets.charts import Curves, Legend, NodeMap
 from tui.widgets.rows import Choices
 from tui.widgets.table import Table
@@ -279,7 +280,8 @@ class Watch(View):
     @property
     def symbols(self) -> Iterable[Glyph]:
         session, strip = self._session, self._panes[0]
-        nodes, tasks = session.nodes().counts(), session.tasks(session.job_id).counts()
+        has_words = self._map.nodes.layout_now.form in (Form.CARD, Form.LINE)  # which show states through any lens
+        nodes, tasks = session.nodes().counts() if has_words else {}, session.tasks(session.job_id).counts()
         jobs = map(session.progress, strip.model.rows if isinstance(strip, JobStrip) else ())
         job = session.job(session.job_id)
         is_rail = isinstance(strip, JobStrip) and strip.model.is_single

@@ -99,7 +99,7 @@ class NodeMapPane(Vertical):
         cells, is_low = max(1, room.width), size.height < _LOW
         legend = min(1 if is_low else _LEGEND, model.legend_lines(cells))
         described = self._described_lines(cells, size.height - legend, least=0 if is_low else 1)
-        more = max(0, min(described - 1, model.legend_lines(cells) - legend))  # of the legend, before more is described
+        more = max(0, min(described, model.legend_lines(cells) - legend))  # of the legend, before a node is described
         self._legend.update(legend + more)
         self._describe(described - more)
         entitle(self, model.title(size.width - _KEY_CELLS, layout), _MAP_KEYS)

@@ -55,6 +55,7 @@ class Command(NamedTuple, Generic[ScreenT]):
 class Group(Enum):
     """A group of keys in the help, in its order."""
 
+    FIRST = "The first keys to know"
     TIME = "Time"
     GO = "Go"
     LOOK = "Look"
@@ -72,9 +73,10 @@ class KeyHelp(NamedTuple):
 _GROUPS = {
     name: group
     for group, names in (
+        (Group.FIRST, "time.play row.why row.act"),
         (Group.TIME, "time."),
         (Group.GO, "view. go. focus. pane. quit quit. interrupt suspend palette find. scenario. row.links"),
-        (Group.ACT, "row.act job.act row.mark row.mark-all row.new pool.scale"),
+        (Group.ACT, "job.act row.mark row.mark-all row.new pool.scale"),
         (Group.ACT, "session. settings events.by-hand"),
     )
     for name in names.split()

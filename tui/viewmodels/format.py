@@ -74,6 +74,20 @@ def date_and_clock(start: datetime, ms: int) -> str:
     return (start + timedelta(milliseconds=ms)).strftime("%Y-%m-%d %H:%M:%S")
 
 
+_ROUND_MS = (
+    *(each * SECOND_MS for each in (1, 2, 5, 10, 15, 20, 30)),
+    *(each * MINUTE_MS for each in (1, 2, 5, 10, 15, 20, 30)),
+    *(each * HOUR_MS for each in (1, 2, 3, 6, 12)),
+    *(each * DAY_MS for each in (1, 2, 7, 14, 28)),
+)
+
+
+def round_moments(begin_ms: int, end_ms: int, least_ms: int) -> range:
+    """Return the round moments before an end, evenly and at least so far apart, in ms since the start."""
+    every_ms = next((each for each in _ROUND_MS if each >= least_ms), max(1, least_ms))
+    return range(-(-begin_ms // every_ms) * every_ms, end_ms, every_ms)
+
+
 def span(ms: int | None) -> str:
     """Return a duration, ``00:41:50`` or ``2d 03:04:05``. Empty for None."""
     return "" if ms is None else _span(ms // SECOND_MS)

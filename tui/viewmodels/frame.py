@@ -65,16 +65,14 @@ def _path(paths: Sequence[_Names], room: int, separator: str) -> Line:
 
 
 def _paths(session: Session, *, is_narrow: bool) -> tuple[_Names, ...]:
-    """Return the names in the path, each with the view it leads to; on a narrow screen also a path with fewer names."""
-    scenario = session.simulation.scenario
+    """Return the names in the path, each with the view it leads to; then paths that are taken where it is not whole."""
+    scenario, job = session.simulation.scenario, session.job(session.job_id)
     variant = "" if scenario.variant is None else f"variant {scenario.variant.number:,}"
     named = (f"{scenario.name}, {variant}" if variant else scenario.name, "watch")
-    if not is_narrow:
-        paths = [[named, (session.pool_id, "pools"), (session.job_id, "jobs")]]
-    else:
-        job = session.job(session.job_id)
-        in_focus = ("" if job is None else f"{job.job_id} {JOB[job.state].name}", "jobs")
-        paths = [[named, in_focus], [(variant, "watch"), in_focus]]
+    state = f" {JOB[job.state].name}" if is_narrow and job is not None else ""
+    pool, in_focus = (session.pool_id, "pools"), (f"{session.job_id}{state}", "jobs")
+    last = [(variant, "watch"), in_focus] if is_narrow else [named, pool, in_focus]
+    paths = [[named, in_focus], last] if is_narrow else [last, [named, in_focus], last]
     return tuple(tuple((text, view) for text, view in path if text) for path in paths)
 
 

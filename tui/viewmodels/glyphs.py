@@ -102,6 +102,7 @@ def to_ascii(text: str) -> str:
 _QUIET = (Role.QUIET, Role.PLAIN)
 _BESIDE_NAME = 3  # cells of a stretch beside its name: the symbol and a blank at each side
 _NEAREST = {"…": "~", "›": ">", "→": ">", "·": "-", "×": "x", "–": "-"}
+_NEAREST |= {"▲": "^", "┄": "_", "≈": "/", "◆": "B"}  # as on the line of the run
 
 
 _GONE = Glyph("∅", "g", Role.OFF, "deleted")

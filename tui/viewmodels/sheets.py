@@ -83,7 +83,7 @@ _REMARKS = {
     }.items()
 }
 _ENTRY_CELLS = 26
-_KEY_CELLS = 9
+_KEY_CELLS, _TERM_CELLS = 9, 11
 _LEAST_TEXT = 10
 
 
@@ -117,19 +117,16 @@ def symbol_lines(symbols: Iterable[Glyph], glyphs: GlyphSet, cells: int) -> list
     return [heading, *_states(found, glyphs, cells, has_room=False), ()] if found else []
 
 
-def key_lines(here: Sequence[KeyEntry], everywhere: Sequence[KeyEntry], cells: int) -> list[Line]:
-    """Return the keys of the focused pane, and those that work everywhere, by group."""
-    groups = {"In this pane": list(here)}
-    for entry in everywhere:
-        groups.setdefault(entry.group, []).append(entry)
+HERE = "In this pane"
+
+
+def key_lines(entries: Sequence[KeyEntry], cells: int) -> list[Line]:
+    """Return the keys by group: the first ones to know, those of the focused pane, and those that work everywhere."""
     lines: list[Line] = []
-    for title, entries in groups.items():
-        if not entries:
-            continue
-        lines += [()] if lines else []
-        lines.append(line(Span(title, Role.STRONG)))
-        for entry in entries:
-            lines += _key_entry(entry, cells)
+    for title in dict.fromkeys([entries[0].group, HERE, *(entry.group for entry in entries)]):
+        told = [each for entry in entries if entry.group == title for each in _key_entry(entry, cells)]
+        if told:
+            lines += [*([()] if lines else []), line(Span(title, Role.STRONG)), *told]
     return lines
 
 
@@ -147,8 +144,12 @@ def _key_entry(entry: KeyEntry, cells: int) -> list[Line]:
 
 
 def page_lines(page: HelpPage, glyphs: GlyphSet, cells: int) -> list[Line]:
-    """Return the help on a view: text, columns, its own states, then all other states."""
-    lines = [line(glyphs.text(each)) for each in wrapped(page.text, cells)]
+    """Return the help on a view: text, with its terms in a column, columns, its own states, then all other states."""
+    lines: list[Line] = []
+    for text in glyphs.text(page.text).splitlines():
+        term, is_about, said = text.removeprefix("**").partition("** ")
+        told = labelled(Span(term, Role.KEY), _TERM_CELLS, said, cells) if is_about else map(line, wrapped(text, cells))
+        lines += told
     if any(column.name for column in page.columns):
         heading = line(Span("Columns", Role.STRONG), Span("   in italics: derived by batchdeck", Role.DIM))
         lines += [(), heading]

@@ -325,11 +325,13 @@ def brief_lines(model: EventsModel, keys: Iterable[int], cells: int) -> list[Lin
     found = []
     for time, kind, said, entity, job in rows:
         word = kind.text if is_brief else fit(kind.text, kinds)
+        free = event_cells - cell_len(word) - 1 - cell_len(said.text)
+        own = max(ids, min(cell_len(entity.text), ids + free))  # of this id, also in room that what happened leaves
         parts = [
             time._replace(text=fit(time.text, times, right=True)),
             kind._replace(text=word),
-            said._replace(text=fit(said.text, max(1, event_cells - cell_len(word) - 1))),
-            entity._replace(text=fit(squeeze(entity.text, ids), ids)),
+            said._replace(text=fit(said.text, max(1, event_cells + ids - own - cell_len(word) - 1))),
+            entity._replace(text=fit(squeeze(entity.text, own), own)),
         ]
         if job_cells:
             parts.append(Span(squeeze(job.text, job_cells), Role.DIM))

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.log.reader import KeptByKey
+from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import Glyph, to_ascii
 from tui.viewmodels.text import Line, Role, Span, as_fits, fit, merged, plain, split_at, squeeze
 from tui.viewmodels.timeline.rows import (
@@ -23,7 +24,6 @@ from tui.viewmodels.timeline.rows import (
     ColumnCache,
     name_in,
     shown,
-    ticks,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def times(session: Session, columns: TimeColumns) -> list[tuple[int, str]]:
     """Return columns with the round times that begin in them. On later days seconds are left out if zero."""
     last = session.clock(columns.begin_ms(columns.number))
     apart = _DATE_CELLS if len(last) > _LEAST_APART else _LEAST_APART
-    found = [(columns.column_at(when_ms), session.clock(when_ms)) for when_ms in ticks(columns, apart)]
+    moments = fmt.round_moments(columns.begin_ms(0), columns.begin_ms(columns.number), columns.step_ms * apart)
+    found = [(columns.column_at(when_ms), session.clock(when_ms)) for when_ms in moments]
     return [(at, time if len(time) < _LEAST_APART else time.removesuffix(":00")) for at, time in found]
 
 

@@ -21,7 +21,7 @@ from tui.viewmodels.glyphs import PREPARATION, RELEASE, TASK, Glyph, going_on
 from tui.viewmodels.text import ItemRef, Role, squeeze
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from engine.views.log.lanes import JobStretch, Lanes
     from engine.views.resources.instances import InstancePage
@@ -99,24 +99,6 @@ def fitted(extent: Extent, cells: int) -> TimeColumns:
         if found.column_at(extent.begin_ms + span_ms) < cells:
             return found
     return found
-
-
-def ticks(columns: TimeColumns, least_cells: int) -> Iterator[int]:
-    """Yield the round moments that stand above the columns, at least so many cells apart, in ms since the start."""
-    wanted_ms = columns.step_ms * least_cells
-    every_ms = next((each for each in _ROUND_MS if each >= wanted_ms), wanted_ms)
-    when_ms = -(-columns.begin_ms(0) // every_ms) * every_ms
-    while columns.column_at(when_ms) < columns.number:
-        yield when_ms
-        when_ms += every_ms
-
-
-_ROUND_MS = (
-    *(each * SECOND_MS for each in (1, 2, 5, 10, 15, 20, 30)),
-    *(each * MINUTE_MS for each in (1, 2, 5, 10, 15, 20, 30)),
-    *(each * HOUR_MS for each in (1, 2, 3, 6, 12)),
-    *(each * DAY_MS for each in (1, 2, 7, 14, 28)),
-)
 
 
 _MOST_TRACK_LINES = 3

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MUCH = 10_000  # rows; for panes that can use any number
 WIDE, _BROAD = 100, 160  # cells; from there on two and three columns
 HIGH = 36  # rows; in a lower narrow view the curves have no pane
+_SLACK = 2  # rows that a pane may leave empty while it stays
+_CALM = 3  # rows of attention, with its frame, that say that there is nothing
 _HIDDEN = 4  # times the cost of a row that a pane lacks
 # An arrangement stays, or the panes keep at least their places, until another one costs so many rows less.
 _KEPT_ROWS, _KEPT_PLACES = 6, 18
@@ -56,9 +58,7 @@ class Region(NamedTuple):
     height: int
 
 
-_Row = tuple[str, ...]  # panes side by side
-_Column = tuple[_Row, ...]
-_Template = tuple[_Column, ...]
+_Template = tuple[tuple[str, ...], ...]  # the panes of each column
 
 STRIP, NODES, ATTENTION, CURVES, PINS = "strip", "map-pane", "attention", "curves", "pins"
 LISTS, EVENTS, ABOUT = "job-lists", "recent", "about"
@@ -72,17 +72,16 @@ _WEIGHT = 3  # of a row that one of the others lacks
 @cache
 def _templates(columns: int, *, has_details: bool) -> tuple[_Template, ...]:
     """Return the ways to spread the panes over columns; the first one of equally good ways is taken."""
-    if columns == 1:
-        beside = (((NODES, ATTENTION), (PINS,), (LISTS,), (CURVES,)),)
-        below = (((NODES,), (ATTENTION,), (PINS,), (LISTS,), (CURVES,)),)
-        return beside, below, ((*beside[0], (EVENTS,)),)
+    if columns <= 1:
+        panes = NODES, *((ATTENTION,) if columns else ()), PINS, LISTS, CURVES
+        return (panes,), ((*panes, EVENTS),)
     found = []
     choices = product((columns - 1, 0), (None, *range(columns)), (*range(1, columns), 0), (None, *range(columns)))
     for lists, events, curves, about in choices:
         if about is not None and not has_details:
             continue
         at = {NODES: 0, ATTENTION: 0, CURVES: curves, PINS: lists, LISTS: lists, ABOUT: about, EVENTS: events}
-        spread = [tuple((name,) for name in _ORDER if at.get(name) == column) for column in range(columns)]
+        spread = [tuple(name for name in _ORDER if at.get(name) == column) for column in range(columns)]
         if all(spread):
             found.append(tuple(spread))
     return tuple(found)
@@ -93,13 +92,14 @@ class Arrangement(NamedTuple):
 
     width: int
     height: int
-    columns: int
+    columns: int  # 0 for a single one, where attention is beside the nodes
     regions: Mapping[str, Region]
 
 
 _COST = itemgetter(1)
 
-_Asked = tuple[tuple[str, tuple[Wish | None, ...]], ...]  # by pane: its wish in one column, in two, in three
+# By pane: its wish in one column, in two, in three, and in one where attention is beside the nodes.
+_Asked = tuple[tuple[str, tuple[Wish | None, ...]], ...]
 
 
 def arrange(
@@ -119,60 +119,57 @@ def arrange(
         lent: The rows that the view lacks for a while: panes already have the places that they will have then.
     """
     asked = _asked(width, height, wishes)
-    found = _arrangements(width, height, asked)
-    best, cost = min(found, key=_COST)
+    wishes_now = dict(asked)
     if lent:
         previous = arrange(width, height + lent, wishes)
+    attention = _wish_of(ATTENTION, 1, wishes_now)
+    # Nodes give width only to problems, but go on to do so when these are gone.
+    is_calm = attention is not None and attention.best <= _CALM and (previous is None or previous.columns > 0)
+    found = [each for each in _arrangements(width, height, asked) if each[0].columns or not is_calm]
+    best, cost = min(found, key=_COST)
     if previous is None or previous.width != width:
         return best
-    wishes_now, row = dict(asked), width // best.columns
-    may_stay = _may_stay(previous, best, wishes_now) and not _hides_less(best, previous, wishes_now)
-    if previous.height == height and may_stay and _cost(previous, wishes_now) <= cost + _KEPT_ROWS * row:
-        return previous
+    row = width // max(1, best.columns)
     steady = [each for each in found if _has_places_of(each[0], previous)]
     near, cost_near = min(steady, key=_COST, default=(best, cost))
-    return near if cost_near <= cost + _KEPT_PLACES * row else best
+    if cost_near > cost + _KEPT_PLACES * row:
+        return best
+    may_stay = _may_stay(previous, near, wishes_now) and not _hides_less(near, previous, wishes_now)
+    if previous.height == height and may_stay and _cost(previous, wishes_now) <= cost_near + _KEPT_ROWS * row:
+        return previous
+    return near
 
 
 def _asked(width: int, height: int, wishes: Mapping[str, Callable[[int, int], Wish | None]]) -> _Asked:
     """Return the wishes of all panes. What many jobs need beyond their share, the others lack as in a lower view."""
     found, rows = [], height
     for name in (each for each in _ORDER if each in wishes):
-        asked = _wishes_of(name, width, rows, wishes[name], is_low=rows < height)
-        if name == STRIP and (strip := asked[0]) is not None and _are_many(strip.least, height):
+        asked = _wishes_of(name, width, rows, wishes[name])
+        if name == STRIP and (strip := asked[0]) is not None and strip.least * 3 > height:
             rows -= strip.least - height // 4
         found.append((name, asked))
     return tuple(found)
 
 
-def _are_many(rows: int, height: int) -> bool:
-    """Return whether jobs take so many rows that the panes below have to be low."""
-    return rows * 3 > height
-
-
 def _column_counts(width: int) -> tuple[int, ...]:
     """Return the numbers of columns that are tried, the best first."""
-    return (1,) if width < WIDE else (2,) if width < _BROAD else (3, 2)
+    return (1, 0) if width < WIDE else (2,) if width < _BROAD else (3, 2)
 
 
-def _asked_width(name: str, width: int, height: int, columns: int, *, is_low: bool) -> int:
-    """Return the width for which a pane is asked: in a low narrow view nodes and attention are side by side."""
-    beside = (NODES, ATTENTION)
-    if columns == 1 and width < WIDE and height < HIGH and name in beside:
-        return _shares(beside, width, is_low=is_low)[beside.index(name)]
-    return width // columns
-
-
-def _wishes_of(
-    name: str, width: int, height: int, wish: Callable[[int, int], Wish | None], *, is_low: bool
-) -> tuple[Wish | None, Wish | None, Wish | None]:
-    """Return the wish of a pane in one column, in two, in three; only where it matters."""
-    found: list[Wish | None] = [None, None, None]
+def _wishes_of(name: str, width: int, height: int, wish: Callable[[int, int], Wish | None]) -> tuple[Wish | None, ...]:
+    """Return the wishes of a pane by the number of columns; only where it matters."""
+    found: list[Wish | None] = [None, None, None, None]
     for columns in (1,) if name == STRIP else _column_counts(width):
-        asked = wish(_asked_width(name, width, height, columns, is_low=is_low), height)
+        beside = {NODES: _nodes_cells(width), ATTENTION: width - _nodes_cells(width)}
+        asked = wish(width // columns if columns else beside.get(name, width), height)
         # More than the height is the same to all: an arrangement is computed once however long the lists become.
         found[columns - 1] = asked._replace(most=min(asked.most, max(height, asked.best))) if asked else None
-    return found[0], found[1], found[2]
+    return tuple(found)
+
+
+def _nodes_cells(width: int) -> int:
+    """Return the width of the nodes with attention beside them, whose sentences need more."""
+    return width * 2 // 5
 
 
 @lru_cache(maxsize=64)
@@ -184,7 +181,7 @@ def _arrangements(width: int, height: int, asked: _Asked) -> list[tuple[Arrangem
     found = []
     for columns in _column_counts(width):
         for template in _templates(columns, has_details=width >= _BROAD):
-            regions = _placed(template, width, top, height - top, wishes)
+            regions = _placed(template, columns, width, top, height - top, wishes)
             if len({region.x for region in regions.values()}) >= columns:
                 head = {} if strip is None else {STRIP: Region(0, 0, width, top)}
                 found.append(Arrangement(width, height, columns, head | regions))
@@ -192,9 +189,9 @@ def _arrangements(width: int, height: int, asked: _Asked) -> list[tuple[Arrangem
 
 
 def _has_places_of(new: Arrangement, previous: Arrangement) -> bool:
-    """Return whether all panes that are in both are in the same columns, but for those that only fill room."""
-    both = (new.regions.keys() & previous.regions.keys()).difference(_OPTIONAL)
-    return all(new.regions[name][::2] == previous.regions[name][::2] for name in both)
+    """Return whether all panes that are in both are in the same columns, and none that fills room goes."""
+    both, going = new.regions.keys() & previous.regions.keys(), previous.regions.keys() - new.regions.keys()
+    return going.isdisjoint(_OPTIONAL) and all(new.regions[name][::2] == previous.regions[name][::2] for name in both)
 
 
 def _wish_of(name: str, columns: int, wishes: Mapping[str, tuple[Wish | None, ...]]) -> Wish | None:
@@ -203,15 +200,11 @@ def _wish_of(name: str, columns: int, wishes: Mapping[str, tuple[Wish | None, ..
 
 def _may_stay(previous: Arrangement, new: Arrangement, wishes: Mapping[str, tuple[Wish | None, ...]]) -> bool:
     """Return whether an arrangement still fits the view and every pane in it."""
-    if previous.regions.get(STRIP) != new.regions.get(STRIP):
+    coming = (new.regions.keys() - previous.regions.keys()).difference(_OPTIONAL)
+    if coming or previous.regions.get(STRIP) != new.regions.get(STRIP):
         return False
-    if any(name not in previous.regions and name not in _OPTIONAL for name in new.regions):
-        return False
-    for name, region in previous.regions.items():
-        wish = _wish_of(name, previous.columns, wishes)
-        if wish is None or region.height < wish.least or (region.height - wish.most) * 4 > region.height:
-            return False
-    return True
+    both = ((region.height, _wish_of(name, previous.columns, wishes)) for name, region in previous.regions.items())
+    return all(wish and wish.least <= rows <= wish.most + max(_SLACK, rows // 4) for rows, wish in both)
 
 
 def _hides_less(new: Arrangement, previous: Arrangement, wishes: Mapping[str, tuple[Wish | None, ...]]) -> bool:
@@ -227,52 +220,46 @@ def _cost(arrangement: Arrangement, wishes: Mapping[str, tuple[Wish | None, ...]
     """Return the cells that stay empty, twice, and those that panes lack for all that matters."""
     cost = 0
     for name in wishes:
-        wish = _wish_of(name, arrangement.columns, wishes)
-        region = arrangement.regions.get(name)
-        if wish is None:
-            continue
-        if region is not None:
+        wish, region = _wish_of(name, arrangement.columns, wishes), arrangement.regions.get(name)
+        if wish is not None and region is not None:
             lacking = max(0, wish.best - region.height) * (1 if name in _FILLING else _WEIGHT)
             cost += region.width * (2 * wish.unused(region.height) + lacking)
-        elif name not in _OPTIONAL:
-            cost += arrangement.width // arrangement.columns * wish.best * _HIDDEN
+        elif wish is not None and name not in _OPTIONAL:
+            cost += arrangement.width // max(1, arrangement.columns) * wish.best * _HIDDEN
     return cost
 
 
 def _placed(
-    template: _Template, width: int, top: int, height: int, wishes: Mapping[str, tuple[Wish | None, ...]]
+    template: _Template,
+    columns: int,
+    width: int,
+    top: int,
+    height: int,
+    wishes: Mapping[str, tuple[Wish | None, ...]],
 ) -> dict[str, Region]:
     """Return the regions of the panes in columns of equal width."""
     regions: dict[str, Region] = {}
-    columns, is_low = len(template), _are_many(top, top + height)
     for at, column in enumerate(template):
-        left, right = at * width // columns, (at + 1) * width // columns
-        rows: list[tuple[_Row, Wish]] = []
-        for row in column:
-            known = {name: wish for name in row if (wish := _wish_of(name, columns, wishes)) is not None}
-            if known:
-                parts = zip(*known.values(), strict=True)
-                rows.append((tuple(known), Wish(*map(max, parts))))
+        x, right = at * width // len(template), (at + 1) * width // len(template)
+        rows = [(name, wish) for name in column if (wish := _row_wish(name, columns, wishes)) is not None]
         while len(rows) > 1 and sum(wish.least for _, wish in rows) > height:
-            del rows[max(range(len(rows)), key=lambda at: min(map(_IMPORTANT.index, rows[at][0])))]
+            rows.remove(max(rows, key=lambda row: _IMPORTANT.index(row[0])))
         y = top
-        is_filling = [names[0] in _FILLING for names, _ in rows]
-        heights = divide(height, [wish for _, wish in rows], is_filling)
-        for (names, _), lines in zip(rows, heights, strict=True):
-            x = left
-            for name, cells in zip(names, _shares(names, right - left, is_low=is_low), strict=True):
-                regions[name] = Region(x, y, cells, lines)
-                x += cells
+        heights = divide(height, [wish for _, wish in rows], [name in _FILLING for name, _ in rows])
+        for (name, _), lines in zip(rows, heights, strict=True):
+            regions[name] = Region(x, y, right - x, lines)
             y += lines
+    if not columns and NODES in regions:
+        x, y, _, lines = regions[NODES]
+        cells = _nodes_cells(width)
+        regions |= {NODES: Region(x, y, cells, lines), ATTENTION: Region(x + cells, y, width - cells, lines)}
     return regions
 
 
-def _shares(names: _Row, width: int, *, is_low: bool) -> list[int]:
-    """Return the cells of panes side by side: the first one gets three fifths, or half where they are low."""
-    if len(names) < 2:
-        return [width] * len(names)
-    first = width // 2 if is_low else width * 3 // 5
-    return [first, width - first]
+def _row_wish(name: str, columns: int, wishes: Mapping[str, tuple[Wish | None, ...]]) -> Wish | None:
+    """Return the wish of a pane, or of the nodes with attention beside them."""
+    wish, other = _wish_of(name, columns, wishes), _wish_of(ATTENTION, columns, wishes)
+    return Wish(*map(max, wish, other)) if name == NODES and not columns and wish and other else wish
 
 
 _IMPORTANT = (NODES, PINS, ATTENTION, LISTS, CURVES, EVENTS, ABOUT)  # the last one is dropped first

@@ -56,7 +56,7 @@ def warning_lines(scenario: Scenario, cells: int) -> list[Line]:
 
 
 _INDENT = 2  # cells of the symbol and the space after it
-_WITH_CLOCK = 40  # cells; narrower panes leave out the time
+_WITH_CLOCK = 46  # cells; narrower panes leave out the time
 _ROLES = {
     Severity.STANDSTILL: Role.FAILED,
     Severity.FAILURE: Role.FAILED,

@@ -6,7 +6,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.views.resources.jobs import pool_of_job
+from engine.views.resources.jobs import pool_ids, pool_of_job
+from tui.viewmodels import format as fmt
 from tui.viewmodels.text import Line, Role, Span, cut, squeeze, width
 from tui.viewmodels.watch.charts import Style, charts_of, nice_top, plot
 
@@ -47,12 +48,14 @@ class CurvesModel:
 
     @property
     def title(self) -> str:
-        """The title of the pane: the job and pool whose curves it shows."""
+        """The title of the pane; it names job and pool where there are others, whose curves it could show."""
         session = self._session
+        if not session.has_several_jobs and len(pool_ids(session.simulation)) < 2:
+            return "Curves"
         ran_here = pool_of_job(session.simulation, session.job_id) == session.pool_id
         names = [squeeze(each, _MOST_NAME) for each in (session.job_id, session.pool_id) if each]
         named = (" on " if ran_here else " and ").join(names)
-        return session.text(f"Curves: {named}" if named else "Curves")
+        return session.text(f"Curves: {named}")
 
     def subtitle(self, *, names_moment: bool = False) -> str:
         """Return the part of the run that is shown, with its last moment where other panes show another one."""
@@ -149,23 +152,15 @@ class CurvesModel:
         return lines
 
     def _times(self, chart: Chart, cells: int, label_cells: int) -> Line:
-        """Return the axis of times: its beginning, its end, and moments between them where there is room."""
-        clock, axis = self._session.clock, chart.axis
-        room = cells - label_cells - 1
-        until_ms = self._session.series.until_ms
-        begin, end = clock(axis.begin_ms), clock(until_ms)
-        count = max(1, room // (max(len(begin), len(end)) + 12))
-        text, last = " " * room, ""
-        for at in range(count + 1):
-            when_ms = axis.begin_ms + (until_ms - axis.begin_ms) * at // count
+        """Return the axis of times: as many round moments as have room, each below its place in the plot."""
+        clock, begin_ms, until_ms = self._session.clock, chart.axis.begin_ms, self._session.series.until_ms
+        room, span_ms = cells - label_cells - 1, max(1, until_ms - begin_ms)
+        apart, text = len(clock(until_ms)) * 3 // 2 + _GAP, ""  # the first and the last one are not centred
+        for when_ms in fmt.round_moments(begin_ms, until_ms + 1, span_ms * apart // max(1, room)):
             label = clock(when_ms)
-            if label == last:
-                continue
-            last = label
-            first = min(max(0, room * at // count - len(label) // 2), room - len(label))
-            if first >= 0:
-                text = text[:first] + label + text[first + len(label) :]
-        return Span(" " * (label_cells + 1)), Span(text[:room], Role.DIM)
+            first = max(0, min((when_ms - begin_ms) * room // span_ms - len(label) // 2, room - len(label)))
+            text = text.ljust(first) + label
+        return Span(" " * (label_cells + 1)), Span(text[:room].ljust(room), Role.DIM)
 
 
 def _layers(columns: int, room: int) -> int:

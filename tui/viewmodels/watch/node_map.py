@@ -235,7 +235,8 @@ class NodeMapModel:
     def title(self, cells: int, layout: Layout) -> str:
         """Return what is shown: the number of nodes or the part in view, the nodes in a cell, and the lens."""
         lens, number = self.lens.value, LENSES.index(self.lens) + 1
-        of_job = f"phase of {called('job', self.session.job_id)}" if self.lens is Lens.PHASE else lens
+        is_of_one = self.lens is Lens.PHASE and self.session.has_several_jobs
+        of_job = f"phase of {called('job', self.session.job_id)}" if is_of_one else lens
         nodes = fmt.counted(len(self.nodes), "node")
         if self.zooms:
             nodes = f"{self.span_name(0, len(self.nodes))} of {self._count:,} · esc back"
