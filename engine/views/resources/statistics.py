@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import FailureInfo
 from engine.base.log import LogSubject
 from engine.base.terms import TaskState
-from engine.base.values import equals, percentile, places
+from engine.base.values import equals, percentile, picked, places
 from engine.state.tables import NEVER_MS
 from engine.state.task_tables import number_of
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
@@ -67,14 +67,12 @@ def critical_path(simulation: Simulation, task: int) -> list[Link]:
     links: list[Link] = []
     before: int | None = None
     for each in reversed(chain):
-        started, state = tasks.started[each], tasks.state[each]
-        has_run = state in (RUNNING, COMPLETED) and started != NEVER_MS
         created_ms = tasks.block_of(each).created_ms
         ready_ms: int | None = created_ms
         if before is not None:
             ready_ms = max(created_ms, tasks.ended[before]) if tasks.state[before] == COMPLETED else None
-        end_ms = tasks.ended[each] if state == COMPLETED else None
-        links.append(Link(each, ready_ms, started if has_run else None, end_ms))
+        end_ms = tasks.ended[each] if tasks.state[each] == COMPLETED else None
+        links.append(Link(each, ready_ms, tasks.begun_ms(each), end_ms))
         before = each
     return links
 
@@ -296,7 +294,7 @@ class JobStatistics:
         created = [world.tasks.block_of(task).created_ms for task in own] if len(blocks) > 1 else None
         self._add(
             own,
-            list(map(world.tasks.started.__getitem__, own)),
+            world.tasks.begun(own),
             list(map(world.tasks.ended.__getitem__, own)),
             repeat(blocks[0].created_ms) if created is None else created,
         )
@@ -308,14 +306,13 @@ class JobStatistics:
         self._durations, self._waits = _Times(), _Times()
         for number in world.jobs[self._job].blocks:
             block = tasks.blocks[number]
-            part = slice(block.first, block.rows.stop)
-            flags = tasks.state[part].translate(_COMPLETED)
-            starts, ends = list(compress(tasks.started[part], flags)), list(compress(tasks.ended[part], flags))
-            rows = compress(block.rows, flags)
-            self._add(list(rows), starts, ends, repeat(block.created_ms))
+            flags = tasks.state[block.first : block.rows.stop].translate(_COMPLETED)
+            columns = block.rows, tasks.begun(block.rows), picked(tasks.ended, block.rows)
+            rows, starts, ends = (list(compress(each, flags)) for each in columns)
+            self._add(rows, starts, ends, repeat(block.created_ms))
 
     def _add(self, tasks: Sequence[int], starts: Sequence[int], ends: Sequence[int], created: Iterable[int]) -> None:
-        """Count tasks by their times; those that were ended before they ran have none."""
+        """Count tasks by their times; those that were ended before they ran, or between attempts, have none."""
         if NEVER_MS in starts:
             ran = [start != NEVER_MS for start in starts]
             tasks, starts, ends, created = (list(compress(each, ran)) for each in (tasks, starts, ends, created))

@@ -222,10 +222,8 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         if name in _RISING:  # sort keys of a million would take seconds; mostly rows are in their order already
             texts_of = self._page.ids_of if key is Key.ID else self._page.command_lines_of
             return partial(map, int) if self._rises() else lambda keys: map(natural_key, texts_of(keys))
-        if key is Key.DURATION:
-            return self._page.groups.durations
-        value = self._page.sort_key(key) if isinstance(key, Key) else None
-        return super().sort_values(name) if value is None else partial(map, value)
+        values = self._page.groups.in_order.get(key) if isinstance(key, Key) else None
+        return values or super().sort_values(name)
 
     def _rises(self) -> bool:
         """Return whether rows are in the order of the column by which they are sorted, if they can be."""

@@ -8,7 +8,6 @@ from engine.base.terms import JobState, TaskState
 from engine.views.diagnosis.estimates import planned_task_end_ms
 from engine.views.log.lanes import PhasesOverTime
 from engine.views.resources.jobs import job_ids
-from engine.views.resources.task_order import TaskKey
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import JOB, TASK, Glyph, task_glyph
 from tui.viewmodels.text import ItemRef, Line, Role, Span, line
@@ -216,15 +215,13 @@ class TaskRows(TimelineRows):
 
     def value(self, sort: Sort) -> Callable[[int], Any] | None:
         """Return the sort key of the first start. Tasks that have not started come last."""
-        started = self._page.sort_key(TaskKey.START) if sort is Sort.FIRST_START else None
-        if started is None:
-            return None
+        begun_ms = self._page.begun_ms
 
-        def first_start(task: int) -> int:
-            when_ms: int = started(task)
-            return NEVER_MS if when_ms < 0 else when_ms
+        def last_start(task: int) -> int:
+            when_ms = begun_ms(task)
+            return NEVER_MS if when_ms is None else when_ms
 
-        return first_start
+        return last_start if sort is Sort.FIRST_START else None
 
     def label(self, key: int) -> str:
         return self._page.id_of(key)
