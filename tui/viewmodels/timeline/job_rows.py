@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engine.base.errors import exit_text
 from engine.base.terms import JobState, TaskState
 from engine.views.diagnosis.estimates import planned_task_end_ms
 from engine.views.log.lanes import PhasesOverTime
@@ -270,7 +271,7 @@ class TaskRows(TimelineRows):
         if task.start_ms is not None:
             words.append(f"started {clock(task.start_ms)}")
         if task.end_ms is not None:
-            words.append(f"ended {clock(task.end_ms)}, exit {fmt.optional(task.exit_code)}")
+            words.append(f"ended {clock(task.end_ms)}, exit {exit_text(task.exit_code)}")
         (glyph,) = self.cells(key, TimeColumns(when_ms, 1, 1)) or (NOTHING,)
         return line(Span(glyph.name, glyph.role), Span("  " + ", ".join(words)))
 
