@@ -123,10 +123,9 @@ def _job(world: World, job: Job, wanted: Mapping[str, object]) -> dict[str, obje
     instances, rows = world.instances, world.instances.rows_of_job(job.row)
     if "tasks" in wanted:
         facts["tasks"] = _task_counts(job)
-    if "preparationTasks" in wanted:
-        facts["preparationTasks"] = _instance_counts([view for row in rows if (view := instances.prep(row))])
-    if "releaseTasks" in wanted:
-        facts["releaseTasks"] = _instance_counts([view for row in rows if (view := instances.release(row))])
+    for name, view_of in (("preparationTasks", instances.prep), ("releaseTasks", instances.release)):
+        if name in wanted:
+            facts[name] = _instance_counts([view for row in rows if (view := view_of(row))])
     return facts
 
 

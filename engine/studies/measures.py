@@ -9,13 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from engine.base.values import SECOND_MS, USD, percentile, read_table
+from engine.run.conditions import makespan_ms
 from engine.views import results
-from engine.views.log.tally import hook_times
+from engine.views.log.tally import hook_times, node_use
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from engine.run.simulation import Simulation
+    from engine.scenario.model import Scenario
 
 
 Measured = dict[str, object]
@@ -28,7 +30,22 @@ def summary(sim: Simulation) -> Measured:
     """Return the ``summary`` of the state of a run as JSON, and every measure of a study by its name."""
     whole = results.run_totals(sim)
     waits = _of_times("wait", results.task_waits_ms(sim.world))
-    return {**whole, **_failed(whole), **waits}
+    return {**whole, **_failed(whole), **waits, **_done_cost(sim)}
+
+
+def may_go_on(scenario: Scenario) -> bool:
+    """Return whether runs may go on, and cost, after their work is done, each for another time."""
+    goes_on = scenario.timeline or any(entry.spec.enable_auto_scale for entry in scenario.pools)
+    return scenario.until_ms is None and bool(goes_on)
+
+
+def _done_cost(sim: Simulation) -> dict[str, float]:
+    """Return what a run had cost when its last task or job ended; nothing where that is the cost of the run."""
+    world = sim.world
+    done_ms = max(makespan_ms(world), *(job.end_ms or 0 for job in world.jobs.rows), 0)
+    if not may_go_on(sim.scenario) or not 0 < done_ms < sim.now_ms or results.task_totals(sim).active:
+        return {}
+    return {DONE_COST: round(node_use(sim).cost(done_ms), 6)}
 
 
 def _failed(whole: Mapping[str, object]) -> dict[str, int]:
@@ -60,6 +77,9 @@ HEADINGS = {name: heading for name, heading, _ in _NAMES if heading}
 """The measures of a study, and the headings of their columns."""
 
 MEASURES = tuple(LABELS)
+
+DONE_COST = "costUntilDone"
+"""What a run had cost when its work was done: runs of one study may go on after that, each for another time."""
 
 AMOUNT = "cost.amount"
 """The cost of two runs with the same prices in another currency than US dollars."""

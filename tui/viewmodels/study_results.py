@@ -23,6 +23,7 @@ from engine.studies.outcome import (
     end_text,
     heading,
     interval_text,
+    measures_of,
     shown_measures,
     spread_of,
     text_of,
@@ -104,7 +105,7 @@ class VariantsModel(ResultsModel["VariantSummary"]):
     def __init__(self, session: Session, study: StudyModel) -> None:
         """Show the results of a study so far."""
         self._names: list[list[str] | None] = [None] * study.study.variants  # of values, as they are drawn
-        self._measures = shown_measures(study.scenario.study.shown)
+        self._measures = shown_measures(measures_of(study.scenario))
         super().__init__(session, study, self._made_columns(study))
         self.recall(study.arrangement)
 
@@ -149,7 +150,7 @@ class VariantsModel(ResultsModel["VariantSummary"]):
         return known
 
     def _role(self, one: VariantSummary) -> Role:
-        is_best = one.variant == self.study.summary.recommended and self.study.is_complete
+        is_best = one.variant in self.study.summary.all_recommended and self.study.is_complete
         return Role.STRONG if is_best else Role.PLAIN
 
     def _number(self, one: VariantSummary) -> Span:
@@ -240,28 +241,17 @@ class RunsModel(ResultsModel["Result"]):
     def __init__(self, session: Session, study: StudyModel, variant: int) -> None:
         """Show the runs of a variant, as they are now."""
         currency = study.scenario.currency
+        seed = Column[Any]("Seed", 6, "the seed", lambda one: f"{one['seed']}", is_right=True, is_whole=True)
+        broken = Column[Any]("Broken", 18, "the expectations that were broken, by number", _broken)
+        error = Column[Any]("Error", 20, "why the run failed", cell=_error, from_width=50, stretch=True)
+        money = partial(cost_text, currency=currency)
         columns: tuple[ResultColumn[Result], ...] = (
             ResultColumn(Column("", 1, cell=self._mark)),
-            ResultColumn(
-                Column("Seed", 6, "the seed", lambda one: f"{one['seed']}", is_right=True, is_whole=True),
-                lambda one: one["seed"],
-            ),
+            ResultColumn(seed, lambda one: one["seed"]),
             _measured("End", 9, "when the last task ended", lambda one: one["makespanSeconds"], end_text),
-            _measured(
-                currency,
-                8,
-                "what the nodes cost",
-                lambda one: amount_of(one, currency),
-                partial(cost_text, currency=currency),
-            ),
-            ResultColumn(
-                Column("Broken", 18, "the expectations that were broken, by number", _broken),
-                lambda one: one["expectations"].count(False),
-            ),
-            ResultColumn(
-                Column("Error", 20, "why the run failed", cell=_error, from_width=50, stretch=True),
-                lambda one: one["error"] is not None,
-            ),
+            _measured(currency, 8, "what the nodes cost", lambda one: amount_of(one, currency), money),
+            ResultColumn(broken, lambda one: one["expectations"].count(False)),
+            ResultColumn(error, lambda one: one["error"] is not None),
         )
         super().__init__(session, study, columns)
         self.variant = variant
@@ -345,7 +335,7 @@ def _highest(dots: Sequence[Dot], low_s: float, due_s: float) -> float:
 def dots_of(study: StudyModel) -> list[Dot]:
     """Return the variants that have an end and a cost."""
     return [
-        Dot(one.variant, one.cost, one.measures["makespanSeconds"], study.glyph(one), one.pareto, one.currency)
+        Dot(one.variant, one.done_cost, one.measures["makespanSeconds"], study.glyph(one), one.pareto, one.currency)
         for one in study.summary.variants
         if one.median_cost is not None and one.end_s is not None
     ]

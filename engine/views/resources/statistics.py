@@ -284,20 +284,11 @@ class JobStatistics:
         if is_new or not all(_completes(log.shapes[shape]) for shape in {log.shape_of[at] for at in entries}):
             self._count_all()
             return
-        if not entries:
-            return
-        world = self._simulation.world
-        rows = list(map(log.row_a.__getitem__, entries))
-        is_own = [profile.job == self._job for profile in world.tasks.profiles]
-        own = list(compress(rows, map(is_own.__getitem__, map(world.tasks.profile.__getitem__, rows))))
-        blocks = [world.tasks.blocks[number] for number in world.jobs[self._job].blocks]
-        created = [world.tasks.block_of(task).created_ms for task in own] if len(blocks) > 1 else None
-        self._add(
-            own,
-            world.tasks.begun(own),
-            list(map(world.tasks.ended.__getitem__, own)),
-            repeat(blocks[0].created_ms) if created is None else created,
-        )
+        tasks, rows = self._simulation.world.tasks, picked(log.row_a, entries)
+        is_own = [profile.job == self._job for profile in tasks.profiles]
+        own = list(compress(rows, map(is_own.__getitem__, picked(tasks.profile, rows))))
+        created = [tasks.block_of(task).created_ms for task in own]
+        self._add(own, tasks.begun(own), picked(tasks.ended, own), created)
 
     def _count_all(self) -> None:
         """Count the completed tasks of the job in whole columns."""

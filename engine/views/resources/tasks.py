@@ -116,9 +116,7 @@ class TaskPage:
     def counts(self) -> Sequence[int]:
         """Return the numbers of active, preparing, running, succeeded and failed tasks; empty while there is no job."""
         job = self._job
-        if job is None:
-            return ()
-        return task_counts(job)[:-1]
+        return () if job is None else task_counts(job)[:-1]
 
     def place(self, task: int) -> tuple[int, ...]:
         """Return what puts a task in its place in ``order``, as a value to sort by."""

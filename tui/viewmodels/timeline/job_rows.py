@@ -217,12 +217,8 @@ class TaskRows(TimelineRows):
     def value(self, sort: Sort) -> Callable[[int], Any] | None:
         """Return the sort key of the first start. Tasks that have not started come last."""
         begun_ms = self._page.begun_ms
-
-        def last_start(task: int) -> int:
-            when_ms = begun_ms(task)
-            return NEVER_MS if when_ms is None else when_ms
-
-        return last_start if sort is Sort.FIRST_START else None
+        start = lambda task: NEVER_MS if (ms := begun_ms(task)) is None else ms  # noqa: E731
+        return start if sort is Sort.FIRST_START else None
 
     def label(self, key: int) -> str:
         return self._page.id_of(key)
