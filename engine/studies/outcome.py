@@ -422,9 +422,8 @@ def heading(one: str | JobEnd) -> str:
 
 def spread_of(one: VariantSummary, measure: str | JobEnd) -> Spread:
     """Return the spread of a measure over the seeds of a variant; that of the cost is in its currency."""
-    if measure in ("costUsd", DONE_COST):
-        return one.cost if measure == "costUsd" else one.done_cost
-    return one.jobs.get(measure.job_id, _NOTHING) if isinstance(measure, JobEnd) else one.measures[measure]
+    known = {**one.measures, "costUsd": one.cost, DONE_COST: one.done_cost}
+    return one.jobs.get(measure.job_id, _NOTHING) if isinstance(measure, JobEnd) else known[measure]
 
 
 def text_of(measure: str | JobEnd, currency: str = USD) -> Callable[[float | None], str]:

@@ -117,11 +117,8 @@ def task_runs_ms(world: World) -> list[int]:
     tasks, found = world.tasks, list[int]()
     for block in _present_blocks(world):
         columns = picked(tasks.state, block.rows), tasks.begun(block.rows), picked(tasks.ended, block.rows)
-        found += [
-            ended_ms - begun_ms
-            for state, begun_ms, ended_ms in zip(*columns, strict=True)
-            if state == COMPLETED and begun_ms != NEVER_MS
-        ]
+        each = zip(*columns, strict=True)
+        found += [end_ms - begun_ms for state, begun_ms, end_ms in each if state == COMPLETED and begun_ms != NEVER_MS]
     return found
 
 

@@ -306,19 +306,11 @@ def drawn(summary: StudySummary, kind: str, due_s: float | None = None) -> bytes
 def _draw(axes: Any, one: VariantSummary, summary: StudySummary) -> None:  # noqa: ANN401 - matplotlib has no types here
     """Draw the median of a variant, with bars from the 5th to the 95th percentile."""
     cost, end = one.done_cost, one.measures["makespanSeconds"]
-    is_recommended = one.variant in summary.all_recommended
     keeps = not summary.has_expectations or one.met.share >= summary.confidence
+    is_best, color = one.variant in summary.all_recommended, _KEEPS if keeps else _FAILS
+    style = {"fmt": "*", "markersize": 14, "zorder": 3} if is_best else {"fmt": "o", "markersize": 6, "zorder": 2}
     axes.errorbar(
-        [cost.median],
-        [end.median],
-        xerr=_bars(cost),
-        yerr=_bars(end),
-        fmt="*" if is_recommended else "o",
-        markersize=14 if is_recommended else 6,
-        color=_KEEPS if keeps else _FAILS,
-        elinewidth=0.8,
-        alpha=0.9,
-        zorder=3 if is_recommended else 2,
+        [cost.median], [end.median], xerr=_bars(cost), yerr=_bars(end), color=color, elinewidth=0.8, alpha=0.9, **style
     )
     if len(summary.variants) <= _MOST_NUMBERS:
         axes.annotate(str(one.variant), (cost.median, end.median), (5, 5), textcoords="offset points", fontsize=8)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from math import floor, log10
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -87,12 +87,7 @@ class ResultsModel(RowsModel, Generic[T]):
 
     def sort_values(self, name: str) -> SortValues:
         value = next(each.value for each in self._made if each.column.name == name)
-
-        def values(keys: Sequence[int]) -> list[tuple[bool, float]]:
-            found = [value(self.result(key)) for key in keys]
-            return [(one is None, one or 0.0) for one in found]
-
-        return values
+        return lambda keys: [(one is None, one or 0.0) for one in (value(self.result(key)) for key in keys)]
 
 
 class VariantsModel(ResultsModel["VariantSummary"]):
@@ -104,7 +99,7 @@ class VariantsModel(ResultsModel["VariantSummary"]):
 
     def __init__(self, session: Session, study: StudyModel) -> None:
         """Show the results of a study so far."""
-        self._names: list[list[str] | None] = [None] * study.study.variants  # of values, as they are drawn
+        self._values = cache(lambda number: study.names.of(study.study.values(number)))  # as they are drawn
         self._measures = shown_measures(measures_of(study.scenario))
         super().__init__(session, study, self._made_columns(study))
         self.recall(study.arrangement)
@@ -143,12 +138,6 @@ class VariantsModel(ResultsModel["VariantSummary"]):
     def result(self, key: int) -> VariantSummary:
         return self.study.tally.variant(key)
 
-    def _values(self, one: VariantSummary) -> list[str]:
-        known = self._names[one.variant - 1]
-        if known is None:
-            known = self._names[one.variant - 1] = self.study.names.of(one.values)
-        return known
-
     def _role(self, one: VariantSummary) -> Role:
         is_best = one.variant in self.study.summary.all_recommended and self.study.is_complete
         return Role.STRONG if is_best else Role.PLAIN
@@ -157,7 +146,7 @@ class VariantsModel(ResultsModel["VariantSummary"]):
         return Span(f"{one.variant}", self._role(one))
 
     def _factor(self, at: int, one: VariantSummary) -> Span:
-        return Span(self._values(one)[at], self._role(one))
+        return Span(self._values(one.variant)[at], self._role(one))
 
     def _place(self, at: int, one: VariantSummary) -> float:
         return self.study.names.place(at, one.values)
@@ -198,7 +187,7 @@ class VariantsModel(ResultsModel["VariantSummary"]):
         return [*block_of("Values", values), figures]
 
     def _whole_values(self, one: VariantSummary) -> Iterable[tuple[str, str]]:
-        for path, name in zip(one.values, self._values(one), strict=True):
+        for path, name in zip(one.values, self._values(one.variant), strict=True):
             value = one.values[path]
             text = value if isinstance(value, str) else flow_text(value)
             yield path, text if text == name else f"{name}: {text}"
