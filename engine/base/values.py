@@ -423,8 +423,6 @@ def values(column: Sequence[int], rows: Sequence[int]) -> Sequence[int]:
 
 def picked(column: Sequence[int], rows: Sequence[int]) -> Sequence[int]:
     """Return the values of a column in these rows, which are in any order."""
-    if isinstance(rows, range):
-        return column[rows.start : rows.stop : rows.step]
     return itemgetter(*rows)(column) if len(rows) > 1 else [column[row] for row in rows]
 
 

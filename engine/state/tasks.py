@@ -15,7 +15,7 @@ from engine.base.errors import FailureInfo, end_fields, result_of
 from engine.base.lifecycles import TASK
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import TaskResult, TaskState
-from engine.base.values import equals, picked
+from engine.base.values import equals, picked, values
 from engine.state.tables import (
     NEVER_MS,
     PAGE_BITS,
@@ -173,7 +173,8 @@ class TaskTable(Columns[TaskExtra]):
 
     def begun(self, rows: Sequence[int]) -> Sequence[int]:
         """Return ``begun_ms`` of each of many tasks, ``NEVER_MS`` for None."""
-        states, started = picked(self.state, rows), picked(self.started, rows)
+        read = values if isinstance(rows, range) else picked
+        states, started = read(self.state, rows), read(self.started, rows)
         pages = self.sparse[min(rows, default=0) >> PAGE_BITS : (max(rows, default=0) >> PAGE_BITS) + 1]
         waited = {row for page in pages for row, extra in page.items() if extra.ended_waiting}
         if not waited and _BEGUN.issuperset(states):

@@ -9,45 +9,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from math import fsum, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.terms import JobState
-from engine.base.values import SECOND_MS, USD, format_clock, format_money, percentile, shortened
+from engine.base.values import SECOND_MS, USD, format_clock, format_money, shortened
 from engine.scenario.model import MEASURES, JobEnd
 from engine.scenario.record import values_text
 from engine.specs.conditions import Bounds, SubjectKind, matches
-from engine.studies.measures import AMOUNT, DONE_COST, HEADINGS, LABELS, largest, may_go_on
+from engine.studies.measures import AMOUNT, DONE_COST, HEADINGS, LABELS, Share, Spread, largest, pareto, spread, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from engine.base.terms import Plain
-    from engine.scenario.model import Expectation, Scenario
+    from engine.scenario.model import Expectation
     from engine.studies.measures import Row
     from engine.studies.runs import Result, Study
     from engine.studies.sides import Side
 
 
-_Z = 1.959963984540054  # the quantile of the normal distribution for an interval of 95 %
 _END = "makespanSeconds"
-
-
-class Spread(NamedTuple):
-    """A measure over the seeds of a variant; None where no run has it."""
-
-    mean: float | None
-    p5: float | None
-    median: float | None
-    p95: float | None
-
-
-class Share(NamedTuple):
-    """A share of runs, with its 95 % interval."""
-
-    share: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,34 +92,13 @@ class StudySummary:
         return sum(variant.errors for variant in self.variants)
 
 
-def wilson(met: int, runs: int) -> Share:
-    """Return the share of runs with its 95 % Wilson interval; without runs nothing is known, so 0 to 1."""
-    if not runs:
-        return Share(0.0, 0.0, 1.0)
-    share, square = met / runs, _Z * _Z
-    centre = (share + square / (2 * runs)) / (1 + square / runs)
-    half = _Z * sqrt(share * (1 - share) / runs + square / (4 * runs * runs)) / (1 + square / runs)
-    return Share(share, 0.0 if not met else max(0.0, centre - half), 1.0 if met == runs else min(1.0, centre + half))
-
-
-def spread(values: Iterable[float | None]) -> Spread:
-    """Return mean, 5th percentile, median and 95th percentile of the values that are there."""
-    known = sorted(value for value in values if value is not None)
-    mean = fsum(known) / len(known) if known else None
-    return Spread(mean, percentile(known, 0.05), percentile(known, 0.5), percentile(known, 0.95))
-
-
 def summarize(
     study: Study, scenario: str, results: Iterable[Result], *, confidence: float, currency: str = USD
 ) -> StudySummary:
-    """Return the summary of a study's results, whatever their order.
+    """Return the summary of a study's results, whatever their order; results of other seeds are left out.
 
-    Args:
-        study: The study; results of seeds that it does not have are left out.
-        scenario: The name of the scenario.
-        results: One result for each variant and seed.
-        confidence: The share of runs, 0 to 1, in which all expectations of a variant must hold.
-        currency: That of all costs; those in another one, which a factor has brought in, are left out.
+    ``confidence`` is the share of runs, 0 to 1, in which all expectations of a variant must hold. Costs in another
+    ``currency``, which a factor has brought in, are left out.
     """
     wanted = set(study.seeds)
     tally = Tally(study, scenario, confidence=confidence, currency=currency)
@@ -177,21 +137,6 @@ def amount_of(summary: Mapping[str, Any], currency: str, measure: str = "") -> f
     """Return the cost of a run in a currency, in all or as ``DONE_COST``; None if it is in another one."""
     cost = summary.get("cost") or {"amount": summary["costUsd"], "currency": USD}
     return summary.get(measure, cost["amount"]) if cost["currency"] == currency else None
-
-
-def pareto(points: Sequence[tuple[float | None, float | None]]) -> list[bool]:
-    """Return for each point of cost and end whether no other is at least as good in both and better in one.
-
-    A point without cost or end is never marked.
-    """
-    known = sorted({(cost, end) for cost, end in points if cost is not None and end is not None})
-    line: set[tuple[float, float]] = set()
-    best = float("inf")
-    for cost, end in known:  # by cost, so that a later one must end earlier
-        if end < best:
-            line.add((cost, end))
-            best = end
-    return [point in line for point in points]
 
 
 def _cheapest(variants: Iterable[VariantSummary]) -> int | None:
@@ -354,10 +299,7 @@ def pace_text(done: int, total: int, elapsed_s: float) -> str:
 def recommendation(
     summary: StudySummary, values_of: Callable[[VariantSummary], str] = lambda variant: values_text(variant.values)
 ) -> str:
-    """Return the cheapest variant that keeps all expectations often enough, or the nearest: a line for each advice.
-
-    ``values_of`` returns the values of a variant in words.
-    """
+    """Return a line for each advice, with the values of variants in the words that ``values_of`` returns."""
     wanted = f"all expectations in at least {percent(summary.confidence)} of its runs"
     if not summary.has_expectations:
         return "The scenario expects nothing, so no variant is recommended."
@@ -396,11 +338,6 @@ DAY_S = 86_400
 def shown_measures(more: Sequence[str | JobEnd]) -> list[str | JobEnd]:
     """Return the measures of a table: end and cost, and those that the scenario names."""
     return [*_USUAL, *(one for one in more if one not in _USUAL)]
-
-
-def measures_of(scenario: Scenario) -> Sequence[str | JobEnd]:
-    """Return the measures that a scenario names, after the cost by which variants are compared if it is another one."""
-    return (*((DONE_COST,) if may_go_on(scenario) else ()), *scenario.study.shown)
 
 
 def short_names(paths: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.log import Json
 from engine.base.terms import JobState, TaskResult
-from engine.base.values import DAY_MS, HOUR_MS, LONGEST_RUN_MS, SECOND_MS, USD, called, picked
+from engine.base.values import DAY_MS, HOUR_MS, LONGEST_RUN_MS, SECOND_MS, USD, called, values
 from engine.rules.decisions.verdicts import is_final_failure
 from engine.run.conditions import cost_of_nodes, makespan_ms
 from engine.scenario.record import GivenCommand, dump, timeline_line
@@ -116,7 +116,7 @@ def task_runs_ms(world: World) -> list[int]:
     """Return the times from the latest start to the end of the tasks that have run and ended, without deleted ones."""
     tasks, found = world.tasks, list[int]()
     for block in _present_blocks(world):
-        columns = picked(tasks.state, block.rows), tasks.begun(block.rows), picked(tasks.ended, block.rows)
+        columns = values(tasks.state, block.rows), tasks.begun(block.rows), values(tasks.ended, block.rows)
         each = zip(*columns, strict=True)
         found += [end_ms - begun_ms for state, begun_ms, end_ms in each if state == COMPLETED and begun_ms != NEVER_MS]
     return found

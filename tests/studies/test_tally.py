@@ -7,10 +7,10 @@ import re
 import pytest
 
 from engine import load_scenario
+from engine.studies.measures import measures_of
 from engine.studies.outcome import (
     Tally,
     _is_given,
-    measures_of,
     pace_text,
     recommendation,
     short_names,
@@ -54,16 +54,15 @@ def test_marks_of_a_time_axis_are_round(range_s, step_s):
     assert time_step_s(range_s, 9) == step_s
 
 
+RATE = "simulate.spot.evictionRate"
+
+
 def test_there_is_a_recommendation_for_each_rate_since_nobody_chooses_one(night):
     for rates in (("0.05", "0.5"), ("0.05",)):
-        study = night(
-            f"simulate.spot.evictionRate={','.join(rates)}", "pools.render.targetDedicatedNodes=1,3", seeds=(1,)
-        )
+        study = night(f"{RATE}={','.join(rates)}", "pools.render.targetDedicatedNodes=1,3", seeds=(1,))
         summary = summarize(study, "night", [read(line) for line in Player(study).play(study.runs())], confidence=0)
         assert len(summary.all_recommended) == len(summary.advice) == len(rates)
-        assert [study.values(one)["simulate.spot.evictionRate"] for one in summary.all_recommended] == [
-            *map(float, rates)
-        ]
+        assert [study.values(one)[RATE] for one in summary.all_recommended] == [*map(float, rates)]
         assert summary.recommended in summary.all_recommended
         *first, last = recommendation(summary).splitlines()
         assert re.search(r"is the cheapest that keeps all .*, \$\d\.\d+\.$", last)

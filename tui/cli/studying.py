@@ -19,7 +19,7 @@ from rich.text import Text
 from engine.base.values import USD, shortened, visible
 from engine.scenario.model import MEASURES
 from engine.scenario.record import flow_text
-from engine.studies.measures import DONE_COST
+from engine.studies.measures import DONE_COST, measures_of
 from engine.studies.outcome import (
     amount_of,
     as_json,
@@ -27,7 +27,6 @@ from engine.studies.outcome import (
     end_text,
     heading,
     interval_text,
-    measures_of,
     percent,
     recommendation,
     short_names,
@@ -56,7 +55,8 @@ if TYPE_CHECKING:
     from engine.base.terms import Plain
     from engine.scenario.model import JobEnd, Scenario
     from engine.specs.prices import PriceFile
-    from engine.studies.outcome import Spread, StudySummary, VariantSummary
+    from engine.studies.measures import Spread
+    from engine.studies.outcome import StudySummary, VariantSummary
     from engine.studies.runs import Result, Study
 
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from engine.base.values import USD, currency_sign
 from engine.scenario.model import JobEnd
 from engine.scenario.record import flow_text
+from engine.studies.measures import measures_of
 from engine.studies.outcome import (
     amount_of,
     cost_text,
     end_text,
     heading,
     interval_text,
-    measures_of,
     shown_measures,
     spread_of,
     text_of,
@@ -38,7 +38,8 @@ from tui.viewmodels.text import Block, Line, Role, Span, block_of, row
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from engine.studies.outcome import Spread, VariantSummary
+    from engine.studies.measures import Spread
+    from engine.studies.outcome import VariantSummary
     from engine.studies.runs import Result
     from tui.viewmodels.glyphs import Glyph, GlyphSet
     from tui.viewmodels.lists.order import SortValues

@@ -145,8 +145,6 @@ def open_jobs(simulation: Simulation) -> Iterator[OpenJob]:
 
 _ON_NODE = (TaskState.PREPARING, TaskState.RUNNING)
 _MOST_JOBS = 8  # that are named at most
-
-
 _LONG_RELEASE_MS = 60_000
 
 
@@ -175,13 +173,7 @@ def _why_released_late(simulation: Simulation, job: Job) -> Explanation | None:
 
 
 def why_waited(simulation: Simulation, task: int, which: str = "") -> Explanation | None:
-    """Explain what a completed task waited for, in order; return None if it has not run.
-
-    Args:
-        simulation: The run.
-        task: The row of the task.
-        which: Words after its name.
-    """
+    """Explain what a completed task waited for, in order; None if it has not run. ``which`` follows its name."""
     world = simulation.world
     if world.tasks.state[task] != COMPLETED or world.tasks.started[task] == NEVER_MS:
         return None
@@ -311,11 +303,8 @@ def _change_of_ready(shape: Shape) -> int:
 def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "") -> list[Explanation]:
     """Answer the questions about one item at this moment; return nothing if there is none of this id.
 
-    Args:
-        simulation: The run.
-        kind: "task", "node", "job", "job schedule" or "pool".
-        key: The row number of a task or node; the id of anything else.
-        job_id: The job whose preparation and release are explained beside the state of a node.
+    ``kind`` is "task", "node", "job", "job schedule" or "pool"; ``key`` the row of a task or node, else the id.
+    Preparation and release of the job ``job_id`` are explained beside the state of a node.
     """
     world, now_ms = simulation.world, simulation.now_ms
     found: tuple[Explanation | None, ...] = ()
@@ -368,10 +357,7 @@ def _with_plans(simulation: Simulation, kind: str, key: int | str, explanation: 
 
 
 def explain_oldest_wait(simulation: Simulation, job_id: str) -> list[Explanation]:
-    """Explain the oldest wait of a job, which releases hold one that ends, or what a completed one waited for.
-
-    Return nothing if nothing waits, or has waited.
-    """
+    """Explain the oldest wait of a job, what holds one that ends, or what a completed one waited for, if anything."""
     job = simulation.world.jobs.find(job_id)
     is_ending = job is not None and job.state in (JobState.TERMINATING, JobState.DELETING)
     found = None if job is None else (why_job(simulation.world, job) if is_ending else _why_job_waits(simulation, job))

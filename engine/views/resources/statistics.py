@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import FailureInfo
 from engine.base.log import LogSubject
 from engine.base.terms import TaskState
-from engine.base.values import equals, percentile, picked, places
+from engine.base.values import equals, percentile, picked, places, values
 from engine.state.tables import NEVER_MS
 from engine.state.task_tables import number_of
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
@@ -298,7 +298,7 @@ class JobStatistics:
         for number in world.jobs[self._job].blocks:
             block = tasks.blocks[number]
             flags = tasks.state[block.first : block.rows.stop].translate(_COMPLETED)
-            columns = block.rows, tasks.begun(block.rows), picked(tasks.ended, block.rows)
+            columns = block.rows, tasks.begun(block.rows), values(tasks.ended, block.rows)
             rows, starts, ends = (list(compress(each, flags)) for each in columns)
             self._add(rows, starts, ends, repeat(block.created_ms))
 

@@ -251,10 +251,7 @@ class TaskGroups:
     def of(self, key: TaskKey, rows: Sequence[int], from_ms: int) -> Groups | None:
         """Return a value for each task, in order; None where texts depend on more than the tables.
 
-        Args:
-            key: The value.
-            rows: The tasks, in any order.
-            from_ms: The moment from which texts count times, in ms since the start.
+        Texts count times from ``from_ms`` on, in ms since the start.
         """
         if key in self.in_order:
             found = self.in_order[key](rows)
