@@ -249,10 +249,7 @@ class TaskGroups:
         }
 
     def of(self, key: TaskKey, rows: Sequence[int], from_ms: int) -> Groups | None:
-        """Return a value for each task, in order; None where texts depend on more than the tables.
-
-        Texts count times from ``from_ms`` on, in ms since the start.
-        """
+        """Return a value for each task, for times counted from ``from_ms``; None where texts depend on more."""
         if key in self.in_order:
             found = self.in_order[key](rows)
             is_time = key in (TaskKey.START, TaskKey.END)
