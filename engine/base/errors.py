@@ -216,3 +216,11 @@ FAILURE_EXIT_CODE = failure("FailureExitCode")
 
 # The exit code of a stopped process on every operating system, 0xC000013A (RETRY-8).
 STOPPED_EXIT_CODE = -1073741510
+
+_MEANINGS = {int(code): meaning for code, meaning in read_table("exit_codes.csv", __file__)}
+
+
+def exit_text(exit_code: int | None) -> str:
+    """Return an exit code, with what it means if that is known: ``137 (killed: SIGKILL, ...)``; empty for None."""
+    said, meaning = "" if exit_code is None else str(exit_code), _MEANINGS.get(exit_code or 0)
+    return f"{said} ({meaning})" if meaning else said

@@ -123,10 +123,9 @@ def _job(world: World, job: Job, wanted: Mapping[str, object]) -> dict[str, obje
     instances, rows = world.instances, world.instances.rows_of_job(job.row)
     if "tasks" in wanted:
         facts["tasks"] = _task_counts(job)
-    if "preparationTasks" in wanted:
-        facts["preparationTasks"] = _instance_counts([view for row in rows if (view := instances.prep(row))])
-    if "releaseTasks" in wanted:
-        facts["releaseTasks"] = _instance_counts([view for row in rows if (view := instances.release(row))])
+    for name, view_of in (("preparationTasks", instances.prep), ("releaseTasks", instances.release)):
+        if name in wanted:
+            facts[name] = _instance_counts([view for row in rows if (view := view_of(row))])
     return facts
 
 
@@ -307,14 +306,15 @@ class Expectations(Kept):
         """
         found = []
         for one in self._expected:
-            settled = self._settled.get(one.index) if is_over else self._decided(one, now_ms)
+            ends_by_itself = is_over and self._until_ms is None
+            settled = self._settled.get(one.index) if ends_by_itself else self._decided(one, now_ms)
             too_late = one.within_ms is not None and now_ms > one.within_ms
             if settled is not None:
                 found.append(Judgement(one, settled.outcome, settled.when_ms))
             elif is_over or too_late:
-                outcome = _compare(world, one, now_ms)
-                is_met = outcome.met and not too_late
-                is_reached = is_met or not self._is_cut_off(world, one)
+                outcome, is_cut_off = _compare(world, one, now_ms), self._is_cut_off(world, one)
+                is_met = outcome.met and not too_late and (one.at_ms is None or not is_cut_off)
+                is_reached = is_met or not is_cut_off
                 decided_ms = (one.within_ms if too_late else now_ms) if is_reached else None
                 found.append(Judgement(one, outcome._replace(met=is_met, is_reached=is_reached), decided_ms))
             elif with_open:

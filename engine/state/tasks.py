@@ -15,7 +15,7 @@ from engine.base.errors import FailureInfo, end_fields, result_of
 from engine.base.lifecycles import TASK
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import TaskResult, TaskState
-from engine.base.values import equals
+from engine.base.values import equals, picked, values
 from engine.state.tables import (
     NEVER_MS,
     PAGE_BITS,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 ACTIVE, PREPARING, RUNNING, COMPLETED = (int(state) for state in TaskState)
 GONE = 4  # deleted: the row stays, the task does not
 
+_BEGUN = frozenset((RUNNING, COMPLETED))
 _STATES = tuple(TaskState)  # by value: an index is cheaper than a call of the enum
 # _LEGAL[old * 4 + new]: lifecycles.TASK as bytes, which are read faster.
 _LEGAL = bytes((old, new) in TASK for old in TaskState for new in TaskState)
@@ -167,8 +168,19 @@ class TaskTable(Columns[TaskExtra]):
 
     def begun_ms(self, task: int) -> int | None:
         """Return when the present or last attempt began; None while a task waits, or if it was ended then (TASK-13)."""
-        is_told = self.state[task] in (RUNNING, COMPLETED) and not self.extra(task).ended_waiting
+        is_told = self.state[task] in _BEGUN and not self.extra(task).ended_waiting
         return self.started[task] if is_told and self.started[task] != NEVER_MS else None
+
+    def begun(self, rows: Sequence[int]) -> Sequence[int]:
+        """Return ``begun_ms`` of each of many tasks, ``NEVER_MS`` for None."""
+        read = values if isinstance(rows, range) else picked
+        states, started = read(self.state, rows), read(self.started, rows)
+        pages = self.sparse[min(rows, default=0) >> PAGE_BITS : (max(rows, default=0) >> PAGE_BITS) + 1]
+        waited = {row for page in pages for row, extra in page.items() if extra.ended_waiting}
+        if not waited and _BEGUN.issuperset(states):
+            return started
+        each = zip(rows, states, started, strict=True)
+        return [ms if state in _BEGUN and row not in waited else NEVER_MS for row, state, ms in each]
 
     def set_extra(self, task: int, extra: TaskExtra) -> None:
         """Replace what ``extra`` returns."""

@@ -6,16 +6,19 @@ row for each figure of both sides, with their difference.
 
 from __future__ import annotations
 
+from math import fsum, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from engine.base.values import SECOND_MS, USD, percentile, read_table
+from engine.run.conditions import makespan_ms
 from engine.views import results
-from engine.views.log.tally import hook_times
+from engine.views.log.tally import hook_times, node_use
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from engine.run.simulation import Simulation
+    from engine.scenario.model import JobEnd, Scenario
 
 
 Measured = dict[str, object]
@@ -28,7 +31,27 @@ def summary(sim: Simulation) -> Measured:
     """Return the ``summary`` of the state of a run as JSON, and every measure of a study by its name."""
     whole = results.run_totals(sim)
     waits = _of_times("wait", results.task_waits_ms(sim.world))
-    return {**whole, **_failed(whole), **waits}
+    return {**whole, **_failed(whole), **waits, **_done_cost(sim)}
+
+
+def may_go_on(scenario: Scenario) -> bool:
+    """Return whether runs may go on, and cost, after their work is done, each for another time."""
+    goes_on = scenario.timeline or any(entry.spec.enable_auto_scale for entry in scenario.pools)
+    return scenario.until_ms is None and bool(goes_on)
+
+
+def measures_of(scenario: Scenario) -> Sequence[str | JobEnd]:
+    """Return the measures that a scenario names, and the cost by which variants are compared if it is another one."""
+    return (*scenario.study.shown, *((DONE_COST,) if may_go_on(scenario) else ()))
+
+
+def _done_cost(sim: Simulation) -> dict[str, float]:
+    """Return what a run had cost when its last task or job ended; nothing where that is the cost of the run."""
+    world = sim.world
+    done_ms = max(makespan_ms(world), *(job.end_ms or 0 for job in world.jobs.rows), 0)
+    if not may_go_on(sim.scenario) or not 0 < done_ms < sim.now_ms or results.task_totals(sim).active:
+        return {}
+    return {DONE_COST: round(node_use(sim).cost(done_ms), 6)}
 
 
 def _failed(whole: Mapping[str, object]) -> dict[str, int]:
@@ -61,6 +84,8 @@ HEADINGS = {name: heading for name, heading, _ in _NAMES if heading}
 
 MEASURES = tuple(LABELS)
 
+DONE_COST = "costUntilDone"
+"""What a run had cost when its work was done: runs of one study may go on after that, each for another time."""
 AMOUNT = "cost.amount"
 """The cost of two runs with the same prices in another currency than US dollars."""
 
@@ -208,3 +233,55 @@ def as_json(a: str, b: str, rows: Sequence[Row]) -> Mapping[str, object]:
         "b": b,
         "rows": [{name: getattr(one, name) for name in ("what", "a", "b", "difference", "percent")} for one in rows],
     }
+
+
+_Z = 1.959963984540054  # the quantile of the normal distribution for an interval of 95 %
+
+
+class Spread(NamedTuple):
+    """A measure over the seeds of a variant; None where no run has it."""
+
+    mean: float | None
+    p5: float | None
+    median: float | None
+    p95: float | None
+
+
+class Share(NamedTuple):
+    """A share of runs, with its 95 % interval."""
+
+    share: float
+    low: float
+    high: float
+
+
+def wilson(met: int, runs: int) -> Share:
+    """Return the share of runs with its 95 % Wilson interval; without runs nothing is known, so 0 to 1."""
+    if not runs:
+        return Share(0.0, 0.0, 1.0)
+    share, square = met / runs, _Z * _Z
+    centre = (share + square / (2 * runs)) / (1 + square / runs)
+    half = _Z * sqrt(share * (1 - share) / runs + square / (4 * runs * runs)) / (1 + square / runs)
+    return Share(share, 0.0 if not met else max(0.0, centre - half), 1.0 if met == runs else min(1.0, centre + half))
+
+
+def spread(values: Iterable[float | None]) -> Spread:
+    """Return mean, 5th percentile, median and 95th percentile of the values that are there."""
+    known = sorted(value for value in values if value is not None)
+    mean = fsum(known) / len(known) if known else None
+    return Spread(mean, percentile(known, 0.05), percentile(known, 0.5), percentile(known, 0.95))
+
+
+def pareto(points: Sequence[tuple[float | None, float | None]]) -> list[bool]:
+    """Return for each point of cost and end whether no other is at least as good in both and better in one.
+
+    A point without cost or end is never marked.
+    """
+    known = sorted({(cost, end) for cost, end in points if cost is not None and end is not None})
+    line: set[tuple[float, float]] = set()
+    best = float("inf")
+    for cost, end in known:  # by cost, so that a later one must end earlier
+        if end < best:
+            line.add((cost, end))
+            best = end
+    return [point in line for point in points]

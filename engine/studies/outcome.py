@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from math import fsum, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.terms import JobState
-from engine.base.values import SECOND_MS, USD, format_clock, format_money, percentile, shortened
+from engine.base.values import SECOND_MS, USD, format_clock, format_money, shortened
 from engine.scenario.model import MEASURES, JobEnd
-from engine.scenario.record import flow_text, values_text
+from engine.scenario.record import values_text
 from engine.specs.conditions import Bounds, SubjectKind, matches
-from engine.studies.measures import AMOUNT, HEADINGS, LABELS, largest
+from engine.studies.measures import AMOUNT, DONE_COST, HEADINGS, LABELS, Share, Spread, largest, pareto, spread, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,25 +28,7 @@ if TYPE_CHECKING:
     from engine.studies.sides import Side
 
 
-_Z = 1.959963984540054  # the quantile of the normal distribution for an interval of 95 %
 _END = "makespanSeconds"
-
-
-class Spread(NamedTuple):
-    """A measure over the seeds of a variant; None where no run has it."""
-
-    mean: float | None
-    p5: float | None
-    median: float | None
-    p95: float | None
-
-
-class Share(NamedTuple):
-    """A share of runs, with its 95 % interval."""
-
-    share: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +42,8 @@ class VariantSummary:
     met: Share
     each: tuple[float, ...]
     measures: dict[str, Spread]
-    cost: Spread  # in ``currency``
+    cost: Spread  # of whole runs, in ``currency``
+    done_cost: Spread  # until the work was done, by which variants are compared
     currency: str
     jobs: dict[str, Spread]
     pareto: bool = False
@@ -77,9 +59,17 @@ class VariantSummary:
         return self.cost.median
 
 
+class Advice(NamedTuple):
+    """The variant to take, or the nearest one, where what nobody chooses has these ``values``, by path."""
+
+    values: Mapping[str, Plain]
+    recommended: int | None
+    nearest: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class StudySummary:
-    """A whole study. ``recommended`` and ``nearest`` are variants; at most one of them is set."""
+    """A whole study, with one ``advice`` for each combination of values that nobody chooses."""
 
     scenario: str
     seeds: tuple[int, ...]
@@ -87,8 +77,14 @@ class StudySummary:
     variants: tuple[VariantSummary, ...]
     confidence: float
     has_expectations: bool
-    recommended: int | None
+    recommended: int | None  # the cheapest of all advice
     nearest: int | None
+    advice: tuple[Advice, ...] = ()
+
+    @property
+    def all_recommended(self) -> list[int]:
+        """The recommended variants, one at most for each combination of values that nobody chooses."""
+        return [one.recommended for one in self.advice if one.recommended is not None]
 
     @property
     def errors(self) -> int:
@@ -96,34 +92,13 @@ class StudySummary:
         return sum(variant.errors for variant in self.variants)
 
 
-def wilson(met: int, runs: int) -> Share:
-    """Return the share of runs with its 95 % Wilson interval; without runs nothing is known, so 0 to 1."""
-    if not runs:
-        return Share(0.0, 0.0, 1.0)
-    share, square = met / runs, _Z * _Z
-    centre = (share + square / (2 * runs)) / (1 + square / runs)
-    half = _Z * sqrt(share * (1 - share) / runs + square / (4 * runs * runs)) / (1 + square / runs)
-    return Share(share, 0.0 if not met else max(0.0, centre - half), 1.0 if met == runs else min(1.0, centre + half))
-
-
-def spread(values: Iterable[float | None]) -> Spread:
-    """Return mean, 5th percentile, median and 95th percentile of the values that are there."""
-    known = sorted(value for value in values if value is not None)
-    mean = fsum(known) / len(known) if known else None
-    return Spread(mean, percentile(known, 0.05), percentile(known, 0.5), percentile(known, 0.95))
-
-
 def summarize(
     study: Study, scenario: str, results: Iterable[Result], *, confidence: float, currency: str = USD
 ) -> StudySummary:
-    """Return the summary of a study's results, whatever their order.
+    """Return the summary of a study's results, whatever their order; results of other seeds are left out.
 
-    Args:
-        study: The study; results of seeds that it does not have are left out.
-        scenario: The name of the scenario.
-        results: One result for each variant and seed.
-        confidence: The share of runs, 0 to 1, in which all expectations of a variant must hold.
-        currency: That of all costs; those in another one, which a factor has brought in, are left out.
+    ``confidence`` is the share of runs, 0 to 1, in which all expectations of a variant must hold. Costs in another
+    ``currency``, which a factor has brought in, are left out.
     """
     wanted = set(study.seeds)
     tally = Tally(study, scenario, confidence=confidence, currency=currency)
@@ -149,6 +124,7 @@ def variant_summary(study: Study, number: int, results: Iterable[Result], curren
         each=tuple(sum(one[at] for one in met if at < len(one)) / runs for at in range(count)),
         measures={name: spread(one[name] for one in good) for name in MEASURES},
         cost=spread(amount_of(one, currency) for one in good),
+        done_cost=spread(amount_of(one, currency, DONE_COST) for one in good),
         currency=currency,
         jobs={
             job: spread(result["jobs"][job]["endSeconds"] for result in results if job in result["jobs"])
@@ -157,30 +133,15 @@ def variant_summary(study: Study, number: int, results: Iterable[Result], curren
     )
 
 
-def amount_of(summary: Mapping[str, Any], currency: str) -> float | None:
-    """Return the cost of a run in a currency; None if it is in another one."""
+def amount_of(summary: Mapping[str, Any], currency: str, measure: str = "") -> float | None:
+    """Return the cost of a run in a currency, in all or as ``DONE_COST``; None if it is in another one."""
     cost = summary.get("cost") or {"amount": summary["costUsd"], "currency": USD}
-    return cost["amount"] if cost["currency"] == currency else None
-
-
-def pareto(points: Sequence[tuple[float | None, float | None]]) -> list[bool]:
-    """Return for each point of cost and end whether no other is at least as good in both and better in one.
-
-    A point without cost or end is never marked.
-    """
-    known = sorted({(cost, end) for cost, end in points if cost is not None and end is not None})
-    line: set[tuple[float, float]] = set()
-    best = float("inf")
-    for cost, end in known:  # by cost, so that a later one must end earlier
-        if end < best:
-            line.add((cost, end))
-            best = end
-    return [point in line for point in points]
+    return summary.get(measure, cost["amount"]) if cost["currency"] == currency else None
 
 
 def _cheapest(variants: Iterable[VariantSummary]) -> int | None:
     """Return the cheapest variant, of equally cheap ones the one that ends first."""
-    known = [(one.median_cost, one.end_s, one.variant) for one in variants if one.median_cost is not None]
+    known = [(one.done_cost.median, one.end_s, one.variant) for one in variants if one.done_cost.median is not None]
     return min(known)[2] if known else None
 
 
@@ -208,6 +169,7 @@ def _variant_json(one: VariantSummary) -> dict[str, object]:
         "pareto": one.pareto,
         **{name: measure._asdict() for name, measure in one.measures.items()},
         "cost": {"currency": one.currency, **one.cost._asdict()},
+        DONE_COST: one.done_cost._asdict(),
         "jobs": {job: {"endSeconds": end._asdict()} for job, end in one.jobs.items()},
     }
 
@@ -253,20 +215,38 @@ class Tally:
     def _concluded(self) -> StudySummary:
         """Return the summary of the study: which variants are on the Pareto line, and the recommendation."""
         study, variants = self._study, self._variants
-        line = pareto([(one.median_cost, one.end_s) for one in variants])
-        marked = tuple(
-            one if one.pareto is is_on else replace(one, pareto=is_on)
-            for one, is_on in zip(variants, line, strict=True)
-        )
+        line = pareto([(one.done_cost.median, one.end_s) for one in variants])
+        marked = tuple(replace(one, pareto=is_on) for one, is_on in zip(variants, line, strict=True))
         has_expectations = any(one.each for one in marked)
-        most = max((one.met.share for one in marked if one.median_cost is not None), default=0.0)
-        least = min(most, self._confidence)
-        best = _cheapest(one for one in marked if one.met.share >= least) if has_expectations else None
-        chosen, near = (best, None) if most >= self._confidence else (None, best)
         factors = tuple((one.path, [value.written.plain for value in one.values]) for one in study.factors)
-        return StudySummary(
-            self._scenario, study.seeds, factors, marked, self._confidence, has_expectations, chosen, near
+        given = [path for path, values in factors if len(values) > 1 and _is_given(path)]
+        cases: dict[str, list[VariantSummary]] = {}
+        for one in marked if has_expectations else ():
+            cases.setdefault(values_text({path: one.values[path] for path in given}), []).append(one)
+        advice = tuple(
+            _advice({path: each[0].values[path] for path in given}, each, self._confidence) for each in cases.values()
         )
+        chosen = _cheapest(marked[one.recommended - 1] for one in advice if one.recommended is not None)
+        near = _cheapest(marked[one.nearest - 1] for one in advice if one.nearest is not None and chosen is None)
+        return StudySummary(
+            self._scenario, study.seeds, factors, marked, self._confidence, has_expectations, chosen, near, advice
+        )
+
+
+_BEFALLS = ("evictNode", "failNode", "capacity", "storageOutage", "guestOSRelease")  # commands that nobody gives
+
+
+def _is_given(path: str) -> bool:
+    """Return whether nobody chooses what a path names: how long things take and fail, faults, prices, the seed."""
+    steps = path.split(".")
+    return steps[0] in ("seed", "options") or not {"simulate", "prices", *_BEFALLS}.isdisjoint(steps)
+
+
+def _advice(values: Mapping[str, Plain], variants: Sequence[VariantSummary], confidence: float) -> Advice:
+    """Return the cheapest of some variants that keeps all expectations often enough, or else the nearest one."""
+    most = max((one.met.share for one in variants if one.median_cost is not None), default=0.0)
+    best = _cheapest(one for one in variants if one.met.share >= min(most, confidence))
+    return Advice(values, *((best, None) if most >= confidence else (None, best)))
 
 
 def deadline_s(expected: Iterable[Expectation]) -> float | None:
@@ -319,38 +299,34 @@ def pace_text(done: int, total: int, elapsed_s: float) -> str:
 def recommendation(
     summary: StudySummary, values_of: Callable[[VariantSummary], str] = lambda variant: values_text(variant.values)
 ) -> str:
-    """Return one line: the cheapest variant that keeps all expectations often enough, or which comes nearest.
-
-    ``values_of`` returns the values of a variant in words.
-    """
+    """Return a line for each advice, with the values of variants in the words that ``values_of`` returns."""
     wanted = f"all expectations in at least {percent(summary.confidence)} of its runs"
     if not summary.has_expectations:
         return "The scenario expects nothing, so no variant is recommended."
-    if summary.recommended is not None:
-        chosen = summary.variants[summary.recommended - 1]
-        named, about = _named(chosen, values_of), f"{_about(chosen)}.{_given(summary, chosen)}"
-        return f"{named} is the cheapest that keeps {wanted}: {about}"
-    if summary.nearest is None:
-        return f"No variant keeps {wanted}: no run has a result."
-    near = summary.variants[summary.nearest - 1]
-    return f"No variant keeps {wanted}. {_named(near, values_of)} comes nearest: {_about(near)}."
-
-
-def _named(variant: VariantSummary, values_of: Callable[[VariantSummary], str]) -> str:
-    values = values_of(variant)
-    return f"Variant {variant.variant}" + (f" ({values})" if values else "")
-
-
-def _given(summary: StudySummary, chosen: VariantSummary) -> str:
-    """Return for which values of factors that nobody chooses, such as the rate of a fault, a recommendation holds."""
-    paths = [path for path, values in summary.factors if "simulate" in path.split(".") and len(values) > 1]
-    said = (f"{name}={flow_text(chosen.values[path])}" for name, path in zip(short_names(paths), paths, strict=True))
-    return f" That holds for {', '.join(said)}, which nobody chooses." if paths else ""
+    lines = []
+    if len(summary.advice) > 1:
+        names = " and ".join(short_names(list(summary.advice[0].values)))
+        lines.append(f"Nobody chooses {names}, so there is a recommendation for each value:")
+    for values, recommended, nearest in summary.advice:
+        short = zip(short_names(list(values)), values.values(), strict=True)
+        where = f"{values_text(dict(short))}: " if len(summary.advice) > 1 else ""
+        number = nearest if recommended is None else recommended
+        if number is None:
+            lines.append(f"{where}No variant keeps {wanted}: no run has a result.")
+            continue
+        chosen = summary.variants[number - 1]
+        named, about = f"Variant {number}" + (f" ({said})" if (said := values_of(chosen)) else ""), _about(chosen)
+        is_near = f"{where}No variant keeps {wanted}. {named} comes nearest: {about}."
+        best = f"{where}{named} is the cheapest that keeps {wanted}: {about}."
+        lines.append(is_near if recommended is None else best)
+    return "\n".join(lines)
 
 
 def _about(variant: VariantSummary) -> str:
     met = f"{round(variant.met.share * variant.runs):,} of {variant.runs:,} ({interval_text(variant.met)})"
-    return f"{met}, last task ends at {end_text(variant.end_s)}, {cost_text(variant.cost.median, variant.currency)}"
+    cost, done = (cost_text(each.median, variant.currency) for each in (variant.cost, variant.done_cost))
+    until = f"{cost}" if cost == done else f"{done} until its work is done ({cost} until the run ends)"
+    return f"{met}, last task ends at {end_text(variant.end_s)}, {until}"
 
 
 _USUAL = ("makespanSeconds", "costUsd")
@@ -378,14 +354,13 @@ def _needed(own: Sequence[str], others: Sequence[Sequence[str]]) -> int:
 
 def heading(one: str | JobEnd) -> str:
     """Return the heading of a measure. That of a job's end begins with the job, which a cut heading still names."""
-    return f"{shortened(one.job_id, 20)} ends" if isinstance(one, JobEnd) else HEADINGS[one]
+    return f"{shortened(one.job_id, 20)} ends" if isinstance(one, JobEnd) else HEADINGS.get(one, "until done")
 
 
 def spread_of(one: VariantSummary, measure: str | JobEnd) -> Spread:
     """Return the spread of a measure over the seeds of a variant; that of the cost is in its currency."""
-    if measure == "costUsd":
-        return one.cost
-    return one.jobs.get(measure.job_id, _NOTHING) if isinstance(measure, JobEnd) else one.measures[measure]
+    known = {**one.measures, "costUsd": one.cost, DONE_COST: one.done_cost}
+    return one.jobs.get(measure.job_id, _NOTHING) if isinstance(measure, JobEnd) else known[measure]
 
 
 def text_of(measure: str | JobEnd, currency: str = USD) -> Callable[[float | None], str]:
@@ -394,11 +369,9 @@ def text_of(measure: str | JobEnd, currency: str = USD) -> Callable[[float | Non
         return end_text
     if "econds" in measure:
         return duration_text
-    return (
-        partial(cost_text, currency=currency)
-        if measure == "costUsd"
-        else lambda value: "" if value is None else f"{value:,.4g}"
-    )
+    if measure in ("costUsd", DONE_COST):
+        return partial(cost_text, currency=currency)
+    return lambda value: "" if value is None else f"{value:,.4g}"
 
 
 def time_step_s(range_s: float, most: int) -> float:
@@ -417,11 +390,9 @@ _WHOLE_FROM = 100  # percent, which have no decimals from there on
 
 def label(row: Row) -> str:
     """Return the name of a figure for people."""
-    return (
-        (LABELS | {AMOUNT: LABELS["costUsd"]})[row.what]
-        if row.job_id is None
-        else end_label(shortened(row.job_id, _LONGEST_ID))
-    )
+    if row.job_id is not None:
+        return end_label(shortened(row.job_id, _LONGEST_ID))
+    return LABELS["costUsd" if row.what == AMOUNT else row.what]
 
 
 def end_label(job_id: str) -> str:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.log import Json
 from engine.base.terms import JobState, TaskResult
-from engine.base.values import DAY_MS, HOUR_MS, LONGEST_RUN_MS, SECOND_MS, USD, called
+from engine.base.values import DAY_MS, HOUR_MS, LONGEST_RUN_MS, SECOND_MS, USD, called, values
 from engine.rules.decisions.verdicts import is_final_failure
 from engine.run.conditions import cost_of_nodes, makespan_ms
 from engine.scenario.record import GivenCommand, dump, timeline_line
 from engine.specs.catalogue import PRICES_AS_OF, PRICES_REGION
-from engine.state.tables import NEVER_MS, PAGE_BITS
-from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
+from engine.state.tables import NEVER_MS
+from engine.state.tasks import ACTIVE, COMPLETED
 from engine.views.log.histories import recent_tasks
 from engine.views.log.latest import TaskTransitions, ready_ms
 from engine.views.log.tally import hook_times
@@ -105,46 +105,26 @@ def instance_totals(views: Iterable[InstanceView | None]) -> InstanceTotals:
 
 def task_waits_ms(world: World) -> list[int]:
     """Return the times from creation to the latest start of the tasks that have started, without deleted ones."""
-    tasks, found = world.tasks, list[int]()
-    for block, rows in _present_blocks(world):
-        found += [
-            started_ms - block.created_ms
-            for state, started_ms in zip(tasks.state[rows], _starts(world, rows), strict=True)
-            if state in (RUNNING, COMPLETED) and started_ms != NEVER_MS
-        ]
+    found = list[int]()
+    for block in _present_blocks(world):
+        begun = world.tasks.begun(block.rows)
+        found += [begun_ms - block.created_ms for begun_ms in begun if begun_ms != NEVER_MS]
     return found
 
 
 def task_runs_ms(world: World) -> list[int]:
     """Return the times from the latest start to the end of the tasks that have run and ended, without deleted ones."""
     tasks, found = world.tasks, list[int]()
-    for _, rows in _present_blocks(world):
-        found += [
-            ended_ms - started_ms
-            for state, started_ms, ended_ms in zip(
-                tasks.state[rows], _starts(world, rows), tasks.ended[rows], strict=True
-            )
-            if state == COMPLETED and started_ms != NEVER_MS
-        ]
+    for block in _present_blocks(world):
+        columns = values(tasks.state, block.rows), tasks.begun(block.rows), values(tasks.ended, block.rows)
+        each = zip(*columns, strict=True)
+        found += [end_ms - begun_ms for state, begun_ms, end_ms in each if state == COMPLETED and begun_ms != NEVER_MS]
     return found
 
 
-def _starts(world: World, rows: slice) -> Sequence[int]:
-    """Return the latest starts of tasks, without those that were ended while they waited for another (TASK-13)."""
-    starts, sparse = world.tasks.started[rows], world.tasks.sparse
-    for page in sparse[rows.start >> PAGE_BITS : (rows.stop >> PAGE_BITS) + 1]:
-        for row, extra in page.items():
-            if extra.ended_waiting and rows.start <= row < rows.stop:
-                starts[row - rows.start] = NEVER_MS
-    return starts
-
-
-def _present_blocks(world: World) -> Iterator[tuple[TaskBlock, slice]]:
-    """Yield the blocks of tasks of jobs that are not deleted, with their rows."""
-    for job in world.jobs.present():
-        for number in job.blocks:
-            block = world.tasks.blocks[number]
-            yield block, slice(block.first, block.rows.stop)
+def _present_blocks(world: World) -> Iterator[TaskBlock]:
+    """Yield the blocks of tasks of jobs that are not deleted."""
+    return (world.tasks.blocks[number] for job in world.jobs.present() for number in job.blocks)
 
 
 def node_hours(pools: Iterable[Pool], now_ms: int) -> float:

@@ -19,7 +19,7 @@ from tui.app.dashboard import Dashboard
 from tui.app.process import Recorder, broken_note
 from tui.cli.output import summary_text
 from tui.viewmodels.session import Session
-from tui.viewmodels.text import plain, width
+from tui.viewmodels.text import Role, plain, width
 from tui.viewmodels.watch.attention import AttentionModel, ExpectationsModel, expectation_lines
 
 MET, BROKEN, PENDING = ExpectationState.MET, ExpectationState.BROKEN, ExpectationState.PENDING
@@ -67,6 +67,20 @@ def test_a_moment_after_until_is_not_reached_which_is_neither_met_nor_broken():
     assert [(row.met, row.is_reached) for row in sim.expectations] == [(False, False)] * 2
     table = summary_text(summary(sim), Console(width=80, no_color=True))
     assert table.count("not reached") == 2
+
+
+def test_what_is_as_wanted_before_its_moment_is_not_met_yet():
+    wanted = {"jobId": "j", "tasks": {"running": 1}}
+    sim = expecting(a_task("long", 600), expect=[{**wanted, "at": READY_S + 90}, wanted], until=READY_S + 30)
+    run_to(sim, seconds=READY_S + 20)
+    model = ExpectationsModel(Session(sim))
+    assert states(sim) == [(PENDING, None)] * 2
+    assert not [span for line in expectation_lines(model, 80) for span in line if span.role is Role.OK]
+    sim.run_until(sim.end_ms)
+    sim.finish()
+    assert states(sim) == [(PENDING, None), (MET, sim.end_ms)]
+    assert [(row.met, row.is_reached) for row in sim.expectations] == [(False, False), (True, True)]
+    assert not summary(sim).as_expected
 
 
 def test_what_came_too_late_is_not_told_as_something_else_than_wanted():

@@ -3,7 +3,8 @@
 import pytest
 
 from engine import Simulation, load_scenario
-from tests.builders import a_job, a_line, a_pool, do, node, run, run_to, run_to_end, simulation, some_tasks
+from engine.views.diagnosis.questions import explain, explain_oldest_wait
+from tests.builders import READY_S, a_job, a_line, a_pool, do, node, run, run_to, run_to_end, simulation, some_tasks
 from tests.views.explaining import why_job_says, why_node_says
 
 
@@ -170,6 +171,24 @@ def test_which_release_tasks_hold_a_job():
         "Why has job j ended?",
         "✓ ended  UserTerminate at 08:16:10 [JOB-10]",
         "Tasks that are active stay active. [JOB-15]",
+    ]
+
+
+def test_a_job_that_waited_long_for_a_release_explains_that_one_and_not_its_last_task():
+    sim = simulation(a_job(prep=a_line(1), release=a_line(20), onAllTasksComplete="terminatejob"))
+    run_to(sim, seconds=READY_S + 70)
+    do(sim, "failNode", poolId="p", nodeId=node(sim).id, state="unusable", code="DiskFull")
+    run(sim, minutes=5)
+    (held,) = explain_oldest_wait(sim, "j")
+    assert "     1 release task waiting for a node that is unusable; soonest n0 at 08:17:00 [REL-10]" in held.lines()
+    assert held.question == "Why is job j still terminating?"
+    run_to_end(sim)
+    _, waited = explain(sim, "job", "j")
+    assert [waited] == explain_oldest_wait(sim, "j")
+    assert waited.lines() == [
+        "What did job j wait for after its tasks?",
+        "✓ tasks          over at 08:01:53 [JOB-15]",
+        "✗ release tasks  given up on n0 at 08:17:00, 00:15:07 later [REL-13]",
     ]
 
 

@@ -223,7 +223,7 @@ def test_prep_23_a_preparation_that_the_end_of_its_job_stopped_says_so():
     sim.run_until(sim.end_ms)
     assert why_preparation(sim.world, sim.world.jobs.find("what-if"), node_row(sim, 1, "shared")).lines() == [
         "Why did preparation of job what-if fail on n1?",
-        "✗ preparation  failed with exit code -1073741510 at 08:05:00, TaskEnded [PREP-5]",
+        "✗ preparation  failed with exit code -1073741510 (stopped by the service) at 08:05:00, TaskEnded [PREP-5]",
         "The job's first task on the node was assigned. [PREP-3]",
         "It was stopped: the job was ended at 08:05:00. [PREP-23]",
     ]

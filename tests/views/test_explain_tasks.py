@@ -322,7 +322,7 @@ def test_a_task_that_runs_again():
     assert why_task_says(sim) == [
         "Why did task t1 of job j fail?",
         "✓ started    n1 [TASK-7]",
-        "✗ exit code  -1073741510 [RETRY-2]",
+        "✗ exit code  -1073741510 (stopped by the service) [RETRY-2]",
         "✗ failure    TaskEnded: task ended [RETRY-1]",
         "✗ cause      the task was terminated by the user [RETRY-1]",
         "A failure of this kind is not retried. [RETRY-4]",

@@ -19,6 +19,7 @@ from rich.text import Text
 from engine.base.values import USD, shortened, visible
 from engine.scenario.model import MEASURES
 from engine.scenario.record import flow_text
+from engine.studies.measures import DONE_COST, measures_of
 from engine.studies.outcome import (
     amount_of,
     as_json,
@@ -54,7 +55,8 @@ if TYPE_CHECKING:
     from engine.base.terms import Plain
     from engine.scenario.model import JobEnd, Scenario
     from engine.specs.prices import PriceFile
-    from engine.studies.outcome import Spread, StudySummary, VariantSummary
+    from engine.studies.measures import Spread
+    from engine.studies.outcome import StudySummary, VariantSummary
     from engine.studies.runs import Result, Study
 
 
@@ -159,7 +161,7 @@ def _print(
     elif options["output"] == "csv":
         echo(csv_text(study, results, scenario.currency), nl=False)
     elif not options["quiet"]:
-        echo_styled(study_text(summary, scenario.study.shown, console(to_stderr=False)))
+        echo_styled(study_text(summary, measures_of(scenario), console(to_stderr=False)))
     failed = [] if options["quiet"] else [result for result in results if result["error"] is not None]
     for result in failed[:10]:
         echo(f"variant {result['variant']}, seed {result['seed']} failed: {result['error']}", err=True)
@@ -176,10 +178,11 @@ def study_text(summary: StudySummary, shown: Sequence[str | JobEnd], target: Con
     paths = [path for path, _ in summary.factors]
     heads = [">#", *short_names(paths), ">met", *(f">{heading(one)}" for one in columns), ""]
     words = [_value_words(values) for _, values in summary.factors]
-    rows = [_variant_row(one, words, columns, summary.recommended) for one in summary.variants]
+    rows = [_variant_row(one, words, columns, summary.all_recommended) for one in summary.variants]
     title = f"{shortened(summary.scenario)}: {len(rows):,} variants, {len(summary.seeds):,} seeds"
     text = parts_text([plain_text(title), table("", heads, rows, target)], target)
-    return f"{text}\n\n{_legend(summary)}\n\n{visible(recommendation(summary))}"  # no width breaks these lines
+    advice = "\n".join(map(visible, recommendation(summary).splitlines()))  # no width breaks these lines
+    return f"{text}\n\n{_legend(summary, has_done_cost=DONE_COST in columns)}\n\n{advice}"
 
 
 def _value_words(values: Sequence[Plain]) -> dict[str, str]:
@@ -192,9 +195,9 @@ def _value_words(values: Sequence[Plain]) -> dict[str, str]:
 
 
 def _variant_row(
-    one: VariantSummary, words: Sequence[dict[str, str]], columns: Iterable[str | JobEnd], recommended: int | None
+    one: VariantSummary, words: Sequence[dict[str, str]], columns: Iterable[str | JobEnd], recommended: Sequence[int]
 ) -> Sequence[Text | str]:
-    marks = [word for word, is_on in (("pareto", one.pareto), ("recommended", one.variant == recommended)) if is_on]
+    marks = [word for word, is_on in (("pareto", one.pareto), ("recommended", one.variant in recommended)) if is_on]
     return (
         f"{one.variant:,}",
         *(known[flow_text(value)] for known, value in zip(words, one.values.values(), strict=True)),
@@ -215,7 +218,7 @@ def _spread_text(one: VariantSummary, column: str | JobEnd) -> str:
     return f"{text(spread.median)}\n{text(spread.p5)}–{text(spread.p95)}" if spread.median is not None else ""
 
 
-def _legend(summary: StudySummary) -> str:
+def _legend(summary: StudySummary, *, has_done_cost: bool) -> str:
     lines = [
         "Medians over the seeds, below them 5th to 95th percentile.",
         "Times with + count from the start. A job ends after its last task, once its releases have ended.",
@@ -224,6 +227,9 @@ def _legend(summary: StudySummary) -> str:
         lines.append("met: runs that kept all expectations, below them the 95 % interval of their share.")
     if len(summary.variants) > 1:
         lines.append("pareto: no other variant is both cheaper and earlier.")
+    if has_done_cost:
+        lines.append("cost: up to the end of each run, which the timeline or a formula may put off. until done: up to")
+        lines.append("the end of the last task or job, in all runs alike; pareto and recommended go by that.")
     return "\n".join(lines)
 
 
@@ -272,7 +278,7 @@ def drawn(summary: StudySummary, kind: str, due_s: float | None = None) -> bytes
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     axes = figure.add_subplot()
     ended = (one for one in summary.variants if one.median_cost is not None and one.end_s is not None)
-    points = [(one.median_cost, one.end_s, one) for one in ended]
+    points = [(one.done_cost.median, one.end_s, one) for one in ended]
     for _, _, one in points:
         _draw(axes, one, summary)
     line = sorted((cost, end) for cost, end, one in points if one.pareto)
@@ -299,30 +305,20 @@ def drawn(summary: StudySummary, kind: str, due_s: float | None = None) -> bytes
 
 def _draw(axes: Any, one: VariantSummary, summary: StudySummary) -> None:  # noqa: ANN401 - matplotlib has no types here
     """Draw the median of a variant, with bars from the 5th to the 95th percentile."""
-    cost, end = one.cost, one.measures["makespanSeconds"]
-    is_recommended = one.variant == summary.recommended
+    cost, end = one.done_cost, one.measures["makespanSeconds"]
     keeps = not summary.has_expectations or one.met.share >= summary.confidence
+    is_best, color = one.variant in summary.all_recommended, _KEEPS if keeps else _FAILS
+    style = {"fmt": "*", "markersize": 14, "zorder": 3} if is_best else {"fmt": "o", "markersize": 6, "zorder": 2}
     axes.errorbar(
-        [cost.median],
-        [end.median],
-        xerr=_bars(cost),
-        yerr=_bars(end),
-        fmt="*" if is_recommended else "o",
-        markersize=14 if is_recommended else 6,
-        color=_KEEPS if keeps else _FAILS,
-        elinewidth=0.8,
-        alpha=0.9,
-        zorder=3 if is_recommended else 2,
+        [cost.median], [end.median], xerr=_bars(cost), yerr=_bars(end), color=color, elinewidth=0.8, alpha=0.9, **style
     )
     if len(summary.variants) <= _MOST_NUMBERS:
         axes.annotate(str(one.variant), (cost.median, end.median), (5, 5), textcoords="offset points", fontsize=8)
 
 
 def _bars(spread: Spread) -> list[list[float]]:
-    assert spread.p5 is not None
-    assert spread.median is not None
-    assert spread.p95 is not None
-    return [[spread.median - spread.p5], [spread.p95 - spread.median]]
+    low, middle, high = (value or 0.0 for value in (spread.p5, spread.median, spread.p95))
+    return [[middle - low], [high - middle]]
 
 
 def _plot_legend(summary: StudySummary) -> list[Line2D]:
@@ -336,6 +332,6 @@ def _plot_legend(summary: StudySummary) -> list[Line2D]:
         share = percent(summary.confidence)
         handles.append(point(_KEEPS, f"keeps all expectations in {share} of its runs"))
         handles.append(point(_FAILS, "keeps them less often"))
-    if summary.recommended is not None:
-        handles.append(point(_KEEPS, f"recommended: variant {summary.recommended}", "*"))
+    if summary.all_recommended:
+        handles.append(point(_KEEPS, f"recommended: variant {', '.join(map(str, summary.all_recommended))}", "*"))
     return handles

@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.geometry import Size
 
 from engine.base.values import SECOND_MS
+from engine.studies.measures import may_go_on
 from engine.studies.outcome import deadline_s
 from engine.studies.runs import Run
 from tui.dialogs.sheets import HelpScreen, Sheet
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from textual.geometry import Region
     from textual.strip import Strip
 
+    from engine.scenario.model import Scenario
     from tui.textual.keys import Keymap
     from tui.viewmodels.session import Session
     from tui.viewmodels.study import StudyModel
@@ -107,10 +109,10 @@ class StudyActions(NamedTuple):
 class Plot(LinesView):
     """A picture made for the size that the widget turns out to have."""
 
-    def __init__(self, draw: Callable[[int, int], Sequence[Line]]) -> None:
+    def __init__(self, draw: Callable[[int, int], Sequence[Line]], scenario: Scenario) -> None:
         """``draw`` returns the lines for a number of cells and of rows."""
         super().__init__(id="study-plot", classes="panel")
-        self.border_title = "End against cost"
+        self.border_title = f"End against cost{' until done' if may_go_on(scenario) else ''}"
         self._draw = draw
         self._made_for = Size(0, 0)
 
@@ -166,7 +168,7 @@ class StudyScreen(Modal[None]):
             yield LinesView(id="study-progress")
             with Vertical(id="study-panes", classes="body"):
                 yield Table(self._model)
-                yield Plot(self._plot_lines)
+                yield Plot(self._plot_lines, self.study.scenario)
             yield LinesView(id="study-said")
             yield Prompt()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from engine.base.errors import exit_text
 from engine.base.lifecycles import PROBLEMS, UNBILLED
 from engine.base.terms import SchedulingState, TaskResult
 from engine.base.values import shortened
@@ -386,7 +387,7 @@ def instance_general(session: Session, page: InstancePage, key: int) -> Block:
         row("Start time", clock(view.start_ms)),
         row("End time", clock(view.end_ms)),
         *([row("Duration", fmt.span(view.end_ms - view.start_ms), Role.DERIVED)] if view.end_ms is not None else []),
-        row("Exit code", view.exit_code, Role.FAILED if view.exit_code else Role.PLAIN),
+        row("Exit code", exit_text(view.exit_code) or None, Role.FAILED if view.exit_code else Role.PLAIN),
     ]
     if page.hook is Hook.PREPARATION:
         retries = record.max_retries
@@ -447,7 +448,7 @@ def instance_runs(session: Session, found: list[InstanceRun]) -> list[Block]:
         until = f"{session.glyphs.arrow} {clock(run.end_ms)}" if run.end_ms is not None else ""
         said = " ".join(filter(None, [run.cause.value + ",", clock(run.start_ms), until]))
         if run.exit_code is not None:
-            said += f", exit {run.exit_code}"
+            said += f", exit {exit_text(run.exit_code)}"
         elif run.failure is not None:
             said += f", {run.failure.code}"
         if run.end_ms is None:

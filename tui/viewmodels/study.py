@@ -248,7 +248,7 @@ class StudyModel:
             return VARIANT_PENDING
         if one.errors == one.runs:
             return VARIANT_FAILED
-        if one.variant == summary.recommended and self.is_complete:
+        if one.variant in summary.all_recommended and self.is_complete:
             return VARIANT_RECOMMENDED
         keeps = not summary.has_expectations or one.met.share >= summary.confidence
         if one.pareto:
@@ -317,7 +317,7 @@ def said_lines(study: StudyModel, cursor: int | None, glyphs: GlyphSet, cells: i
         lines += [line(Span(f" {each}", Role.FAILED)) for each in wrapped(said, cells - 2)]
     if study.is_complete:
         said = glyphs.text(recommendation(study.summary, study.names.line_of))
-        lines += [line(Span(f" {each}", Role.STRONG)) for each in wrapped(said, cells - 2)]
+        lines += [line(Span(f" {each}", Role.STRONG)) for one in said.splitlines() for each in wrapped(one, cells - 2)]
     if cursor is not None and not (lines and cursor in (study.summary.recommended, study.summary.nearest)):
         one = study.tally.variant(cursor)
         named = study.names.line_of(one)
@@ -360,8 +360,8 @@ def end_note(study: StudyModel, key: str) -> str:
     """Return the message when a study has ended while something else is shown."""
     name, background = study.scenario.name, study.background
     if background.state is StudyState.DONE:
-        best = study.summary.recommended
-        said = f"variant {best:,} is recommended" if best is not None else "no variant is recommended"
+        best = " and ".join(f"variant {one:,}" for one in study.summary.all_recommended) or "no variant"
+        said = f"{best} {'are' if ' and ' in best else 'is'} recommended"
         return f"The study of {name} is complete, {said}. {key} shows it."
     if background.state is StudyState.FAILED:
         reason = background.reason or "the values of some variants are not valid"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from math import floor, log10
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from engine.base.values import USD, currency_sign
 from engine.scenario.model import JobEnd
 from engine.scenario.record import flow_text
+from engine.studies.measures import measures_of
 from engine.studies.outcome import (
     amount_of,
     cost_text,
@@ -37,7 +38,8 @@ from tui.viewmodels.text import Block, Line, Role, Span, block_of, row
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from engine.studies.outcome import Spread, VariantSummary
+    from engine.studies.measures import Spread
+    from engine.studies.outcome import VariantSummary
     from engine.studies.runs import Result
     from tui.viewmodels.glyphs import Glyph, GlyphSet
     from tui.viewmodels.lists.order import SortValues
@@ -86,12 +88,7 @@ class ResultsModel(RowsModel, Generic[T]):
 
     def sort_values(self, name: str) -> SortValues:
         value = next(each.value for each in self._made if each.column.name == name)
-
-        def values(keys: Sequence[int]) -> list[tuple[bool, float]]:
-            found = [value(self.result(key)) for key in keys]
-            return [(one is None, one or 0.0) for one in found]
-
-        return values
+        return lambda keys: [(one is None, one or 0.0) for one in (value(self.result(key)) for key in keys)]
 
 
 class VariantsModel(ResultsModel["VariantSummary"]):
@@ -103,8 +100,8 @@ class VariantsModel(ResultsModel["VariantSummary"]):
 
     def __init__(self, session: Session, study: StudyModel) -> None:
         """Show the results of a study so far."""
-        self._names: list[list[str] | None] = [None] * study.study.variants  # of values, as they are drawn
-        self._measures = shown_measures(study.scenario.study.shown)
+        self._values = cache(lambda number: study.names.of(study.study.values(number)))  # as they are drawn
+        self._measures = shown_measures(measures_of(study.scenario))
         super().__init__(session, study, self._made_columns(study))
         self.recall(study.arrangement)
 
@@ -142,21 +139,15 @@ class VariantsModel(ResultsModel["VariantSummary"]):
     def result(self, key: int) -> VariantSummary:
         return self.study.tally.variant(key)
 
-    def _values(self, one: VariantSummary) -> list[str]:
-        known = self._names[one.variant - 1]
-        if known is None:
-            known = self._names[one.variant - 1] = self.study.names.of(one.values)
-        return known
-
     def _role(self, one: VariantSummary) -> Role:
-        is_best = one.variant == self.study.summary.recommended and self.study.is_complete
+        is_best = one.variant in self.study.summary.all_recommended and self.study.is_complete
         return Role.STRONG if is_best else Role.PLAIN
 
     def _number(self, one: VariantSummary) -> Span:
         return Span(f"{one.variant}", self._role(one))
 
     def _factor(self, at: int, one: VariantSummary) -> Span:
-        return Span(self._values(one)[at], self._role(one))
+        return Span(self._values(one.variant)[at], self._role(one))
 
     def _place(self, at: int, one: VariantSummary) -> float:
         return self.study.names.place(at, one.values)
@@ -197,7 +188,7 @@ class VariantsModel(ResultsModel["VariantSummary"]):
         return [*block_of("Values", values), figures]
 
     def _whole_values(self, one: VariantSummary) -> Iterable[tuple[str, str]]:
-        for path, name in zip(one.values, self._values(one), strict=True):
+        for path, name in zip(one.values, self._values(one.variant), strict=True):
             value = one.values[path]
             text = value if isinstance(value, str) else flow_text(value)
             yield path, text if text == name else f"{name}: {text}"
@@ -240,28 +231,17 @@ class RunsModel(ResultsModel["Result"]):
     def __init__(self, session: Session, study: StudyModel, variant: int) -> None:
         """Show the runs of a variant, as they are now."""
         currency = study.scenario.currency
+        seed = Column[Any]("Seed", 6, "the seed", lambda one: f"{one['seed']}", is_right=True, is_whole=True)
+        broken = Column[Any]("Broken", 18, "the expectations that were broken, by number", _broken)
+        error = Column[Any]("Error", 20, "why the run failed", cell=_error, from_width=50, stretch=True)
+        money = partial(cost_text, currency=currency)
         columns: tuple[ResultColumn[Result], ...] = (
             ResultColumn(Column("", 1, cell=self._mark)),
-            ResultColumn(
-                Column("Seed", 6, "the seed", lambda one: f"{one['seed']}", is_right=True, is_whole=True),
-                lambda one: one["seed"],
-            ),
+            ResultColumn(seed, lambda one: one["seed"]),
             _measured("End", 9, "when the last task ended", lambda one: one["makespanSeconds"], end_text),
-            _measured(
-                currency,
-                8,
-                "what the nodes cost",
-                lambda one: amount_of(one, currency),
-                partial(cost_text, currency=currency),
-            ),
-            ResultColumn(
-                Column("Broken", 18, "the expectations that were broken, by number", _broken),
-                lambda one: one["expectations"].count(False),
-            ),
-            ResultColumn(
-                Column("Error", 20, "why the run failed", cell=_error, from_width=50, stretch=True),
-                lambda one: one["error"] is not None,
-            ),
+            _measured(currency, 8, "what the nodes cost", lambda one: amount_of(one, currency), money),
+            ResultColumn(broken, lambda one: one["expectations"].count(False)),
+            ResultColumn(error, lambda one: one["error"] is not None),
         )
         super().__init__(session, study, columns)
         self.variant = variant
@@ -345,7 +325,7 @@ def _highest(dots: Sequence[Dot], low_s: float, due_s: float) -> float:
 def dots_of(study: StudyModel) -> list[Dot]:
     """Return the variants that have an end and a cost."""
     return [
-        Dot(one.variant, one.cost, one.measures["makespanSeconds"], study.glyph(one), one.pareto, one.currency)
+        Dot(one.variant, one.done_cost, one.measures["makespanSeconds"], study.glyph(one), one.pareto, one.currency)
         for one in study.summary.variants
         if one.median_cost is not None and one.end_s is not None
     ]

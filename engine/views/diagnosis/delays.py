@@ -13,6 +13,7 @@ from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING, cast
 
+from engine.base.errors import exit_text
 from engine.base.lifecycles import COMING_UP, NODE_STATES
 from engine.base.terms import (
     AllocationState,
@@ -235,9 +236,9 @@ class TaskRetries:
             entries = list(map(self._failed.__getitem__, tasks))
             first, shapes = min(entries), set(map(log.shape_of.__getitem__, entries))
         ended = [dict(log.shapes[number].fields) for number in shapes]
-        codes = {fields["exitCode"] for fields in ended}
+        codes = {cast("int | None", fields["exitCode"]) for fields in ended}
         is_vain = len(codes) == 1 and max(cast("int", fields["attempt"]) for fields in ended) >= _IN_VAIN
-        cause = f": exit code {codes.pop()}" if len(codes) == 1 else ""
+        cause = f": exit code {exit_text(codes.pop())}" if len(codes) == 1 else ""
         who, among = named("task", [table.task_id(task) for task in tasks[:MOST_NAMED]], len(tasks))
         names = tuple(job.id for job in jobs)
         of, are = f" of {whose(names)}" if names_jobs else "", "are" if among else "is"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
+from engine.base.errors import exit_text
 from engine.base.values import HOUR_MS, called, format_clock, format_time, shortened
 from engine.rules.processes.setup import url_of_resource_file
 from engine.run.agenda import cut_short, next_words
@@ -436,7 +437,7 @@ def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
 def cause_of(failure: FailureInfo | None, exit_code: int | None) -> str:
     """Return the cause of a failed process: its exit code, or the failure code with the reason that it states."""
     if failure is None or failure.code == "FailureExitCode":
-        return f"exit code {exit_code}"
+        return f"exit code {exit_text(exit_code)}"
     reason = dict(failure.details).get("Message")
     return f"{failure.code} ({reason})" if reason else failure.code
 

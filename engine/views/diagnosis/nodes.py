@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.errors import FAILURE_EXIT_CODE
+from engine.base.errors import FAILURE_EXIT_CODE, exit_text
 from engine.base.lifecycles import COMING_UP, NODE_STATES, READY
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState, TaskResult
@@ -129,7 +129,7 @@ def _node_checks(world: World, node: int, state: NodeState) -> Iterator[Finding]
     task = record.start_task
     if task is not None and (task.failure is not None or state is _N.WAITING_FOR_START_TASK):
         cause = "" if task.failure in (None, FAILURE_EXIT_CODE) else f", {task.failure.code}"
-        code = "" if task.exit_code is None else f" with exit code {task.exit_code}"
+        code = "" if task.exit_code is None else f" with exit code {exit_text(task.exit_code)}"
         running = f"running since {moment(world, task.start_ms)}"
         value = f"{running if task.running else f'failed{code}{cause}'}, retry count {task.retry_count:,}"
         stands = going_on(task.start_ms, task.end_ms) if task.running else False
@@ -395,7 +395,7 @@ def _outcome(world: World, view: InstanceView, end_ms: int, hook: str = "prepara
         value = f"running since {moment(world, view.start_ms)}, run {view.runs}"
         return check(hook, going_on(view.start_ms, end_ms), value, rule)
     assert view.end_ms is not None
-    code = "" if view.exit_code is None else f" with exit code {view.exit_code}"
+    code = "" if view.exit_code is None else f" with exit code {exit_text(view.exit_code)}"
     cause = f", {view.failure.code}" if view.failure is not None else ""
     succeeded = view.result is TaskResult.SUCCESS
     value = f"{'succeeded' if succeeded else 'failed'}{code} at {moment(world, view.end_ms)}{cause}"

@@ -25,11 +25,13 @@ from engine.views.diagnosis.model import (
     Next,
     answer,
     check,
+    listed,
     moment,
     name_of,
     note,
     plural,
     some,
+    span_words,
     task_name,
 )
 from engine.views.diagnosis.nodes import why_node, why_preparation, why_release
@@ -40,7 +42,7 @@ from engine.views.hook_status import OVER, HookStatus
 from engine.views.log.histories import JobHistory, TaskHistory
 from engine.views.log.reader import count_by_job, is_event, matching, where
 from engine.views.resources.instances import oldest_waiting
-from engine.views.resources.jobs import bad_end
+from engine.views.resources.jobs import bad_end, nodes_of_failed_releases
 from engine.views.resources.statistics import critical_path, deciding_task
 
 if TYPE_CHECKING:
@@ -143,24 +145,35 @@ def open_jobs(simulation: Simulation) -> Iterator[OpenJob]:
 
 _ON_NODE = (TaskState.PREPARING, TaskState.RUNNING)
 _MOST_JOBS = 8  # that are named at most
+_LONG_RELEASE_MS = 60_000
 
 
 def why_last_waited(simulation: Simulation, job: Job) -> Explanation | None:
-    """Explain what the last task of a completed job waited for; return None if none of its tasks has run."""
+    """Explain what a completed job waited for: long releases, or else what its last task did; None without a task."""
     task = deciding_task(simulation, job.id)
-    return (
-        None if job.state is not JobState.COMPLETED or task is None else why_waited(simulation, task, ", the last one,")
-    )
+    if job.state is not JobState.COMPLETED or task is None:
+        return None
+    return _why_released_late(simulation, job) or why_waited(simulation, task, ", the last one,")
+
+
+def _why_released_late(simulation: Simulation, job: Job) -> Explanation | None:
+    """Explain for which release tasks a job that has ended waited; None unless that took a while (REL-6)."""
+    world, instances = simulation.world, simulation.world.instances
+    span = next((one for one in JobHistory(simulation, job.row).states() if one.state is JobState.TERMINATING), None)
+    if span is None or not job.has_release or span.end_ms - span.begin_ms < _LONG_RELEASE_MS:
+        return None
+    began, end = (moment(world, ms) for ms in (span.begin_ms, span.end_ms))
+    rows = instances.rows_of_job(job.row)
+    ended = [instances.node[row] for row in rows if instances.release_end[row] == span.end_ms]
+    names = listed([name_of(world, node) for node in ended or nodes_of_failed_releases(world, job)])
+    how, rule = ("ended", "REL-6") if ended else ("given up", "REL-13")
+    text = f"{how} on {names or 'nodes out of reach'} at {end}, {span_words(span.end_ms - span.begin_ms)} later"
+    findings = check("tasks", True, f"over at {began}", "JOB-15"), check(Condition.RELEASE, False, text, rule)
+    return answer(world, f"What did {called('job', job.id)} wait for after its tasks?", findings)
 
 
 def why_waited(simulation: Simulation, task: int, which: str = "") -> Explanation | None:
-    """Explain what a completed task waited for, in order; return None if it has not run.
-
-    Args:
-        simulation: The run.
-        task: The row of the task.
-        which: Words after its name.
-    """
+    """Explain what a completed task waited for, in order; None if it has not run. ``which`` follows its name."""
     world = simulation.world
     if world.tasks.state[task] != COMPLETED or world.tasks.started[task] == NEVER_MS:
         return None
@@ -290,11 +303,8 @@ def _change_of_ready(shape: Shape) -> int:
 def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "") -> list[Explanation]:
     """Answer the questions about one item at this moment; return nothing if there is none of this id.
 
-    Args:
-        simulation: The run.
-        kind: "task", "node", "job", "job schedule" or "pool".
-        key: The row number of a task or node; the id of anything else.
-        job_id: The job whose preparation and release are explained beside the state of a node.
+    ``kind`` is "task", "node", "job", "job schedule" or "pool"; ``key`` the row of a task or node, else the id.
+    Preparation and release of the job ``job_id`` are explained beside the state of a node.
     """
     world, now_ms = simulation.world, simulation.now_ms
     found: tuple[Explanation | None, ...] = ()
@@ -347,12 +357,10 @@ def _with_plans(simulation: Simulation, kind: str, key: int | str, explanation: 
 
 
 def explain_oldest_wait(simulation: Simulation, job_id: str) -> list[Explanation]:
-    """Explain the oldest wait of a job, or what the last task of a completed job waited for.
-
-    Return nothing if no task waits, or has waited.
-    """
+    """Explain the oldest wait of a job, what holds one that ends, or what a completed one waited for, if anything."""
     job = simulation.world.jobs.find(job_id)
-    found = None if job is None else _why_job_waits(simulation, job)
+    is_ending = job is not None and job.state in (JobState.TERMINATING, JobState.DELETING)
+    found = None if job is None else (why_job(simulation.world, job) if is_ending else _why_job_waits(simulation, job))
     return [] if found is None else [_with_plans(simulation, "job", job_id, found)]
 
 

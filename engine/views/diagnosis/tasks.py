@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from engine.base.errors import exit_text
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, PoolState, TaskResult, TaskState
 from engine.base.values import called
@@ -378,7 +379,7 @@ def _completed(world: World, task: int) -> Explanation:
     code, failure = extra.exit_code if failed else 0, extra.failure if failed else None
     findings = [check("started", started, name_of(world, tasks.node[task]) if started else "never", "TASK-7")]
     if started and code is not None:
-        findings.append(check("exit code", code == 0, str(code), "RETRY-2"))
+        findings.append(check("exit code", code == 0, exit_text(code), "RETRY-2"))
     if failure is not None:
         is_retried = failure.code == "FailureExitCode"
         if is_retried:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.errors import exit_text
 from engine.base.lifecycles import UNBILLED
 from engine.base.terms import AllocationState, JobScheduleState, JobState, NodeState, OnAllTasksComplete, TaskState
 from engine.base.values import HOUR_MS, called, picked
@@ -289,7 +290,7 @@ def restarts(simulation: Simulation, task: int) -> list[Restart]:
         if one.ended_as is TaskState.ACTIVE and one.end_ms is not None:
             is_interruption = one.exit_code is None
             why = CAUSES.get(one.rule.partition("-")[0], "it was interrupted")
-            cause = why if is_interruption else f"it failed with exit code {one.exit_code}"
+            cause = why if is_interruption else f"it failed with exit code {exit_text(one.exit_code)}"
             lost_ms = 0 if one.start_ms is None else one.end_ms - one.start_ms
             why_and_how = cause, one.rule or "RETRY-3", is_interruption, one.end_ms <= last_ms
             found.setdefault(why_and_how, []).append(lost_ms)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import FailureInfo
 from engine.base.log import LogSubject
 from engine.base.terms import TaskState
-from engine.base.values import equals, percentile, places
+from engine.base.values import equals, percentile, picked, places, values
 from engine.state.tables import NEVER_MS
 from engine.state.task_tables import number_of
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
@@ -67,14 +67,12 @@ def critical_path(simulation: Simulation, task: int) -> list[Link]:
     links: list[Link] = []
     before: int | None = None
     for each in reversed(chain):
-        started, state = tasks.started[each], tasks.state[each]
-        has_run = state in (RUNNING, COMPLETED) and started != NEVER_MS
         created_ms = tasks.block_of(each).created_ms
         ready_ms: int | None = created_ms
         if before is not None:
             ready_ms = max(created_ms, tasks.ended[before]) if tasks.state[before] == COMPLETED else None
-        end_ms = tasks.ended[each] if state == COMPLETED else None
-        links.append(Link(each, ready_ms, started if has_run else None, end_ms))
+        end_ms = tasks.ended[each] if tasks.state[each] == COMPLETED else None
+        links.append(Link(each, ready_ms, tasks.begun_ms(each), end_ms))
         before = each
     return links
 
@@ -286,20 +284,11 @@ class JobStatistics:
         if is_new or not all(_completes(log.shapes[shape]) for shape in {log.shape_of[at] for at in entries}):
             self._count_all()
             return
-        if not entries:
-            return
-        world = self._simulation.world
-        rows = list(map(log.row_a.__getitem__, entries))
-        is_own = [profile.job == self._job for profile in world.tasks.profiles]
-        own = list(compress(rows, map(is_own.__getitem__, map(world.tasks.profile.__getitem__, rows))))
-        blocks = [world.tasks.blocks[number] for number in world.jobs[self._job].blocks]
-        created = [world.tasks.block_of(task).created_ms for task in own] if len(blocks) > 1 else None
-        self._add(
-            own,
-            list(map(world.tasks.started.__getitem__, own)),
-            list(map(world.tasks.ended.__getitem__, own)),
-            repeat(blocks[0].created_ms) if created is None else created,
-        )
+        tasks, rows = self._simulation.world.tasks, picked(log.row_a, entries)
+        is_own = [profile.job == self._job for profile in tasks.profiles]
+        own = list(compress(rows, map(is_own.__getitem__, picked(tasks.profile, rows))))
+        created = [tasks.block_of(task).created_ms for task in own]
+        self._add(own, tasks.begun(own), picked(tasks.ended, own), created)
 
     def _count_all(self) -> None:
         """Count the completed tasks of the job in whole columns."""
@@ -308,14 +297,13 @@ class JobStatistics:
         self._durations, self._waits = _Times(), _Times()
         for number in world.jobs[self._job].blocks:
             block = tasks.blocks[number]
-            part = slice(block.first, block.rows.stop)
-            flags = tasks.state[part].translate(_COMPLETED)
-            starts, ends = list(compress(tasks.started[part], flags)), list(compress(tasks.ended[part], flags))
-            rows = compress(block.rows, flags)
-            self._add(list(rows), starts, ends, repeat(block.created_ms))
+            flags = tasks.state[block.first : block.rows.stop].translate(_COMPLETED)
+            columns = block.rows, tasks.begun(block.rows), values(tasks.ended, block.rows)
+            rows, starts, ends = (list(compress(each, flags)) for each in columns)
+            self._add(rows, starts, ends, repeat(block.created_ms))
 
     def _add(self, tasks: Sequence[int], starts: Sequence[int], ends: Sequence[int], created: Iterable[int]) -> None:
-        """Count tasks by their times; those that were ended before they ran have none."""
+        """Count tasks by their times; those that were ended before they ran, or between attempts, have none."""
         if NEVER_MS in starts:
             ran = [start != NEVER_MS for start in starts]
             tasks, starts, ends, created = (list(compress(each, ran)) for each in (tasks, starts, ends, created))

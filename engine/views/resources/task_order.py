@@ -231,19 +231,16 @@ class TaskGroups:
         """Read the tables of a simulation."""
         self._simulation = simulation
         self._tasks = simulation.world.tasks
+        self.in_order: dict[TaskKey, Callable[[Sequence[int]], Sequence[float]]] = {
+            TaskKey.STATE: lambda rows: picked(self._tasks.state, rows),
+            TaskKey.NODE: self._nodes,
+            TaskKey.START: self._tasks.begun,
+            TaskKey.END: self._ends,
+            TaskKey.DURATION: self._durations,
+        }
+        """Of some values what tasks are sorted by: as their texts say, so that what is not shown counts as none."""
         self._values: dict[TaskKey, Callable[[Sequence[int], int], Groups]] = {
-            TaskKey.STATE: lambda rows, _: picked(self._tasks.state, rows),
-            TaskKey.NODE: lambda rows, _: self._nodes(rows),
             TaskKey.CREATED: lambda rows, _: self._created(rows),
-            TaskKey.START: lambda rows, from_ms: [
-                abs(ms - from_ms) // SECOND_MS if ms != NEVER_MS and state in (RUNNING, COMPLETED) else _NEVER
-                for state, ms in zip(picked(self._tasks.state, rows), picked(self._tasks.started, rows), strict=True)
-            ],
-            TaskKey.END: lambda rows, from_ms: [
-                abs(ms - from_ms) // SECOND_MS if state == COMPLETED else _NEVER
-                for state, ms in zip(picked(self._tasks.state, rows), picked(self._tasks.ended, rows), strict=True)
-            ],
-            TaskKey.DURATION: lambda rows, _: self.durations(rows),
             TaskKey.SLOTS: lambda rows, _: picked(self._tasks.profile, rows),
             TaskKey.WAITS: lambda rows, _: self._waits(rows),
             TaskKey.WISHES: lambda rows, _: self._wishes(rows),
@@ -252,13 +249,11 @@ class TaskGroups:
         }
 
     def of(self, key: TaskKey, rows: Sequence[int], from_ms: int) -> Groups | None:
-        """Return a value for each task, in order; None where texts depend on more than the tables.
-
-        Args:
-            key: The value.
-            rows: The tasks, in any order.
-            from_ms: The moment from which texts count times, in ms since the start.
-        """
+        """Return a value for each task, for times counted from ``from_ms``; None where texts depend on more."""
+        if key in self.in_order:
+            found = self.in_order[key](rows)
+            is_time = key in (TaskKey.START, TaskKey.END)
+            return [abs(ms - from_ms) // SECOND_MS if ms != NEVER_MS else _NEVER for ms in found] if is_time else found
         values = self._values.get(key)
         return None if values is None else values(rows, from_ms)
 
@@ -279,7 +274,7 @@ class TaskGroups:
         extras = self._extras(lambda extra: extra.attempts, rows)
         return list(zip(has_begun, extras, strict=True))
 
-    def _nodes(self, rows: Sequence[int]) -> Groups:
+    def _nodes(self, rows: Sequence[int]) -> Sequence[int]:
         """Return the node on which each task prepares, runs or has run."""
         tasks = self._tasks
         columns = picked(tasks.node, rows), picked(tasks.started, rows), picked(tasks.state, rows)
@@ -295,10 +290,15 @@ class TaskGroups:
             return [first.created_ms] * len(rows)
         return [tasks.block_of(row).created_ms for row in rows]
 
-    def durations(self, rows: Sequence[int]) -> Sequence[float]:
+    def _ends(self, rows: Sequence[int]) -> Sequence[int]:
+        """Return when each task ended; ``NEVER_MS`` before, when its end is only planned."""
+        states, ended = picked(self._tasks.state, rows), picked(self._tasks.ended, rows)
+        return [ms if state == COMPLETED else NEVER_MS for state, ms in zip(states, ended, strict=True)]
+
+    def _durations(self, rows: Sequence[int]) -> Sequence[float]:
         """Return for how many whole seconds each task has run, or runs; infinity where it has not."""
         tasks, now_ms = self._tasks, self._simulation.now_ms
-        states, begun, ended = picked(tasks.state, rows), picked(tasks.started, rows), picked(tasks.ended, rows)
+        states, begun, ended = picked(tasks.state, rows), tasks.begun(rows), picked(tasks.ended, rows)
         present = set(states)
         if present == {ACTIVE}:
             return [inf] * len(rows)
@@ -306,9 +306,7 @@ class TaskGroups:
             ends = ended if COMPLETED in present else repeat(now_ms)
             return list(map(floordiv, map(sub, ends, begun), repeat(SECOND_MS)))
         return [
-            inf
-            if begun_ms == NEVER_MS or state == ACTIVE
-            else ((ended_ms if state == COMPLETED else now_ms) - begun_ms) // SECOND_MS
+            inf if begun_ms == NEVER_MS else ((ended_ms if state == COMPLETED else now_ms) - begun_ms) // SECOND_MS
             for state, begun_ms, ended_ms in zip(states, begun, ended, strict=True)
         ]
 

@@ -21,7 +21,7 @@ from engine.views.resources.instances import task_counts
 from engine.views.resources.task_order import AFTER_OTHERS, RunningTasks, TaskGroups, TaskKey, TasksInOrder, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Collection, Iterable
 
     from engine import Simulation
     from engine.state.jobs import Job
@@ -109,9 +109,7 @@ class TaskPage:
     def counts(self) -> Sequence[int]:
         """Return the numbers of active, preparing, running, succeeded and failed tasks; empty while there is no job."""
         job = self._job
-        if job is None:
-            return ()
-        return task_counts(job)[:-1]
+        return () if job is None else task_counts(job)[:-1]
 
     def place(self, task: int) -> tuple[int, ...]:
         """Return what puts a task in its place in ``order``, as a value to sort by."""
@@ -190,16 +188,9 @@ class TaskPage:
                 ]
         return sorted(found)
 
-    def sort_key(self, key: TaskKey) -> Callable[[int], int] | None:
-        """Return the sort key of a value that is in the tables; None for any other."""
-        tasks = self._simulation.world.tasks
-        columns: dict[TaskKey, Sequence[int]] = {
-            TaskKey.NODE: tasks.node,
-            TaskKey.START: tasks.started,
-            TaskKey.END: tasks.ended,
-            TaskKey.STATE: tasks.state,
-        }
-        return columns[key].__getitem__ if key in columns else None
+    def begun_ms(self, task: int) -> int | None:
+        """Return when the present or last attempt of a task began; None while it waits, or if it was ended then."""
+        return self._simulation.world.tasks.begun_ms(task)
 
     def find(self, task_id: str) -> int | None:
         """Return the task with this id, compared without regard to case (GEN-1); None where there is none."""

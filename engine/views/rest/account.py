@@ -345,7 +345,8 @@ def usage_of(world: World, job: Job, transitions: TaskTransitions, now_ms: int) 
             if tasks.state[task] == GONE or tasks.started[task] == NEVER_MS:
                 continue
             ran_ms += transitions.ran_ms(task, now_ms)
-            waited_ms += tasks.started[task] - block.created_ms
+            begun_ms = tasks.begun_ms(task)
+            waited_ms += 0 if begun_ms is None else begun_ms - block.created_ms
             retries += tasks.extra(task).retry_count
     return Usage(ran_ms, waited_ms, job.counts[COMPLETED] - job.failed, job.failed, retries)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from engine.base.errors import exit_text
 from engine.base.terms import InstanceState, JobState, TaskResult
 from engine.base.values import called
 from engine.specs.bodies import JobPreparationTask, JobReleaseTask
@@ -228,7 +229,7 @@ class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
         record = self._page.row(key)
         words = [f"n{self._page.position_of(key)}", hook_glyph(self.hook, record.status).name]
         if record.view is not None and record.view.exit_code is not None:
-            words.append(f"exit {record.view.exit_code}")
+            words.append(f"exit {exit_text(record.view.exit_code)}")
         if record.view is not None and record.view.retry_count:
             words.append(f"{record.view.retry_count + 1:,} attempts")
         if record.is_ineligible:

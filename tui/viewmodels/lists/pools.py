@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engine.base.errors import exit_text
 from engine.base.terms import AllocationState, SchedulingState, TaskState
 from engine.base.values import called
 from engine.views.hook_status import HookStatus, eligible_again
@@ -217,7 +218,7 @@ def node_start_task(session: Session, node: NodeRow) -> list[Block]:
         row("Result", task.result.value if task.result else None, Role.FAILED if task.failure else Role.PLAIN),
         row("Start time", clock(task.start_ms)),
         row("End time", None if task.running else clock(task.end_ms)),
-        row("Exit code", task.exit_code, Role.FAILED if task.exit_code else Role.PLAIN),
+        row("Exit code", exit_text(task.exit_code) or None, Role.FAILED if task.exit_code else Role.PLAIN),
         row("Retry count", task.retry_count),
         *([row("Last retry time", clock(task.last_retry_ms))] if task.last_retry_ms is not None else []),
         *failure_rows(task.failure),
@@ -401,6 +402,6 @@ def _start_task(node: NodeRow) -> Span:
     if task is None:
         return Span("")
     words = ["running" if task.running else "completed"]
-    words += [f"exit {task.exit_code}"] if task.exit_code is not None else []
+    words += [f"exit {exit_text(task.exit_code)}"] if task.exit_code is not None else []
     words += [f"{task.retry_count} retries"] if task.retry_count else []
     return Span(", ".join(words), Role.FAILED if task.failure else Role.PLAIN)

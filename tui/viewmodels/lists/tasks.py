@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from engine.base.errors import exit_text
 from engine.base.terms import TaskResult, TaskState
 from engine.base.values import called, natural_key
 from engine.views.diagnosis.questions import task_waits_for
@@ -68,7 +69,7 @@ def task_execution(session: Session, task: TaskRow) -> Block:
         ("Node", link(task.node_id, on_node)) if task.node_id else row("Node", None),
         row("Start time", clock(brief.start_ms)),
         row("End time", clock(brief.end_ms)),
-        row("Exit code", brief.exit_code, Role.FAILED if brief.exit_code else Role.PLAIN),
+        row("Exit code", exit_text(brief.exit_code) or None, Role.FAILED if brief.exit_code else Role.PLAIN),
         row("Result", brief.result.value if brief.result else None, glyph.role),
         row("Retry count", extra.retry_count),
         *([row("Last retry time", clock(extra.last_retry_ms))] if extra.last_retry_ms is not None else []),
@@ -96,7 +97,7 @@ def task_subtasks(session: Session, found: Sequence[SubtaskRow]) -> list[Block]:
         said, ending = [subtask.state.wire, f"on n{position}"], subtask.ending
         if ending is not None:
             said.append(f"until {clock(subtask.since_ms)}")
-            said += [f"exit {ending.exit_code}"] if ending.exit_code is not None else []
+            said += [f"exit {exit_text(ending.exit_code)}"] if ending.exit_code is not None else []
         elif subtask.start_ms is not None:
             said.append(f"since {clock(subtask.start_ms)}")
         has_failed = subtask.result is TaskResult.FAILURE
@@ -222,10 +223,8 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         if name in _RISING:  # sort keys of a million would take seconds; mostly rows are in their order already
             texts_of = self._page.ids_of if key is Key.ID else self._page.command_lines_of
             return partial(map, int) if self._rises() else lambda keys: map(natural_key, texts_of(keys))
-        if key is Key.DURATION:
-            return self._page.groups.durations
-        value = self._page.sort_key(key) if isinstance(key, Key) else None
-        return super().sort_values(name) if value is None else partial(map, value)
+        values = self._page.groups.in_order.get(key) if isinstance(key, Key) else None
+        return values or super().sort_values(name)
 
     def _rises(self) -> bool:
         """Return whether rows are in the order of the column by which they are sorted, if they can be."""
@@ -254,7 +253,7 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         task = self._page.brief(key)
         words = [task.task_id, glyph_of_task(task).name]
         if task.exit_code is not None:
-            words.append(f"exit {task.exit_code}")
+            words.append(f"exit {exit_text(task.exit_code)}")
         if task.extra.failure is not None:
             words.append(task.extra.failure.code)
         return line(Span(", ".join(words), Role.DERIVED))

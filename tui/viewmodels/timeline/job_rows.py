@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engine.base.errors import exit_text
 from engine.base.terms import JobState, TaskState
 from engine.views.diagnosis.estimates import planned_task_end_ms
 from engine.views.log.lanes import PhasesOverTime
 from engine.views.resources.jobs import job_ids
-from engine.views.resources.task_order import TaskKey
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import JOB, TASK, Glyph, task_glyph
 from tui.viewmodels.text import ItemRef, Line, Role, Span, line
@@ -216,15 +216,9 @@ class TaskRows(TimelineRows):
 
     def value(self, sort: Sort) -> Callable[[int], Any] | None:
         """Return the sort key of the first start. Tasks that have not started come last."""
-        started = self._page.sort_key(TaskKey.START) if sort is Sort.FIRST_START else None
-        if started is None:
-            return None
-
-        def first_start(task: int) -> int:
-            when_ms: int = started(task)
-            return NEVER_MS if when_ms < 0 else when_ms
-
-        return first_start
+        begun_ms = self._page.begun_ms
+        start = lambda task: NEVER_MS if (ms := begun_ms(task)) is None else ms  # noqa: E731
+        return start if sort is Sort.FIRST_START else None
 
     def label(self, key: int) -> str:
         return self._page.id_of(key)
@@ -273,7 +267,7 @@ class TaskRows(TimelineRows):
         if task.start_ms is not None:
             words.append(f"started {clock(task.start_ms)}")
         if task.end_ms is not None:
-            words.append(f"ended {clock(task.end_ms)}, exit {fmt.optional(task.exit_code)}")
+            words.append(f"ended {clock(task.end_ms)}, exit {exit_text(task.exit_code)}")
         (glyph,) = self.cells(key, TimeColumns(when_ms, 1, 1)) or (NOTHING,)
         return line(Span(glyph.name, glyph.role), Span("  " + ", ".join(words)))
 

@@ -305,8 +305,8 @@ class ExpectationsModel(RowsModel):
 
 
 def _role(one: ExpectationRow, part: ExpectationPart) -> Role:
-    if part.is_met:
-        return Role.OK
+    if part.is_met:  # which says nothing yet before its moment
+        return Role.PLAIN if one.state is ExpectationState.PENDING else Role.OK
     return Role.FAILED if one.state is ExpectationState.BROKEN else Role.WARNING
 
 
