@@ -98,7 +98,6 @@ class NodeStateMeaning(NamedTuple):
     is_billed: bool = True  # the VM is billed and its cores count (ACC-7, ACC-10)
     lasts: bool = False  # until a user acts, unless the moment of its end is known
     refusal: str = "OperationNotValidOnNode"  # the error code of an operation that cannot begin
-    remedy: tuple[str, str] | None = None  # a sentence, and its rule
     problem: Problem | None = None  # that needs attention
 
 
@@ -107,13 +106,7 @@ _Node, _Phase, _Stop = NodeState, Availability, Interruption
 NODE_STATES: dict[NodeState, NodeStateMeaning] = {
     _Node.IDLE: NodeStateMeaning(_Phase.READY, "", "NODE-9"),
     _Node.RUNNING: NodeStateMeaning(_Phase.READY, "", "NODE-9"),
-    _Node.OFFLINE: NodeStateMeaning(
-        _Phase.OFFLINE,
-        "scheduling disabled",
-        "NOP-6",
-        lasts=True,
-        remedy=("Enable its scheduling to assign tasks to it.", "NOP-6"),
-    ),
+    _Node.OFFLINE: NodeStateMeaning(_Phase.OFFLINE, "scheduling disabled", "NOP-6", lasts=True),
     _Node.CREATING: NodeStateMeaning(_Phase.ALLOCATING, "being created", "NODE-9", refusal="NodeBeingCreated"),
     _Node.STARTING: NodeStateMeaning(_Phase.BOOTING, "starting", "NODE-9", refusal="NodeBeingStarted"),
     _Node.WAITING_FOR_START_TASK: NodeStateMeaning(
@@ -135,10 +128,9 @@ NODE_STATES: dict[NodeState, NodeStateMeaning] = {
     ),
     _Node.START_TASK_FAILED: NodeStateMeaning(
         _Phase.FAILED,
-        "with a failed start task: reboot, reimage or remove",
+        "with a failed start task",
         "START-6",
         lasts=True,
-        remedy=("Reboot, reimage or remove it.", "START-6"),
         problem=Problem("start task failed", "billed, but no tasks run there", "reboot or reimage"),
     ),
     _Node.UNKNOWN: NodeStateMeaning(
@@ -156,18 +148,12 @@ NODE_STATES: dict[NodeState, NodeStateMeaning] = {
         _Stop.PREEMPTION,
         wipes_disk=True,
         is_billed=False,
-        remedy=("Batch looks for capacity every five minutes.", "SPOT-5"),
     ),
     _Node.DEALLOCATING: NodeStateMeaning(
         _Phase.STOPPING, "being deallocated", "NOP-8", _Stop.DEALLOCATION, wipes_disk=True
     ),
     _Node.DEALLOCATED: NodeStateMeaning(
-        _Phase.WITHOUT_VM,
-        "deallocated until started",
-        "NOP-8",
-        is_billed=False,
-        lasts=True,
-        remedy=("Start it to use it again.", "NOP-8"),
+        _Phase.WITHOUT_VM, "deallocated until started", "NOP-8", is_billed=False, lasts=True
     ),
     _Node.LEAVING_POOL: NodeStateMeaning(_Phase.LEAVING, "leaving the pool", "RSZ-7", _Stop.REMOVAL, wipes_disk=True),
 }

@@ -262,9 +262,10 @@ def test_before_the_end_jobs_are_told_that_nothing_to_come_ends(file, why):
 
 
 def test_advice_that_a_trial_has_shown_to_be_useless_is_left_out_of_the_text(file, capsys):
-    assert main(["why", file(a_job(tasks=[a_task(exit_code=1)], onAllTasksComplete="terminatejob"))]) == 0
+    script = {"id": "t1", "commandLine": '/bin/sh -c "exit 1"'}
+    assert main(["why", file(a_job(tasks=[script], onAllTasksComplete="terminatejob"))]) == 0
     assert "What helps: reactivate" not in capsys.readouterr().out
-    assert main(["why", file(a_job(tasks=[a_task(exit_code=1)]), until="PT1H")]) == 0
+    assert main(["why", file(a_job(tasks=[script]), until="PT1H")]) == 0
     assert "What helps: reactivate" in capsys.readouterr().out
 
 

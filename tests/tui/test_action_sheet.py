@@ -62,7 +62,7 @@ def test_the_verb_that_fits_better_has_a_button(dashboard_at):
     seen = []
     drive(
         app,
-        *("6", "a", "enter", "tab", "right"),
+        *("6", "a", *"reboot", "enter", "tab", "right"),
         lambda app: seen.append(text_of(app)),
         "enter",
         lambda app: seen.append(text_of(app)),
@@ -115,7 +115,7 @@ def test_the_buttons_are_seen_at_every_size_and_the_rest_scrolls(dashboard_at, s
     seen = []
     drive(
         app,
-        *("6", "a", "enter"),
+        *("6", "a", *"reboot", "enter"),
         lambda app: seen.append(text_of(app)),
         *("pagedown", "pagedown", "pagedown"),
         lambda app: seen.append(text_of(app)),
@@ -189,7 +189,7 @@ def test_pool_22_an_upgrade_is_offered_where_there_is_a_version_to_upgrade(sessi
 
 def test_what_was_done_is_undone_by_a_branch_from_just_before(dashboard_at):
     app = dashboard_at(LATER_S)
-    drive(app, *("6", "a", "enter", "enter", "comma", "b"))
+    drive(app, *("6", "a", *"reboot", "enter", "enter", "comma", "b"))
     assert app.session.simulation.journal.by_hand() == []
     assert not app.session.is_past
 
@@ -197,7 +197,25 @@ def test_what_was_done_is_undone_by_a_branch_from_just_before(dashboard_at):
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 def test_forms_reasons_and_events_are_ascii_where_that_is_asked_for(dashboard_at, size):
     lines = []
-    keys = ["6", "a", "enter", "escape", "escape", "5", "w", "escape", "9", "x", "X", "2", "a", "enter", "tab", "tab"]
+    keys = [
+        "6",
+        "a",
+        *"reboot",
+        "enter",
+        "escape",
+        "escape",
+        "5",
+        "w",
+        "escape",
+        "9",
+        "x",
+        "X",
+        "2",
+        "a",
+        "enter",
+        "tab",
+        "tab",
+    ]
     steps = [step for key in keys for step in (key, lambda app: lines.extend(text_of(app)))]
     drive(dashboard_at(LATER_S, ascii_only=True), *steps, size=size)
     assert {letter for each in lines for letter in each if not letter.isascii()} == set()
@@ -209,7 +227,7 @@ def test_buttons_are_pressed_with_the_mouse(dashboard_at):
 
     async def run():
         async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.press("6", "a", "enter")
+            await pilot.press("6", "a", *"reboot", "enter")
             await pilot.pause()
             for label in ("Reimage instead", "Cancel"):
                 drawn = "".join(segment.text for segment in app.screen.query_one(Buttons).render_line(0))

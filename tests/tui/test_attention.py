@@ -107,7 +107,10 @@ def test_a_failed_start_task_is_listed():
     run_to(sim, seconds=READY_S + 20)
     model, lines = listed(sim)
     at = next(at for at, each in enumerate(lines) if "all 4 nodes: start task failed  n0, n1, n2 …" in each)
-    assert lines[at + 1 : at + 3] == ["  billed, but no tasks run there", "  a: reboot or reimage"]
+    assert lines[at + 1 : at + 3] == [
+        "  billed, but no tasks run there; a reboot or a reimage would fail again (simulated)",
+        "  a: remove or give the pool another start task",
+    ]
     assert lines[0].startswith("✗ 1 task of j waits: no node takes tasks")
     number = next(number for number, concern in enumerate(model.concerns) if concern.about == "node")
     assert model.subjects(number) == [ItemRef("node", node) for node in range(4)]
@@ -197,7 +200,10 @@ def test_tasks_that_depend_on_a_failed_one_wait_for_good():
     lines = listed(sim)[1]
     assert lines[0].startswith("✗ 1 task of j waits for others that have failed or do not exist")
     assert lines[0].endswith("08:00:56")  # when first failed
-    assert lines[1:3] == ["  second waits for first", "  a: reactivate or add these"]
+    assert lines[1:3] == [
+        "  second waits for first; another attempt would fail again (simulated)",
+        "  a: add corrected tasks in their place or terminate the job",
+    ]
 
 
 def test_the_remedy_for_a_quota_follows_what_is_free_now():
@@ -249,7 +255,11 @@ def test_a_job_that_stands_still_says_what_the_timeline_has_for_it():
     lines = listed(sim)[1]
     assert lines[0].endswith("08:00:56")
     waits = "late waits for 1; the timeline has deleteTask at 08:06:40 and 1 more"
-    assert "".join(lines[1:3]).strip() == f"{waits}  a: reactivate or add these"
+    advice = (
+        "another attempt would fail again (simulated)",
+        "a: add corrected tasks in their place or terminate the job",
+    )
+    assert " ".join(" ".join(lines[1:4]).split()) == f"{waits}; {' '.join(advice)}"
 
 
 def test_jm_3_a_recurring_schedule_without_a_job_manager_task_needs_attention():
@@ -432,7 +442,7 @@ def test_many_jobs_with_the_same_failure_are_one_concern():
     run_to(sim, seconds=READY_S + 60)
     model, lines = listed(sim)
     assert lines[0].startswith("✗ 6 tasks of 6 jobs failed: exit code 7")
-    assert lines[1] == "  j0, j1, j2 and 3 more"
+    assert lines[1] == "  j0, j1, j2 and 3 more; another attempt would fail again (simulated)"
     assert len(model.subjects(0)) == 6
 
 

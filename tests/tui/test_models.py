@@ -236,7 +236,8 @@ def test_attention_groups_by_cause_and_says_what_that_holds_up(session_at):
     said = " ".join(plain(text) for _, text in model.lines(60))
     assert "preparation task failed on n1: exit code 3" in said
     assert "no task of the job runs there (PREP-9)" in said
-    assert "a: reimage to try preparation again" in said
+    assert "a reimage would fail again (simulated)" in " ".join(said.split())
+    assert "a: remove, then resize the pool for another node" in said
     assert "failed: exit code 1" in said
     number = next(number for number, concern in enumerate(model.concerns) if concern.about == "preparation")
     assert model.destination(number) == ("preparation", 1, ItemRef("job", "risk"))

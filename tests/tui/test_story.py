@@ -28,10 +28,10 @@ def test_the_story_from_the_failure_to_the_replay(dashboard_at, tmp_path, monkey
         look("why"),
         "escape",
         "6",
-        *("a", "enter", "ctrl+s"),  # a reboot does not help
+        *("a", *"reboot", "enter", "ctrl+s"),  # a reboot does not help
         *("t", *"+90s", "enter"),
         look("rebooted"),
-        *("a", "down", "enter", "ctrl+s"),
+        *("a", *"reimage", "enter", "ctrl+s"),
         *("t", *"+180s", "enter"),
         look("reimaged"),
         *("A", *"term", "enter"),
@@ -43,7 +43,7 @@ def test_the_story_from_the_failure_to_the_replay(dashboard_at, tmp_path, monkey
         *("t", *"end", "enter"),
         size=size,
     )
-    assert contains(seen["watch"], "preparation task failed", "a: reimage to try")
+    assert contains(seen["watch"], "preparation task failed", "a: remove, then resize")
     assert contains(
         seen["why"],
         "Why is n1 ineligible for job align?",

@@ -64,7 +64,7 @@ def test_nothing_changes_without_a_yes(dashboard_at, key):
 
 def test_in_the_past_the_last_command_before_goes_and_what_was_done_later_is_named(dashboard_at):
     app, seen = dashboard_at(LATER_S), []
-    other = ("6", "a", "enter", "enter")
+    other = ("6", "a", *"reboot", "enter", "enter")
     drive(app, *RESIZE, "t", *"+1m", "enter", *other, "t", *"+10s", "enter", "t", *"-30s", "enter",
           "u", look(seen), "enter", look(seen), "U")  # fmt: skip
     assert contains(seen[0], "It undoes what was done later: reboot")
@@ -93,7 +93,7 @@ def test_marked_rows_are_one_step_and_a_refused_command_is_taken_back_too(dashbo
 
 def test_a_new_command_leaves_nothing_to_do_again(dashboard_at):
     app = dashboard_at(LATER_S)
-    drive(app, *RESIZE, "u", "6", "a", "enter", "enter", "U")
+    drive(app, *RESIZE, "u", "6", "a", *"reboot", "enter", "enter", "U")
     assert [name for _, name in by_hand(app)] == ["rebootNode"]
     assert contains(messages_of(app), "There is nothing to do again")
 

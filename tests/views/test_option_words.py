@@ -20,9 +20,9 @@ AFTER_PREPARATION = {"options": {"releaseAfter": "preparation"}}
 FAILS = {"onNode": {0: {"exitCode": 1}}}
 
 
-def failed(**options):
+def failed(*, simulate_preparation=FAILS, **options):
     """Two nodes; preparation has failed on the first, and a task runs on the second."""
-    job = a_job(tasks=[a_task("t1", 900)], prep=a_line(5, simulate=FAILS), release=a_line(5))
+    job = a_job(tasks=[a_task("t1", 900)], prep=a_line(5, simulate=simulate_preparation), release=a_line(5))
     sim = simulation(job, pool=a_pool(nodes=2), **options)
     run_to(sim, minutes=2)
     return sim
@@ -74,7 +74,7 @@ def test_prep_17_a_task_that_finds_no_node_says_until_when(options, text):
     [({}, "reimage"), (RETRIES, "reboot"), (AFTER_PREPARATION, "reimage")],
 )
 def test_prep_17_attention_names_the_remedy(options, helps):
-    sim = failed(**options)
+    sim = failed(**options, simulate_preparation={"onNode": {0: {"attempts": [{"exitCode": 1}]}}})
     assert [concern.remedy for concern in Attention(sim).concerns()] == [f"{helps} to try preparation again"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import BatchError, Simulation
+from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.nodes import why_node, why_preparation
 from engine.views.diagnosis.pools import why_pool
 from engine.views.diagnosis.tasks import why_task
@@ -200,23 +201,23 @@ def test_app_2_a_node_says_what_it_waits_for_before_its_start_task():
 
 
 @pytest.mark.parametrize(
-    ("reference", "storage", "rule"),
+    ("reference", "storage", "remedy"),
     [
-        ({"applicationPackageReferences": [PRICER]}, "app-pricer/2", "APP-4"),
+        ({"applicationPackageReferences": [PRICER]}, "app-pricer/2", "upload the package, then reboot"),
         (
             {"mountConfiguration": [{"nfsMountConfiguration": {"source": "nfs", "relativeMountPath": "x"}}]},
             "nfs",
-            "FILE-13",
+            "make the file share available, then reboot",
         ),
     ],
 )
-def test_app_4_and_file_13_an_unusable_node_says_what_is_missing_and_what_to_do(reference, storage, rule):
+def test_app_4_and_file_13_an_unusable_node_says_what_is_missing_and_what_to_do(reference, storage, remedy):
     simulate = {"storage": {storage: {"missing": True}}}
     sim = Simulation(scenario(pool=a_pool(**reference), account=ACCOUNT, simulate=simulate))
     run_to_end(sim)
     text = said(why_node(sim.world, node_row(sim)))
-    assert f"Reboot the node when it is available again. [{rule}]" in text
     assert storage in text
+    assert remedy in [one.remedy for one in Attention(sim).concerns()]
 
 
 def test_node_15_a_full_node_says_what_to_do():
@@ -224,7 +225,7 @@ def test_node_15_a_full_node_says_what_to_do():
     sim = a_run(a_job(tasks=[task, a_task("t2")]))
     run_to(sim, minutes=20)
     assert "DiskFull" in said(why_node(sim.world, node_row(sim)))
-    assert "then reboot it" in said(why_node(sim.world, node_row(sim)))
+    assert "reboot, reimage or remove" in [one.remedy for one in Attention(sim).concerns()]
     assert "[VM-4]" in said(why_task(sim.world, task_row(sim), sim.now_ms))
 
 

@@ -130,7 +130,7 @@ def test_why_is_this_node_idle_not_used_unusable():
     idle = of_node(sim, 0)
     assert list(idle) == ["Why is n0 of pool p running?"]
     unused = of_node(sim, 1)["Why is n1 of pool p offline?"]
-    assert unused[-2:] == ["Enable its scheduling to assign tasks to it. [NOP-6]", f"{NOTHING} [NOP-6]"]
+    assert unused[-2:] == ["✗ scheduling  disabled [NODE-7]", f"{NOTHING} [NOP-6]"]
     broken = of_node(sim, 2)["Why is n2 of pool p unusable?"]
     assert any("DiskFull" in line and line.endswith("[NODE-12]") for line in broken)
     assert broken[-1] == f"{NOTHING} [NODE-13]"

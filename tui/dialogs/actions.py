@@ -288,7 +288,8 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         if not choices.size.height:  # as many lines as all actions take, so that nothing moves while one types
             choices.styles.height = min(len(lines), self.size.height // 2)
         if lines:
-            choices.number = lines[0][0]
+            advised = (number for number, (_, action) in enumerate(self._offered) if action.advice and not self._typed)
+            choices.number = next(advised, lines[0][0])
         choices.show(lines or [(-1, line(Span("No action fits. Backspace removes a letter.", Role.DIM)))])
         choices.focus()
         typed, cursor = self._typed, "_" if self._session.glyphs.ascii_only else "▏"
@@ -296,7 +297,7 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         letters = line(Span(f"/ {typed}{cursor}", Role.KEY)) if typed else line(hint)
         self.query_one("#typed-letters", LinesView).show([letters])
         if lines:
-            self._show_consequences(self._offered[lines[0][0]][1])
+            self._show_consequences(self._offered[choices.number][1])
         else:
             self.query_one("#consequences", LinesView).show([])
 

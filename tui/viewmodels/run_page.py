@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.base.values import lazy_regex, visible
 from engine.run.ahead import Replay
-from engine.views.diagnosis.concerns import Attention
+from engine.views.diagnosis.concerns import Attention, about_item, with_advice
 from engine.views.diagnosis.expectations import ExpectationState, expectation_rows
 from engine.views.diagnosis.model import Items
 from engine.views.diagnosis.questions import explain
@@ -325,7 +325,8 @@ class _Recorder:
             for node in islice(page.nodes(), _MOST_EXPLAINED):
                 asked.setdefault(("node", node), first)
         for (kind, key), job_id in asked.items():
-            found = tuple(explain(twin, kind, key, job_id))
+            told = explain(twin, kind, key, job_id)
+            found = tuple(with_advice(twin.world, told, about_item(self._attention.concerns(), kind, key)))
             yield f"{kind}:{key}", Answer(twin, Items(), found, None).as_json()
 
 

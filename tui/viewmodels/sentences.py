@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.terms import JobState
 from engine.base.values import SECOND_MS, called
 from engine.run.agenda import basis_words
-from engine.views.diagnosis.concerns import CALM
+from engine.views.diagnosis.concerns import CALM, about_item, with_advice
 from engine.views.diagnosis.model import Next, earliest
 from engine.views.diagnosis.questions import expected, explain, explain_oldest_wait
 from engine.views.hook_status import Hook, HookStatus
@@ -203,6 +203,7 @@ def answers_to(session: Session, kind: Kind, key: int | str, view: str, job_id: 
     about preparation or release on a node is answered first.
     """
     found = explain(session.simulation, kind, key, job_id or session.job_id)
+    found = with_advice(session.simulation.world, found, about_item(session.attention.concerns(), kind, key))
     if kind == "node" and view == "watch":
         return [*found, *explain_oldest_wait(session.simulation, session.job_id)]
     if kind == "node" and view in HOOK_VIEWS:

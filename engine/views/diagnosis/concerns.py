@@ -7,33 +7,32 @@ concerns.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from engine.base.lifecycles import READY
-from engine.base.terms import CertificateState, PoolState, SchedulingState
-from engine.base.values import SECOND_MS, called, lazy_regex, read_table
-from engine.rules.decisions.verdicts import job_command_verdict
-from engine.rules.node_operations import operation_verdict, scheduling_verdict
-from engine.rules.resizing import resize_verdict
+from engine.base.terms import CertificateState
+from engine.base.values import SECOND_MS, called, read_table
 from engine.run.agenda import PlannedInputs
-from engine.state.nodes import Operation
 from engine.views.diagnosis.delays import PreparationRetries, ScheduleConcerns, TaskRetries, stalled_concerns
 from engine.views.diagnosis.expectations import broken_expectations
 from engine.views.diagnosis.failures import TaskFailures, ended_concerns, hook_concerns
-from engine.views.diagnosis.model import Condition, Finding, Items, Severity, concern, listed, some
+from engine.views.diagnosis.model import Condition, Finding, Items, Severity, concern, helps, listed, some
 from engine.views.diagnosis.pools import Evictions, node_concerns, pool_concerns
+from engine.views.diagnosis.remedies import IN_VAIN, advised
 from engine.views.diagnosis.stuck import FailingNodes, HangingTasks, Interruptions, NeverRun, hanging_preparations
 from engine.views.diagnosis.waste import LeftOpen, hanging_start_tasks, idle_pool_concerns, parked_nodes, unused_slots
 from engine.views.log.reader import Kept, LogReader, of_kind
 from engine.views.resources.jobs import failures_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from engine import Simulation
     from engine.base.log import Shape
     from engine.specs.command import Command
+    from engine.views.diagnosis.model import Explanation
     from engine.world import World
 
 
@@ -151,43 +150,26 @@ def subject_of(world: World, items: Items) -> dict[str, object]:
     return single | {f"{name}s": list(ids) for name, ids in names.items() if len(ids) > 1}
 
 
-_OR = lazy_regex(r",? or |; |, (?!then)")  # between the alternatives of a remedy
-_NODE_VERBS = {"reboot": Operation.REBOOT, "reimage": Operation.REIMAGE}
+def about_item(concerns: Sequence[Finding], kind: str, key: int | str) -> list[Finding]:
+    """Return the concerns with a remedy for an item: a task or node by its row, anything else by its id."""
+
+    def keys(one: Finding) -> Collection[object]:
+        jobs, pools, items = one.about == "job", one.about in ("pool", "job"), one.items
+        by_kind = {"node": items.nodes, "job": items.jobs if jobs else (), "pool": items.pools if pools else ()}
+        return {**by_kind, "task": items.tasks if one.about == "task" else ()}.get(kind, items.schedules)
+
+    return [one for one in concerns if one.remedy and key in keys(one)]
 
 
-def _acceptable(world: World, found: Finding) -> Finding:
-    """Return a concern without the alternatives of its remedy that the service refuses now."""
-    parts = _OR.split(found.remedy) if found.remedy else []
-    left = [part for part in parts if _is_accepted(world, found.items, part.removeprefix("a ").split())]
-    if len(left) == len(parts):
-        return found
-    *before, last = left or [""]
-    return found._replace(remedy=f"{', '.join(before)} or {last}" if before else last)
-
-
-def _is_accepted(world: World, items: Items, words: Sequence[str]) -> bool:
-    """Return whether the service takes a command, given in words, on any of the items."""
-    nodes, jobs = world.nodes, [job for job in map(world.jobs.find, items.jobs) if job is not None]
-    pools = {world.pool_of(node).row: world.pool_of(node) for node in items.nodes}
-    match words[0]:
-        case "reboot" | "reimage" as verb if items.nodes:
-            states = ((nodes.state_of(node), nodes[node].operation) for node in items.nodes)
-            name = _NODE_VERBS[verb]
-            return any(state is not None and operation_verdict(name, state, waits) is None for state, waits in states)
-        case "enable" | "disable" if items.nodes:
-            wanted = SchedulingState.ENABLED if words[0] == "enable" else SchedulingState.DISABLED
-            return any(scheduling_verdict(wanted, nodes[node]) is None for node in items.nodes)
-        case "remove" if items.nodes:
-            return any(resize_verdict(pool) is None for pool in pools.values())
-        case "resize" | "delete" | "change" | "switch" | "raise" if items.pools:
-            found = [pool for pool in map(world.pools.find, items.pools) if pool is not None]
-            is_resize = words[0] == "resize"
-            return any(
-                pool.state is not PoolState.DELETING and not (is_resize and resize_verdict(pool)) for pool in found
-            )
-        case "terminate" | "reactivate" if jobs:
-            return any(job.state is not None and job_command_verdict("add", job.state) is None for job in jobs)
-    return True
+def with_advice(world: World, answers: Sequence[Explanation], about: Sequence[Finding]) -> list[Explanation]:
+    """Add to the answers about an item what the first concern about it advises."""
+    found = list(answers)
+    for one in about[:1] if found else ():
+        vain = next((each.text for each in one.effects if each.text.endswith(IN_VAIN)), "")
+        said = f"{f'{vain}; what' if vain else 'what'} helps: {one.remedy}."
+        advice = helps(said[0].upper() + said[1:], next(iter(attention_item(world, one).rules), ""))
+        found[0] = replace(found[0], findings=(*found[0].findings, advice))
+    return found
 
 
 _HOOKS = ("JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged", "JobStateChanged")
@@ -289,7 +271,7 @@ class Attention:
             *_rejected(simulation),
             *_certificates(world),
         ]
-        return [_acceptable(world, one) for one in found]
+        return [advised(world, one) for one in found]
 
     def _nodes(self, *, names_jobs: bool, names_pools: bool) -> list[Finding]:
         """Return the concerns of nodes, preparations and releases. Only log entries about these change them."""
@@ -356,5 +338,4 @@ def _certificates(world: World) -> Iterator[Finding]:
             pools, nodes = certificate.use or ((), ())
             users = [called("pool", pool_id) for pool_id in pools] + ([some(len(nodes), "node")] if nodes else [])
             text = f"certificate {certificate.spec.thumbprint} could not be deleted"
-            used, remedy = f"in use by {listed(users)}", "take it out of the pools, then delete it again"
-            yield concern(Condition.CERTIFICATE_USED, text, certificate.since_ms, used, remedy=remedy)
+            yield concern(Condition.CERTIFICATE_USED, text, certificate.since_ms, f"in use by {listed(users)}")

@@ -333,7 +333,7 @@ def _stall(world: World, job: Job, left: int, *, is_busy: bool, is_pool_busy: bo
         by = disabled_by(world, job)
         effects = f"{tasks} {wait}", Clause("the exit condition of the task says so", "EXIT-5") if "exit" in by else ""
         text = f"{called('job', job.id)} is disabled{by}"
-        return concern(Condition.JOB_DISABLED, text, job.since_ms, *effects, remedy="enable it")
+        return concern(Condition.JOB_DISABLED, text, job.since_ms, *effects)
     if job.state is not JobState.ACTIVE:
         return None
     if pool is None or pool.state is not PoolState.ACTIVE:
@@ -368,7 +368,7 @@ def _without_nodes(world: World, job: Job, pool: Pool, waiting: str, *, is_pool_
         present = [node for node, state in zip(pool.nodes, states, strict=True) if state != GONE]
         if all(job.ineligible >> world.nodes[node].position & 1 for node in present):
             text, effect = f"preparation of {job.id} failed on every node", f"{waiting}, and none can run"
-            remedy, items = f"{eligible_again(world.options).remedy} a node or add one", Items(nodes=tuple(present))
+            remedy, items = f"{eligible_again(world.options).remedy} a node, or add a node", Items(nodes=tuple(present))
             failed_ms = max(world.instances.prep_end[world.instances.row(job.row, node)] for node in present)
             return concern(Condition.INELIGIBLE, text, failed_ms, Clause(effect, "PREP-11"), remedy=remedy, items=items)
     if is_pool_busy:
@@ -380,10 +380,11 @@ def _without_nodes(world: World, job: Job, pool: Pool, waiting: str, *, is_pool_
     text = f"{waiting}: no node takes tasks"
     if is_cut_off and any(states.count(state) for state in (*COMING_UP, NodeState.UNUSABLE)):
         return _cut_off(world, pool, text)
+    by_state = {state: node for node, state in zip(pool.nodes, states, strict=True) if state != GONE}
     closed_ms = max(steady_ms, *values(world.nodes.since, pool.nodes))
     counts = ((some(states.count(state), "node"), NODE_STATES[state].text) for state in NodeState if state in states)
     closed = ", ".join(f"{nodes} {why or 'with scheduling disabled'}" for nodes, why in counts)
-    return concern(Condition.NODES, text, closed_ms, closed, remedy="enable, repair or add nodes")
+    return concern(Condition.NODES, text, closed_ms, closed, items=Items(nodes=tuple(by_state.values())))
 
 
 def _comes_back(world: World, pool: Pool, states: bytes) -> bool:
@@ -423,8 +424,7 @@ def _gang(world: World, job: Job, pool: Pool, waiting: str) -> Finding | None:
         return None
     there = f"{nodes:,} of {called('pool', pool.id)} take tasks"
     effect = f"the first one needs {profile.instances:,} nodes at once; {there}"
-    remedy = "resize it" if pool.scaling is None else "change its formula"
-    return concern(Condition.ROOM, f"{waiting}, none runs", pool.allocation_since_ms, effect, remedy=remedy)
+    return concern(Condition.ROOM, f"{waiting}, none runs", pool.allocation_since_ms, effect)
 
 
 class ScheduleConcerns:

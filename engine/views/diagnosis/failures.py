@@ -328,16 +328,7 @@ def _remedy_of(cause: str, them: str, *, is_over: bool) -> str:
     """
     if cause.partition(" ")[0] in DENIED:
         return f"add {them} again with a signature that is valid long enough"
-    first = next((words for code, words in _FIRST.items() if cause.startswith(code)), "")
-    return f"add {them} again" if is_over else f"{first}reactivate to run {them} again"
-
-
-_FIRST = {
-    "ApplicationPackageError": "upload the package, then ",
-    "BlobNotFound": "upload the blob, then ",
-    "ResourceContainerNotFound": "create the container, then ",
-    "ContainerInvalidImage": "push the image, then ",
-}
+    return f"add {them} again" if is_over else f"reactivate to run {them} again"
 
 
 def _task_cause(shape: Shape) -> _Cause:

@@ -182,7 +182,8 @@ class Finding(NamedTuple):
     soonest: Next | None = None  # which of them changes first, and when
     since_ms: int = 0  # of several items, since when the first that still counts has been so
     effects: tuple[Clause, ...] = ()
-    remedy: str = ""  # what a user can do
+    remedy: str = ""  # what a user can do, alternatives in words, the first one first to be tried
+    command: str = ""  # the name of the command by which the first of them that is one of the service's is done
     items: Items = _NOTHING
     names: tuple[str, ...] = ()  # the first of the nodes or tasks, where ``text`` gives only their number
     state: NodeState | None = None  # of the nodes, where it is the trouble

@@ -32,7 +32,6 @@ from engine.views.diagnosis.candidates import (
     state_passes_ms,
 )
 from engine.views.diagnosis.model import (
-    DENIED,
     Condition,
     Next,
     answer,
@@ -67,15 +66,6 @@ if TYPE_CHECKING:
 _N = NodeState
 _MOST_JOBS = 8  # jobs of the pool that are explained at most
 
-_TRY_AGAIN = "Reboot the node when it is available again."
-_REMEDIES_BY_CODE = {
-    "ApplicationPackageError": helps(_TRY_AGAIN, "APP-4"),
-    "ContainerInvalidImage": helps(_TRY_AGAIN, "CONT-2"),
-    "ContainerInvalidRegistry": helps(_TRY_AGAIN, "CONT-2"),
-    "MountConfigurationError": helps(_TRY_AGAIN, "FILE-13"),
-    "DiskFull": helps("Delete jobs or tasks with files on it, then reboot it; or reimage it.", "NODE-15"),
-}
-
 
 def why_node(world: World, node: int, asked: Job | None = None) -> Explanation:
     """Explain the node's state, and which jobs' tasks may come: first the one asked about, then those failed here."""
@@ -92,7 +82,7 @@ def why_node(world: World, node: int, asked: Job | None = None) -> Explanation:
         *_node_checks(world, node, state),
         *(_job_check(world, job, node) for job in _first_told(world, jobs, node, asked)),
         *_owed(world, node),
-        *_state_remedies(world, node, state, len(jobs)),
+        *_state_notes_of(world, node, state, len(jobs)),
         helps("The pool's packages or certificates have changed: a reboot applies them.", "APP-5")
         if is_behind(world, node)
         else None,
@@ -200,10 +190,9 @@ def _owed(world: World, node: int) -> Iterator[Finding]:
             yield note(f"Release of {called('job', job.id)} runs when the node is ready{limit}.", "REL-13")
 
 
-def _state_remedies(world: World, node: int, state: NodeState, jobs: int) -> Iterator[Finding]:
-    """Yield what brings a node back into use; of one in use, how many jobs of its pool are not shown."""
-    record, meaning = world.nodes[node], NODE_STATES[state]
-    start_failure = record.start_task.failure if record.start_task is not None else None
+def _state_notes_of(world: World, node: int, state: NodeState, jobs: int) -> Iterator[Finding]:
+    """Yield what becomes of a node that is not in use; of one in use, how many jobs of its pool are not shown."""
+    record = world.nodes[node]
     if state in READY:
         if not jobs:
             yield note("No job uses the pool.", "NODE-9")
@@ -211,17 +200,10 @@ def _state_remedies(world: World, node: int, state: NodeState, jobs: int) -> Ite
             yield note(f"{some(jobs - _MOST_JOBS, 'more job')} in the pool.", "SCHED-4")
     elif is_cut_off(world, node):
         yield from network_notes(world, world.pool_of(node))
-    elif state is _N.START_TASK_FAILED and start_failure is not None and start_failure.code in DENIED:
-        yield helps("Give the pool a start task with a valid signature, then reboot the node.", "TASK-20")
-    elif meaning.remedy is not None:
-        yield helps(*meaning.remedy)
-    elif state is _N.UNUSABLE and record.recover_ms is not None:
-        yield note("Batch recovers it by itself.", "NODE-14")
-    elif state is _N.UNUSABLE and not record.errors:
-        yield helps("Batch could not recover it: reboot, reimage or remove it.", "NODE-14")
     elif state is _N.UNUSABLE:
-        known = helps("Batch does not recover it: reboot, reimage or remove it.", "NODE-11")
-        yield _REMEDIES_BY_CODE.get(record.errors[0].code, known)
+        how, rule = ("does not recover it", "NODE-11") if record.errors else ("could not recover it", "NODE-14")
+        said, rule = ("recovers it by itself", "NODE-14") if record.recover_ms is not None else (how, rule)
+        yield note(f"Batch {said}.", rule)
 
 
 def _next(world: World, agenda: Agenda, node: int, state: NodeState) -> Next | None:
@@ -280,18 +262,6 @@ _STARTS = {
     "PREP-16": "The node rebooted after a success, and the job requires another run.",
     "PREP-17": "The node rebooted after a final failure, which is tried again (rebootRetriesFailedPreparation).",
     "PREP-18": "The node has a new disk.",
-}
-# How a node becomes eligible again, by options.rebootRetriesFailedPreparation; None for a job that has ended.
-_INELIGIBLE = {
-    None: (note("The job has ended: none of its tasks starts any more.", "SCHED-7"),),
-    False: (
-        note("The job gets no task here until the node has a new disk.", "PREP-9"),
-        helps("A reboot does not make it run again; a reimage does.", "PREP-17"),
-    ),
-    True: (
-        note("The job gets no task here until the node reboots.", "PREP-9"),
-        helps("A reboot lets it run again (rebootRetriesFailedPreparation).", "PREP-17"),
-    ),
 }
 _VERDICTS = {
     PrepVerdict.GO: "runs at once",
@@ -426,7 +396,13 @@ def _state_notes(
         if view.failure is not None:
             yield from cause_notes(world, view.failure, prep)
         yield note(_why_final(prep, view), "PREP-12")
-        yield from _INELIGIBLE[world.options.reboot_retries_failed_preparation if job.state not in OVER else None]
+        retries = world.options.reboot_retries_failed_preparation
+        if job.state in OVER:
+            yield note("The job has ended: none of its tasks starts any more.", "SCHED-7")
+            return
+        yield note(f"The job gets no task here until the node {'reboots' if retries else 'has a new disk'}.", "PREP-9")
+        boot = "lets it run again (rebootRetriesFailedPreparation)" if retries else "does not make it run again"
+        yield note(f"A reboot {boot}{'' if retries else '; a reimage does'}.", "PREP-17")
     elif view.state is InstanceState.RUNNING and not prep.wait_for_success:
         yield note("Tasks do not wait for it.", "PREP-13")
     elif view.state is InstanceState.RUNNING:

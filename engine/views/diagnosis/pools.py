@@ -38,7 +38,6 @@ from engine.views.diagnosis.model import (
     earliest,
     first_names,
     first_of,
-    helps,
     listed,
     moment,
     name_of,
@@ -281,7 +280,7 @@ def _pool_notes(world: World, pool: Pool, short: dict[bool, int]) -> Iterator[Fi
             lacking = some(short[dedicated], f"{kind} node")
             yield note(f"{grant.nodes:,} of {lacking} available now{why}.", "ACC-8")
     if short[True] > 0 and pool.scaling is None:
-        yield helps("A steady pool does not refill itself: resize it again.", "RSZ-14")
+        yield note("A steady pool does not refill itself: resize it again.", "RSZ-14")
     elif short[True] > 0:
         when = "is next evaluated" if retries_resize(world, pool) else "sets another target"
         yield note(f"A steady pool is refilled when its formula {when}.", "AS-80")
@@ -327,7 +326,7 @@ def _in_state(world: World, pool: Pool, state: NodeState, *, names_pools: bool) 
             remedy=network_remedy(world, pool) if is_cut_off else _remedy_of(world, nodes[0], problem.remedy),
             items=Items(nodes=nodes, pools=(pool.id,)),
             names=names,
-        )._replace(state=state)
+        )._replace(state=state, cause=code)
 
 
 def _remedy_of(world: World, node: int, usual: str) -> str:
@@ -381,8 +380,7 @@ def _of_pool(simulation: Simulation, pool: Pool) -> Iterator[Finding]:
     scaling = pool.scaling
     if scaling is not None and scaling.run is not None and (failure := scaling.run.error) is not None:
         text, effects = f"formula failed: {failure.code}", (failure.reason, "the pool keeps its size")
-        found, remedy = Condition.FORMULA_FAILED, "change its formula"
-        yield _concern(world, pool, found, text, scaling.failed_ms, *effects, remedy=remedy)
+        yield _concern(world, pool, Condition.FORMULA_FAILED, text, scaling.failed_ms, *effects)
     if pool.target_spot:
         yield from _spot(simulation, pool)
 
@@ -416,9 +414,11 @@ def resize_remedy(world: World, pool: Pool) -> str:
     dedicated, spot = current_counts(world, pool)
     short = (pool.target_dedicated - dedicated, True), (pool.target_spot - spot, False)
     lacking = (capacity.granted(world, pool, nodes, dedicated=kind).nodes < nodes for nodes, kind in short if nodes > 0)
-    is_at_quota = any("Quota" in error.code for error in pool.resize_errors) and any(lacking)
+    is_short = any(lacking)
+    is_at_quota = is_short and any("Quota" in error.code for error in pool.resize_errors)
     if pool.scaling is None:
-        return "raise the quota, or resize it to fewer nodes" if is_at_quota else "resize it again"
+        first = "raise the quota, or " if is_at_quota else ""
+        return f"{first}resize it to fewer nodes" if is_short else "resize it again"
     if is_at_quota:
         return "raise the quota, or change its formula"
     return "" if retries_resize(world, pool) else "change its formula, or switch it off and resize the pool"

@@ -1,243 +1,275 @@
-"""Remedies for concerns: commands that were given in a trial before they are offered.
+"""Remedies for concerns: the table of their commands, and which of them are advised at this moment.
 
-A remedy is offered only if the service accepts it, and if the concern is over when the run has been played on with it,
-which it is not without. Everything is undone.
+The words of a remedy are alternatives, the mildest first. Left out are those that the service refuses now, and those
+that would be in vain: what an attempt comes to is drawn by the scenario's seed (RETRY-8), so it is known beforehand.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING
 
-from engine.base.terms import TaskResult
-from engine.base.values import called
-from engine.specs.commands import COMMANDS, ReactivateTask
-from engine.state.tasks import COMPLETED
-from engine.views.diagnosis.concerns import Kind, kind_of
-from engine.views.diagnosis.model import Condition, moment, name_of, some
+from engine.base.terms import NodeState, PoolState, SchedulingState, TaskResult
+from engine.base.values import called, lazy_regex, read_table
+from engine.rules.decisions.capacity import current_counts, granted, missing_nodes, preempted_nodes
+from engine.rules.decisions.verdicts import job_command_verdict
+from engine.rules.node_operations import operation_verdict, scheduling_verdict
+from engine.rules.processes import execution
+from engine.rules.processes.setup import is_storage_out
+from engine.rules.resizing import resize_verdict
+from engine.state.nodes import Operation
+from engine.views.diagnosis.model import Clause, Condition, name_of, some, task_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engine import Simulation
-    from engine.specs.command import Command
+    from engine.shell.protocol import Launch
     from engine.state.jobs import Job
-    from engine.views.diagnosis.concerns import Attention
+    from engine.state.pools import Pool
     from engine.views.diagnosis.model import Finding, Items
     from engine.world import World
 
 
-MOST_ENTRIES = 5_000  # of the log, that are played
-_SLICE = 256
-_MOST_TRIED = 3  # for one concern
+_OR = lazy_regex(r",? or |; |, (?!then)")  # between the alternatives of a remedy
+_TABLE = {(name, when): words for name, when, words in read_table("remedies.csv", __file__)}
+_COMMANDS = dict(read_table("remedy_commands.csv", __file__))  # by first words
+_NOUNS = {"reactivate": "another attempt", "add": "a new node"}
+IN_VAIN = "would fail again (simulated)"
+_MOST_LOOKED_AT = 4  # items of a concern, and attempts of each
 
 
-class Remedy(NamedTuple):
-    """A command that ends a concern, as an entry of a timeline, and what it has done in the trial."""
-
-    command: dict[str, object]
-    says: str
-    helps: bool | None
+def _parts(remedy: str) -> list[str]:
+    return _OR.split(remedy) if remedy else []
 
 
-class _Course(NamedTuple):
-    """The end of a run that was played on."""
-
-    until_ms: int
-    concerns: Sequence[Finding]
-    succeeded: int  # tasks
-    has_run: bool  # a task that was reactivated has succeeded
+def command_for(found: Finding, *parts: str) -> str:
+    """Return the name of the command that the first of these alternatives asks for that asks for one; else nothing."""
+    pairs = ((part.removeprefix("a "), each) for part in parts for each in _COMMANDS.items())
+    command = next((command for words, (first, command) in pairs if words.startswith(first)), "")
+    return "terminateTask" if command == "terminateJob" and found.about == "task" else command
 
 
-class Remedies:
-    """The remedies for the concerns of one moment; what happens without them is played once."""
-
-    def __init__(self, simulation: Simulation, attention: Attention) -> None:
-        """Start at the present moment."""
-        self._simulation = simulation
-        self._attention = attention
-        self._without: _Course | None = None
-
-    def of(self, concern: Finding, items: Items) -> list[Remedy] | None:
-        """Return the remedies for a concern about some of its items; None if nothing could be tried.
-
-        Nothing can be tried where no time is left in the run, or while the past is shown.
-        """
-        simulation = self._simulation
-        if simulation.is_past or simulation.now_ms >= simulation.end_ms:
-            return None
-        candidates = list(_candidates(simulation.world, concern, items))[:_MOST_TRIED]
-        if not candidates:
-            return None
-        if self._without is None:
-            self._without = self._course(None)
-        without = self._without
-        if without is None or not _is_there(without.concerns, concern, items):
-            return []  # it passes by itself
-        found = []
-        for words, name, body in candidates:
-            course = self._course(COMMANDS[name].from_wire(body))
-            if course is not None and course.has_run and not _is_there(course.concerns, concern, items):
-                more = course.succeeded - without.succeeded
-                gain = f", and {some(more, 'more task')} succeed{'s' if more == 1 else ''}" if more > 0 else ""
-                says = f"{words}: simulated until {moment(simulation.world, course.until_ms)}, it is over{gain}"
-                found.append(Remedy({name: body}, says, helps=True))
-        return found
-
-    def _course(self, command: Command | None) -> _Course | None:
-        """Play on, with a command or without; return None if the service refuses it. Everything is undone."""
-        simulation = self._simulation
-        with simulation.trial():
-            if command is not None and any(simulation.submit_all([command])):
-                return None
-            last = len(simulation.log) + MOST_ENTRIES
-            while len(simulation.log) < last and simulation.advance(simulation.end_ms, _SLICE):
-                pass
-            jobs = simulation.world.jobs.rows
-            succeeded = sum(job.counts[COMPLETED] - job.failed + job.deleted.get(TaskResult.SUCCESS, 0) for job in jobs)
-            concerns = [_settled(one) for one in self._attention.concerns()]
-            has_run = not isinstance(command, ReactivateTask) or _has_succeeded(simulation.world, command)
-            return _Course(min(simulation.now_ms, simulation.log.last_ms), concerns, succeeded, has_run)
+def advised(world: World, found: Finding) -> Finding:
+    """Return a concern with those alternatives that the service accepts now and that are not in vain, and a command."""
+    said = found.remedy or _TABLE.get((found.condition.name, "always"), "")
+    parts = _parts(said)
+    accepted = [part for part in parts if _is_accepted(world, found.items, part)]
+    useful = [part for part in accepted if not _is_in_vain(world, found, part)]
+    verbs = dict.fromkeys(part.removeprefix("a ").split()[0] for part in accepted if part not in useful)
+    first = _first(world, found.cause.partition(" ")[0])
+    if first and accepted:
+        useful = [f"{first}, then {accepted[0]}"]
+    elif verbs and not command_for(found, *useful):
+        others = _parts(_TABLE.get((found.condition.name, "otherwise"), ""))
+        useful = [part for part in others if _is_accepted(world, found.items, part)]
+    vain = _or([_NOUNS.get(verb, f"a {verb}") for verb in verbs])
+    return found._replace(
+        remedy=said if useful == parts else _or(useful),
+        command=command_for(found, *useful),
+        effects=(*found.effects, Clause(f"{vain} {IN_VAIN}")) if vain else found.effects,
+    )
 
 
-def _has_succeeded(world: World, command: ReactivateTask) -> bool:
-    job = world.jobs.find(command.job_id)
-    task = None if job is None else world.tasks.find(job.row, command.task_id)
-    return task is not None and world.tasks.result(task) is TaskResult.SUCCESS
+def _first(world: World, code: str) -> str:
+    """Return what comes before another attempt after a failure with this code; empty if nothing."""
+    is_out = is_storage_out(world) and (code, "outage") in _TABLE
+    return _TABLE.get((code, "outage" if is_out else "first"), "")
 
 
-def _settled(concern: Finding) -> Finding:
-    """Return a concern whose tasks are known after the trial, too: they are read from the log."""
-    return concern._replace(items=concern.items._replace(tasks=tuple(concern.items.tasks[:])))
+def _or(parts: Sequence[str]) -> str:
+    *before, last = parts or [""]
+    return f"{', '.join(before)} or {last}" if before else last
 
 
-def _is_there(concerns: Sequence[Finding], concern: Finding, items: Items) -> bool:
-    """Return whether a concern of the same kind is about any of the items."""
-    kind = kind_of(concern)
-    same = (one.items for one in concerns if kind_of(one) is kind)
-    if items.tasks:
-        return any(items.tasks[0] in one.tasks for one in same)
-    if items.nodes:
-        return any(items.nodes[0] in one.nodes for one in same)
-    if items.jobs:
-        return any(items.jobs[0] in one.jobs for one in same)
-    return any(items.pools[0] in one.pools for one in same) if items.pools else True
+def _is_accepted(world: World, items: Items, said: str) -> bool:
+    """Return whether the service takes a command, given in words, on any of the items."""
+    verb, *more = said.removeprefix("a ").split()
+    nodes, jobs = world.nodes, [job for job in map(world.jobs.find, items.jobs) if job is not None]
+    pools = [pool for pool in map(world.pools.find, items.pools) if pool is not None]
+    match verb:
+        case "reboot" | "reimage" if items.nodes:
+            states = ((nodes.state_of(node), nodes[node].operation) for node in items.nodes)
+            name = Operation[verb.upper()]
+            return any(state is not None and operation_verdict(name, state, waits) is None for state, waits in states)
+        case "enable" | "disable" if items.nodes:
+            wanted = SchedulingState.ENABLED if verb == "enable" else SchedulingState.DISABLED
+            return any(scheduling_verdict(wanted, nodes[node]) is None for node in items.nodes)
+        case "remove" if items.nodes:
+            return resize_verdict(world.pool_of(items.nodes[0])) is None
+        case "resize" | "add" if pools and (verb == "resize" or more == ["a", "node"]):
+            return any(pool.scaling is None and resize_verdict(pool) is None for pool in pools)
+        case "delete" | "change" | "switch" | "raise" if items.pools:
+            needs_formula = verb == "change" or (verb == "switch" and "off" in more)
+            return any(pool.state is not PoolState.DELETING and (pool.scaling or not needs_formula) for pool in pools)
+        case "terminate" | "reactivate" if jobs:
+            return any(job.state is not None and job_command_verdict("add", job.state) is None for job in jobs)
+    return True
 
 
-_Candidate = tuple[str, str, dict[str, object]]  # words, the name of the command, its body
+# -- foreknowledge -------------------------------------------------------------------------------------------------
+
+_Attempts = tuple["Launch", int, int]  # a launch, how often it began before, and its retries
 
 
-def _candidates(world: World, concern: Finding, items: Items) -> Iterator[_Candidate]:
-    """Yield commands that may end a concern, the mildest first."""
-    kind = kind_of(concern)
-    job = world.jobs.find(items.jobs[0]) if items.jobs else None
-    if items.tasks and kind in _OF_TASK:
-        yield _of_task(world, _OF_TASK[kind], items.tasks[0])
-    elif kind in _OF_NODE:
-        nodes = items.nodes or concern.items.nodes or _out_of_order(world, concern)
-        yield from _of_node(world, nodes[0], _OF_NODE[kind]) if nodes else ()
-    elif job is not None and kind in _OF_JOB:
-        yield from _of_job(world, concern, job)
-    elif concern.items.pools:
-        yield from _of_pool(world, concern, concern.items.pools[0])
-
-
-_OF_TASK = {
-    Kind.TASK_FAILED: "reactivate",
-    Kind.TASK_STOPPED: "reactivate",
-    Kind.TAKES_LONG: "terminate",
-    Kind.RETRIED_IN_VAIN: "terminate",
-}
-_REPAIRS = ("reboot", "reimage", "enable scheduling on")
-_OF_NODE = {
-    Kind.NODE_FAILS_TASKS: ("reimage", "disable scheduling on"),
-    Kind.NODE_OUT_OF_SERVICE: ("enable scheduling on", "start"),
-    Kind.NODE_OUT_OF_ORDER: _REPAIRS,
-    Kind.NO_NODE_TAKES_TASKS: _REPAIRS,
-    Kind.PREPARATION_FAILED: _REPAIRS,
-    Kind.TAKES_LONG: _REPAIRS,
-}
-_OF_JOB = (Kind.JOB_DISABLED, Kind.JOB_WITHOUT_POOL, Kind.JOB_NEVER_ENDS, Kind.RELEASE_NEVER_RUNS)
-
-
-def _of_job(world: World, concern: Finding, job: Job) -> Iterator[_Candidate]:
-    match concern.condition:
-        case Condition.JOB_DISABLED | Condition.JOB_STATE:
-            yield f"enable {called('job', job.id)}", "enableJob", {"jobId": job.id}
-        case Condition.JOB_POOL:
-            gone = world.pools.latest(job.pool_id)
-            if gone is not None and gone.state is None:
-                yield f"create {called('pool', gone.id)} again", "createPool", gone.spec.written()
+def _is_in_vain(world: World, found: Finding, words: str) -> bool:
+    """Return whether an alternative leads to the same failure on all items, of which the first few are looked at."""
+    command, items = command_for(found, words), found.items
+    attempts: Iterator[_Attempts | None]
+    match found.condition, command:
+        case Condition.PREPARATION_FAILED | Condition.INELIGIBLE, "rebootNode" | "reimageNode":
+            jobs = filter(None, map(world.jobs.find, items.jobs))
+            attempts = (_preparation(world, job, node) for job in jobs for node in items.nodes)
+        case Condition.NODE_STATE | Condition.NODES, "rebootNode" | "reimageNode":
+            states = ((node, world.nodes.state_of(node)) for node in items.nodes)
+            attempts = (_start(world, node) if at is NodeState.START_TASK_FAILED else None for node, at in states)
+        case Condition.NODE_FAILS_TASKS, "reimageNode":
+            attempts = (_run(world, task, items.nodes[0]) for task in items.tasks)
+        case Condition.TASK_FAILED, "reactivateTask":
+            attempts = (_run(world, task) for task in items.tasks)
+        case Condition.DEPENDENCIES, "reactivateTask":
+            failed = _failed_parents(world, items.jobs[0])
+            failures = (world.tasks.extra(task).failure for task in failed)
+            needs_more = any(each is not None and _first(world, each.code) for each in failures)
+            return needs_more or any(_fails(world, _run(world, task)) for task in failed)
+        case condition, "resizePool" if items.pools and (condition.name, "otherwise") in _TABLE:
+            pool = world.pools.find(items.pools[0])
+            return pool is not None and _grows_in_vain(world, found, pool)
         case _:
-            if concern.condition is Condition.DEPENDENCIES:
-                yield from _parents(world, job.row)
-            yield f"terminate {called('job', job.id)}", "terminateJob", {"jobId": job.id}
+            return False
+    return all(_fails(world, each) for each in islice(attempts, _MOST_LOOKED_AT))
 
 
-def _of_pool(world: World, concern: Finding, pool_id: str) -> Iterator[_Candidate]:
-    match kind_of(concern):
-        case Kind.POOL_WITHOUT_NODES | Kind.TOO_FEW_NODES | Kind.RESIZE_FAILED | Kind.SPOT_NODES_MISSING:
-            yield from _resizes(world, concern)
-        case Kind.FORMULA_FAILED:
-            yield f"switch autoscale of {called('pool', pool_id)} off", "disablePoolAutoScale", {"poolId": pool_id}
-        case Kind.IDLE_POOL:
-            none: dict[str, object] = {"poolId": pool_id, "targetDedicatedNodes": 0, "targetLowPriorityNodes": 0}
-            yield f"resize {called('pool', pool_id)} to 0 nodes", "resizePool", none
-            yield f"delete {called('pool', pool_id)}", "deletePool", {"poolId": pool_id}
+def _fails(world: World, attempts: _Attempts | None) -> bool:
+    """Return whether an attempt and all its retries fail for certain. What a script decides is not known."""
+    if attempts is None:
+        return False
+    launch, runs, retries = attempts
+    for attempt in range(min(retries if retries >= 0 else _MOST_LOOKED_AT, _MOST_LOOKED_AT) + 1):
+        begun = launch._replace(attempt=runs + attempt + 1)
+        plan, is_refused = world.executor.plan(begun), begun.line.syntax_error is not None
+        if plan.failure or is_refused:
+            return True  # which no retry changes
+        if not plan.exit_code or world.executor.acts(begun) is not None:
+            return False
+    return True
 
 
-_OPERATIONS = {
-    "reboot": "rebootNode",
-    "reimage": "reimageNode",
-    "start": "startNode",
-    "enable scheduling on": "enableNodeScheduling",
-    "disable scheduling on": "disableNodeScheduling",
-}
+def _grows_in_vain(world: World, found: Finding, pool: Pool) -> bool:
+    """Return whether no node can be had for the pool, or the next one fails as those that the concern is about."""
+    job, new = world.jobs.find(next(iter(found.items.jobs), "")), len(pool.nodes)
+    attempts = [_start(world, node, new) for node in found.items.nodes[:1]]
+    if job is not None and found.condition is Condition.INELIGIBLE:
+        attempts.append(_preparation(world, job, found.items.nodes[0], new))
+    return not granted(world, pool, 1, dedicated=True).nodes or any(_fails(world, each) for each in attempts)
 
 
-def _of_node(world: World, node: int, operations: Sequence[str]) -> Iterator[_Candidate]:
-    pool_id, position = world.pool_of(node).id, world.nodes[node].position
-    for words in operations:
-        yield (
-            f"{words} {name_of(world, node)} of {called('pool', pool_id)}",
-            _OPERATIONS[words],
-            {"poolId": pool_id, "node": position},
-        )
+def _preparation(world: World, job: Job, node: int, new: int = -1) -> _Attempts | None:
+    """Return the next attempts of preparation on a node, or on the ``new`` node at that place in its pool."""
+    prep, row = job.spec.job_preparation_task, world.instances.row(job.row, node)
+    if prep is None or row < 0:
+        return None
+    hook, runs = execution.process_of(world, job, is_release=False), world.instances.prep_runs[row]
+    return _attempts(execution.hook_launch(world, job, hook, node, 1), runs, prep.constraints.max_task_retry_count, new)
 
 
-def _of_task(world: World, words: str, task: int) -> _Candidate:
-    job_id, task_id = world.jobs[world.tasks.block_of(task).job].id, world.tasks.task_id(task)
-    says = f"{words} {called('task', task_id)} of {called('job', job_id)}"
-    return says, f"{words}Task", {"jobId": job_id, "taskId": task_id}
+def _start(world: World, node: int, new: int = -1) -> _Attempts | None:
+    """Return the next attempts of a start task, unless the next boot runs another one."""
+    record = world.nodes[node]
+    spec = record.start_spec
+    if spec is None or spec != world.pool_of(node).spec.start_task:
+        return None
+    return _attempts(execution.start_task_launch(world, node), record.start_runs, spec.max_task_retry_count, new)
 
 
-def _out_of_order(world: World, concern: Finding) -> list[int]:
-    """Return the nodes of the pools of a concern that take no tasks."""
-    pools = (world.pools.find(pool_id) for pool_id in concern.items.pools)
-    nodes = (node for pool in pools if pool is not None for node in pool.nodes)
-    return [node for node in nodes if world.nodes.state_of(node) is not None and not world.nodes.open[node]]
+def _attempts(launch: Launch, runs: int, retries: int, new: int) -> _Attempts:
+    on_new = launch._replace(node=new, subject=(*launch.subject[:-1], str(new)))
+    return (launch, runs, retries) if new < 0 else (on_new, 0, retries)
 
 
-def _parents(world: World, job: int) -> Iterator[_Candidate]:
-    """Yield the reactivation of the failed task for which the first waiting task waits."""
-    book = world.dependencies.get(job)
+def _run(world: World, task: int, on: int = -1) -> _Attempts | None:
+    """Return the next attempts of a failed task on a node; None if they may differ from node to node."""
+    node = world.tasks.node[task] if on < 0 else on
+    if node < 0 or world.tasks.result(task) is not TaskResult.FAILURE:
+        return None
+    launch, profile = execution.task_launch(world, task, node, 1), world.tasks.profile_of(task)
+    if on < 0 and launch.simulate is not None and launch.simulate.on_node:
+        return None
+    retries = world.jobs[profile.job].max_retries if profile.max_retries is None else profile.max_retries
+    return launch, world.tasks.extra(task).attempts, retries
+
+
+def _failed_parents(world: World, job_id: str) -> list[int]:
+    """Return the failed tasks for which the first task of a job waits that waits for any."""
+    job = world.jobs.find(job_id)
+    book = None if job is None else world.dependencies.get(job.row)
     for task in book.waiting() if book is not None else ():
         wanted = world.tasks.spec(task).depends_on
         ids = book.unmet(wanted)[0] if book is not None and wanted is not None else []
-        for row in (world.tasks.find(job, task_id) for task_id in ids):
-            if row is not None and world.tasks.result(row) is TaskResult.FAILURE:
-                yield _of_task(world, "reactivate", row)
-                return
+        spans = [(part.start, part.end) for part in wanted.task_id_ranges] if wanted is not None else []
+        ids += map(str, book.unmet_numbers(spans, _MOST_LOOKED_AT)) if book is not None else []
+        rows = [row for task_id in ids if job is not None and (row := world.tasks.find(job.row, task_id)) is not None]
+        failed = [row for row in rows if world.tasks.result(row) is TaskResult.FAILURE]
+        if failed:
+            return failed
+    return []
 
 
-def _resizes(world: World, concern: Finding) -> Iterator[_Candidate]:
-    """Yield resizes of the pool: to its target again, or to as many nodes as its tasks need."""
-    pool = world.pools.find(concern.items.pools[0]) if concern.items.pools else None
-    if pool is None or pool.scaling is not None:
-        return
-    job = world.jobs.find(concern.items.jobs[0]) if concern.items.jobs else None
+# -- the commands as they are tried --------------------------------------------------------------------------------
+
+
+Candidate = tuple[str, str, dict[str, object]]  # words, the name of the command, its body
+
+
+def candidates(world: World, found: Finding, items: Items) -> Iterator[Candidate]:
+    """Yield the commands that a remedy asks for on some of the items, in its order."""
+    for words in _parts(found.remedy):
+        command, (verb, *_) = command_for(found, words), words.removeprefix("a ").split()
+        name, body = "", dict[str, object]()
+        if "Node" in command:
+            for node in (items.nodes or found.items.nodes)[:1]:
+                on = "scheduling on " if command.endswith("Scheduling") else ""
+                pool_id, position = world.pool_of(node).id, world.nodes[node].position
+                name, body = f"{on}{name_of(world, node)} of {called('pool', pool_id)}", {"poolId": pool_id}
+                body |= {"nodeList": [position]} if command == "removeNodes" else {"node": position}
+        elif command in ("reactivateTask", "terminateTask"):
+            for task in (items.tasks or _failed_parents(world, items.jobs[0]))[:1]:
+                job_id = world.jobs[world.tasks.block_of(task).job].id
+                name, body = task_name(world, task), {"jobId": job_id, "taskId": world.tasks.task_id(task)}
+        elif command in ("enableJob", "terminateJob"):
+            job_id = (items.jobs or found.items.jobs)[0]
+            name, body = called("job", job_id), {"jobId": job_id}
+        elif "Pool" in command and (items.pools or found.items.pools):
+            yield from _of_pool(world, found, (items.pools or found.items.pools)[0], words)
+        if body:
+            yield f"{verb} {name}", command, body
+
+
+def _of_pool(world: World, found: Finding, pool_id: str, words: str) -> Iterator[Candidate]:
+    """Yield the command on a pool that an alternative asks for, unless somebody has to write a formula."""
+    command, name, pool = command_for(found, words), called("pool", pool_id), world.pools.latest(pool_id)
+    if command == "createPool" and pool is not None and pool.state is None:
+        yield f"create {name} again", command, pool.spec.written()
+    elif command in ("disablePoolAutoScale", "deletePool"):
+        verb, off = ("delete", "") if command == "deletePool" else ("switch autoscale of", " off")
+        yield f"{verb} {name}{off}", command, {"poolId": pool_id}
+    elif command == "resizePool" and pool is not None and pool.scaling is None:
+        dedicated, spot = _wanted(world, found, pool, words)
+        body: dict[str, object] = {"poolId": pool_id, "targetDedicatedNodes": dedicated, "targetLowPriorityNodes": spot}
+        yield f"resize {name} to {some(dedicated + spot, 'node')}", command, body
+
+
+def _wanted(world: World, found: Finding, pool: Pool, words: str) -> tuple[int, int]:
+    """Return the dedicated nodes and Spot nodes to which an alternative resizes a pool."""
+    dedicated, spot = pool.target_dedicated + (words == "add a node"), pool.target_spot
+    if "to 0" in words:
+        return 0, 0
+    if "fewer" in words:
+        dedicated, spot = current_counts(world, pool)
+        return dedicated, spot - len(preempted_nodes(world, pool))
+    if "with dedicated" in words:
+        missing = missing_nodes(world, pool)
+        return dedicated + missing, spot - missing
+    job = world.jobs.find(next(iter(found.items.jobs), ""))
     queues = job.queues_in_order() if job is not None else []
     needed = world.tasks.profile_of(queues[0][1].head()).instances if queues else 0
-    nodes = max(pool.target_dedicated, needed, 0 if pool.target_spot else 1)
-    body: dict[str, object] = {"poolId": pool.id, "targetDedicatedNodes": nodes}
-    body |= {"targetLowPriorityNodes": pool.target_spot} if pool.target_spot else {}
-    yield f"resize {called('pool', pool.id)} to {some(nodes + pool.target_spot, 'node')}", "resizePool", body
+    return max(dedicated, needed, 0 if spot else 1), spot

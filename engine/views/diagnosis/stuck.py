@@ -49,22 +49,18 @@ if TYPE_CHECKING:
 # -- tasks that can never run ------------------------------------------------------------------------------------------
 
 
-_MISFITS = {
-    Condition.SIZE: ("too large for any node", ""),
-    Condition.MULTI_INSTANCE: ("can never run: it needs nodes that work together", "use another pool"),
-}
-
-
-def _misfits(pool: Pool) -> Iterator[tuple[Condition, Callable[[int], bool], Clause]]:
+def _misfits(pool: Pool) -> Iterator[tuple[Condition, str, Callable[[int], bool], Clause]]:
     """Yield why queues of tasks fit no node of a pool: which ones by their keys, and the reason."""
     yield (
         Condition.SIZE,
+        "too large for any node",
         lambda key: key > pool.slots,
         Clause(f"a node of {called('pool', pool.id)} has {some(pool.slots, 'task slot')}", "SCHED-10"),
     )
     if not pool.hosts_gangs:
         lacks = "has no inter-node communication" if pool.slots == 1 else f"has {pool.slots} task slots per node, not 1"
-        yield Condition.MULTI_INSTANCE, lambda key: key < 0, Clause(f"{called('pool', pool.id)} {lacks}", "MI-2")
+        text = "can never run: it needs nodes that work together"
+        yield Condition.MULTI_INSTANCE, text, lambda key: key < 0, Clause(f"{called('pool', pool.id)} {lacks}", "MI-2")
 
 
 _MOST_CHECKED = 5_000  # waiting tasks of a job that are searched for circles
@@ -96,16 +92,12 @@ class NeverRun:
         """
         world, tasks = self._simulation.world, self._simulation.world.tasks
         pool = world.pools[job.pool] if job.pool >= 0 and world.pools[job.pool].state is PoolState.ACTIVE else None
-        for condition, is_kind, why in _misfits(pool) if pool is not None else ():
+        for condition, text, is_kind, why in _misfits(pool) if pool is not None else ():
             queues = [queue for key, queue in job.ready.items() if queue.size and is_kind(key)]
             count = sum(queue.size for queue in queues)
             if pool is not None and count:
                 since_ms = max(pool.created_ms, min(tasks.block_of(queue.head()).created_ms for queue in queues))
-                text, remedy = _MISFITS[condition]
-                yield (
-                    count,
-                    concern(condition, f"{some(count, 'task')} of {job.id} {text}", since_ms, why, remedy=remedy),
-                )
+                yield count, concern(condition, f"{some(count, 'task')} of {job.id} {text}", since_ms, why)
         blocked = self._blocked_of(job)
         if blocked.tasks:
             count, wait = len(blocked.tasks), "wait" if len(blocked.tasks) > 1 else "waits"
@@ -478,7 +470,6 @@ class FailingNodes:
                 f"every task fails on node {name_of(world, node)} of {called('pool', pool.id)}: {of_all}",
                 log.when[entries[_OFTEN - 1]],
                 Clause("more tasks will come and fail there: the node counts as healthy", "NODE-8"),
-                remedy="reimage or remove the node, or disable scheduling on it",
                 items=Items(nodes=(node,), tasks=tasks, jobs=jobs, pools=(pool.id,)),
             )
 

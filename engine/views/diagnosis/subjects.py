@@ -13,21 +13,26 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.terms import TaskResult
 from engine.base.values import SECOND_MS, format_time, quoted
 from engine.run.agenda import basis_words
-from engine.views.diagnosis.concerns import Attention, attention_item, subject_of
+from engine.specs.commands import COMMANDS
+from engine.state.tasks import COMPLETED
+from engine.views.diagnosis.concerns import Attention, about_item, attention_item, kind_of, subject_of, with_advice
 from engine.views.diagnosis.jobs import why_job, why_schedule
-from engine.views.diagnosis.model import Finding, Items, Next
+from engine.views.diagnosis.model import Finding, Items, Next, moment, some
 from engine.views.diagnosis.nodes import why_preparation, why_release
 from engine.views.diagnosis.questions import expected, explain
-from engine.views.diagnosis.remedies import Remedies, Remedy
+from engine.views.diagnosis.remedies import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from engine import Simulation
+    from engine.specs.command import Command
     from engine.state.jobs import Job, JobSchedule
     from engine.state.pools import Pool
+    from engine.state.tables import NamedRecords
     from engine.views.diagnosis.model import Explanation
     from engine.world import World
 
@@ -118,12 +123,11 @@ def _of_form(world: World, form: str, rest: str) -> Subject | None:
 
 def _latest(world: World, kind: str, record_id: str) -> Job | Pool | JobSchedule | None:
     """Return the record of this id, the last deleted one if there is no other."""
-    match kind:
-        case "job":
-            return world.jobs.latest(record_id)
-        case "pool":
-            return world.pools.latest(record_id)
-    return world.job_schedules.latest(record_id)
+    return _records(world, kind).latest(record_id)
+
+
+def _records(world: World, kind: str) -> NamedRecords[Job] | NamedRecords[Pool] | NamedRecords[JobSchedule]:
+    return world.jobs if kind == "job" else world.pools if kind == "pool" else world.job_schedules
 
 
 def _task(world: World, job: Job, task_id: str) -> int | None:
@@ -203,6 +207,92 @@ def named(world: World, subject: Subject) -> str:
     return f"schedule:{world.job_schedules[row].id}"
 
 
+# -- remedies that are tried ----------------------------------------------------------------------------------------
+
+MOST_ENTRIES = 5_000  # of the log, that are played
+_SLICE = 256
+_MOST_REMEDIES = 3  # of one concern, that are tried
+
+
+class Remedy(NamedTuple):
+    """A command that ends a concern, as an entry of a timeline, and what it has done in the trial."""
+
+    command: dict[str, object]
+    says: str
+    helps: bool | None
+
+
+class _Course(NamedTuple):
+    """The end of a run that was played on."""
+
+    until_ms: int
+    concerns: Sequence[Finding]
+    succeeded: int  # tasks
+
+
+class Remedies:
+    """The remedies for the concerns of one moment; what happens without them is played once."""
+
+    def __init__(self, simulation: Simulation, attention: Attention) -> None:
+        """Start at the present moment."""
+        self._simulation = simulation
+        self._attention = attention
+        self._without: _Course | None = None
+
+    def of(self, concern: Finding, items: Items) -> list[Remedy] | None:
+        """Return the remedies for a concern about some of its items; None if nothing could be tried.
+
+        Nothing can be tried where no time is left in the run, or while the past is shown.
+        """
+        simulation = self._simulation
+        if simulation.is_past or simulation.now_ms >= simulation.end_ms:
+            return None
+        tried = list(candidates(simulation.world, concern, items))[:_MOST_REMEDIES]
+        if not tried:
+            return None
+        without = self._without = self._without or self._course(None)
+        if without is None or not _is_there(without.concerns, concern, items):
+            return []  # it passes by itself
+        found = []
+        for words, name, body in tried:
+            course = self._course(COMMANDS[name].from_wire(body))
+            more = 0 if course is None else course.succeeded - without.succeeded
+            has_run = more > 0 or name != "reactivateTask"
+            if course is not None and has_run and not _is_there(course.concerns, concern, items):
+                gain = f", and {some(more, 'more task')} succeed{'s' if more == 1 else ''}" if more > 0 else ""
+                says = f"{words}: simulated until {moment(simulation.world, course.until_ms)}, it is over{gain}"
+                found.append(Remedy({name: body}, says, helps=True))
+        return found
+
+    def _course(self, command: Command | None) -> _Course | None:
+        """Play on, with a command or without; return None if the service refuses it. Everything is undone."""
+        simulation = self._simulation
+        with simulation.trial():
+            if command is not None and any(simulation.submit_all([command])):
+                return None
+            last = len(simulation.log) + MOST_ENTRIES
+            while len(simulation.log) < last and simulation.advance(simulation.end_ms, _SLICE):
+                pass
+            jobs = simulation.world.jobs.rows
+            succeeded = sum(job.counts[COMPLETED] - job.failed + job.deleted.get(TaskResult.SUCCESS, 0) for job in jobs)
+            concerns = [_settled(one) for one in self._attention.concerns()]
+            return _Course(min(simulation.now_ms, simulation.log.last_ms), concerns, succeeded)
+
+
+def _settled(concern: Finding) -> Finding:
+    """Return a concern whose tasks are known after the trial, too: they are read from the log."""
+    return concern._replace(items=concern.items._replace(tasks=tuple(concern.items.tasks[:])))
+
+
+def _is_there(concerns: Sequence[Finding], concern: Finding, items: Items) -> bool:
+    """Return whether a concern of the same kind is about any of the items."""
+    same = [one.items for one in concerns if kind_of(one) is kind_of(concern)]
+    for name in ("tasks", "nodes", "jobs", "pools"):
+        if mine := getattr(items, name):
+            return any(mine[0] in getattr(one, name) for one in same)
+    return True
+
+
 # -- answers -----------------------------------------------------------------------------------------------------------
 
 
@@ -243,8 +333,8 @@ class Answer(NamedTuple):
         if self.finding is not None:
             item = attention_item(self.simulation.world, self.finding, with_subject=False)
             yield f"{item.severity}: {item.text}" + (f" [{', '.join(item.rules)}]" if item.rules else "")
-            is_useless = self.remedies is not None and not self.remedies  # as trials have shown
-            yield from filter(None, (item.effect, item.remedy and not is_useless and f"What helps: {item.remedy}"))
+            is_told = bool(self.explanations) or self.remedies == []  # trials have shown that it is useless
+            yield from filter(None, (item.effect, "" if is_told or not item.remedy else f"What helps: {item.remedy}"))
         for number, each in enumerate(self.explanations):
             if number or self.finding is not None:
                 yield ""
@@ -263,25 +353,11 @@ def answer_about(simulation: Simulation, subject: Subject) -> Answer:
     """Answer the questions that one thing raises at this moment."""
     items, attention = _items_of(simulation.world, subject), Attention(simulation)
     trials = Remedies(simulation, attention)
-    concerns = [one for one in attention.concerns() if _is_about(one, subject, items)][:_MOST_CONCERNS]
-    explained, coming = tuple(_explained(simulation, subject)), _coming(simulation, subject)
+    concerns = about_item(attention.concerns(), *_key_of(simulation.world, subject))[:_MOST_CONCERNS]
+    found, coming = _explained(simulation, subject), _coming(simulation, subject)
+    explained = tuple(with_advice(simulation.world, found, concerns))
     remedies = {str(remedy.command): remedy for one in concerns for remedy in trials.of(one, items) or ()}
     return Answer(simulation, items, explained, coming, remedies=tuple(remedies.values()))
-
-
-def _is_about(concern: Finding, subject: Subject, items: Items) -> bool:
-    """Return whether a concern is about a thing."""
-    mine = concern.items
-    match subject.kind:
-        case "task":
-            return subject.row in mine.tasks
-        case "job":
-            return concern.about in ("job", "preparation") and items.jobs[0] in mine.jobs
-        case "pool":
-            return concern.about == "pool" and items.pools[0] in mine.pools
-        case "schedule":
-            return items.schedules[0] in mine.schedules
-    return subject.row in mine.nodes and (not items.jobs or items.jobs[0] in mine.jobs)
 
 
 def answers_to_concerns(simulation: Simulation) -> list[Answer]:
@@ -290,12 +366,14 @@ def answers_to_concerns(simulation: Simulation) -> list[Answer]:
     trials = Remedies(simulation, attention)
     for number, concern in enumerate(attention.concerns()):
         subject = _first_of(simulation.world, concern)
-        explained = () if subject is None else tuple(_explained(simulation, subject))
         coming: Next | None = None
         remedies: Sequence[Remedy] | None = None
         if subject is not None and number < _MOST_TRIED:
             coming = _coming(simulation, subject)
             remedies = trials.of(concern, _items_of(simulation.world, subject))
+        is_useful = concern.remedy and remedies != []  # as far as trials have shown
+        told = [] if subject is None else _explained(simulation, subject)
+        explained = tuple(with_advice(simulation.world, told, [concern] if is_useful else []))
         found.append(Answer(simulation, concern.items, explained, coming, concern, remedies))
     return found
 
@@ -305,44 +383,34 @@ def _explained(simulation: Simulation, subject: Subject) -> Sequence[Explanation
     match kind:
         case "job" if (one := world.jobs[row]).state is None:
             return [why_job(world, one)]
-        case "job":
-            return explain(simulation, kind, world.jobs[row].id)
         case "schedule":
             return [why_schedule(world, world.job_schedules[row], simulation.now_ms)]
-        case "pool":
-            return explain(simulation, kind, world.pools[row].id)
         case "preparation" | "release":
             why = why_preparation if kind == "preparation" else why_release
             return [why(world, world.jobs[job], row)]
-    return explain(simulation, kind, row)
+    return explain(simulation, *_key_of(world, subject))
+
+
+def _key_of(world: World, subject: Subject) -> tuple[str, int | str]:
+    """Return the kind of a thing and its key: the row of a task or node, else its id."""
+    kind, row, _ = subject
+    return (kind, _records(world, kind)[row].id) if kind in _RECORDS else ("task" if kind == "task" else "node", row)
 
 
 def _coming(simulation: Simulation, subject: Subject) -> Next | None:
     """Return what ends the wait of a thing if nobody intervenes; None if it waits for nothing, or nothing ends it."""
-    world, (kind, row, _) = simulation.world, subject
-    key: int | str = row
-    match kind:
-        case "job":
-            key = world.jobs[row].id
-        case "pool":
-            key = world.pools[row].id
-        case "preparation" | "release" | "schedule":
-            return None
-    found = expected(simulation, kind, key)
+    if subject.kind in ("preparation", "release", "schedule"):
+        return None
+    found = expected(simulation, *_key_of(simulation.world, subject))
     return found if found is not None and found.rule else None  # without a rule nothing changes
 
 
 def _items_of(world: World, subject: Subject) -> Items:
     kind, row, job = subject
-    match kind:
-        case "job":
-            return Items(jobs=(world.jobs[row].id,))
-        case "pool":
-            return Items(pools=(world.pools[row].id,))
-        case "schedule":
-            return Items(schedules=(world.job_schedules[row].id,))
-        case "task":
-            return Items(tasks=(row,), jobs=(world.jobs[world.tasks.block_of(row).job].id,))
+    if kind in _RECORDS:
+        return Items.of_kind("job schedule" if kind == "schedule" else kind, _records(world, kind)[row].id)
+    if kind == "task":
+        return Items(tasks=(row,), jobs=(world.jobs[world.tasks.block_of(row).job].id,))
     return Items(nodes=(row,), jobs=() if job < 0 else (world.jobs[job].id,))
 
 
@@ -352,10 +420,9 @@ def _first_of(world: World, concern: Finding) -> Subject | None:
     job = world.jobs.find(items.jobs[0]) if items.jobs else None
     if items.tasks and about != "job":
         return Subject("task", items.tasks[0])
-    if items.nodes and about in ("preparation", "release") and job is not None:
-        return Subject(about, items.nodes[0], job.row)
     if items.nodes and about != "job":
-        return Subject("node", items.nodes[0])
+        is_hook = about in ("preparation", "release") and job is not None
+        return Subject(about if is_hook else "node", items.nodes[0], job.row if is_hook and job is not None else -1)
     if job is not None:
         return Subject("job", job.row)
     schedule = world.job_schedules.latest(items.schedules[0]) if items.schedules else None

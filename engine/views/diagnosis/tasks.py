@@ -40,7 +40,6 @@ from engine.views.diagnosis.model import (
     due,
     earliest,
     going_on,
-    helps,
     moment,
     name_of,
     note,
@@ -292,7 +291,7 @@ class _Waiting:
         if self.job.state in (JobState.TERMINATING, JobState.COMPLETED):
             yield note("Tasks that are active when their job ends stay active.", "JOB-15")
         if self.job.state is JobState.DISABLED:
-            yield helps("Enable the job to run its tasks.", "JOB-12")
+            yield note("Enable the job to run its tasks.", "JOB-12")
         if pool is None:
             return
         if self.profile.instances > 1 and pool.hosts_gangs:

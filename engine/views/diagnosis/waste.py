@@ -219,7 +219,6 @@ def hanging_start_tasks(simulation: Simulation) -> Iterator[Finding]:
                 f"start task of {called('pool', pool.id)} has run on {who} for {span_words(now_ms - begun_ms)}",
                 begun_ms + _LONG_MS,
                 Clause("no tasks run there until it has ended; nothing limits it", "START-4"),
-                remedy="end it by its command: a start task has no time limit; a reboot starts it again",
                 items=Items(nodes=late, pools=(pool.id,)),
                 names=names,
             )
@@ -245,7 +244,6 @@ def unused_slots(simulation: Simulation, idle: Sequence[Finding]) -> Iterator[Fi
                 else f"{called('pool', pool.id)} ran no task",
                 now_ms,
                 f"its nodes were ready for {nodes_ms / HOUR_MS:,.1f} hours in all",
-                remedy="use fewer nodes, or a formula that follows the tasks",
                 items=Items(pools=(pool.id,)),
             )
 

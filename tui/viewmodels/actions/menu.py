@@ -7,14 +7,16 @@ actions, the tasks affected, the effects by the rules, and the result of a trial
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.terms import JobState
 from engine.base.values import called, format_utc
 from engine.specs.base import wire_names
 from engine.specs.commands import COMMANDS
+from engine.views.diagnosis.concerns import about_item
 from engine.views.hook_status import HookStatus, eligible_again
 from engine.views.resources.account import core_quotas
 from engine.views.resources.jobs import pool_of_job, scale_page
@@ -131,6 +133,7 @@ class Action(Form):
     unavailable: str  # why the service would refuse it for every item; else empty
     better: tuple[Better, ...]
     to_type: str  # the text that confirms it; empty if none is needed
+    advice: str = ""  # what a concern advises that asks for it, and why; empty if none does
 
 
 def script_of(commands: Sequence[Command], now_ms: int) -> list[str]:
@@ -158,7 +161,7 @@ class ActionGroup(NamedTuple):
     """Actions on the same items; the heading names the pool or job of the items under the cursor."""
 
     heading: str
-    actions: Sequence[Action]
+    actions: list[Action]
 
 
 def grouped_actions(session: Session, subjects: Sequence[ItemRef]) -> list[ActionGroup]:
@@ -173,7 +176,14 @@ def grouped_actions(session: Session, subjects: Sequence[ItemRef]) -> list[Actio
     if subjects[0].kind in ("node", "task", "pool"):
         related["job"] = job_id
     groups = [ActionGroup(f"{kind} {key}", actions_for(session, [ItemRef(kind, key)])) for kind, key in related.items()]
-    return [ActionGroup("", own), *(group for group in groups if group.actions)]
+    groups = [ActionGroup("", own), *(group for group in groups if group.actions)]
+    able = [(group, at) for group in groups for at, each in enumerate(group.actions) if not each.unavailable]
+    about = about_item(session.concerns(), *subjects[0])
+    fits = ((one, *each) for one in about for each in able if each[0].actions[each[1]].command == one.command)
+    for one, group, at in islice(fits, 1):
+        why = "; ".join(filter(None, (one.full_text, one.effect)))
+        group.actions[at] = replace(group.actions[at], advice=f"Advised: {one.remedy}. The reason: {why}.")
+    return groups
 
 
 def _pool_and_job(session: Session, item: ItemRef) -> tuple[str, str]:
@@ -279,8 +289,9 @@ PAST = "This is the past. Press b to branch here first."
 
 
 def effect_lines(session: Session, action: Action, cells: int, *, asks: bool = False) -> list[Line]:
-    """Return better actions, the items affected now, and the effects by the rules; ``asks`` if the choices matter."""
-    better = [each for one in action.better for each in paragraph(f"Better: {one.why}", cells, Role.WARNING)]
+    """Return advice, better actions, items affected now, and effects by the rules; ``asks`` if the choices matter."""
+    advice = [session.text(action.advice), *(f"Better: {one.why}" for one in action.better)]
+    better = [each for text in filter(None, advice) for each in paragraph(text, cells, Role.WARNING)]
     if action.unavailable:
         said = f"Not now: {action.unavailable}. The service would refuse it."
         return [*better, *paragraph(said, cells, Role.FAILED)]
