@@ -115,6 +115,15 @@ def _place_of(text: str, offset: int) -> Position:
     return Position(line, offset - text.rfind("\n", 0, offset))
 
 
+def unknown_names(text: str) -> list[str]:
+    """Return where a formula reads what does not exist, and what that may be; nothing for one with other mistakes."""
+    from engine.autoscale.evaluation import unknown_names
+
+    with suppress(FormulaError):
+        return [f"{position}: {reason}" for position, reason in unknown_names(parse(text).statements)]
+    return []
+
+
 _COUNTS = lazy_regex(r"\$(?:Active|Pending)Tasks\b")
 _SAMPLED_MS = 26 * HOUR_MS  # longer than formulas look back
 _MOST_TASKS = 12

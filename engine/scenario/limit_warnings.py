@@ -24,7 +24,14 @@ from engine.scenario.names import NodeOwner, PoolNodes
 from engine.shell.simulated import span_ms
 from engine.shell.small_shell import facts_of
 from engine.specs.account import NamedStorage, series_key
-from engine.specs.bodies import JobManagerTask, JobPreparationTask, Schedule, StartTask, TaskSpec
+from engine.specs.bodies import (
+    JobConstraints,
+    JobManagerTask,
+    JobPreparationTask,
+    Schedule,
+    StartTask,
+    TaskSpec,
+)
 from engine.specs.catalogue import node_step, vm_size
 from engine.specs.common import CommandLine
 from engine.specs.draws import draw_ms
@@ -346,6 +353,7 @@ _DENIED: dict[str | int, str] = {
     "storageContainerUrl": "ResourceContainerAccessDenied",
 }
 _LATEST_MS = 100 * 365 * DAY_MS  # of which a date is told
+_LIMIT = "constraints", "maxWallClockTime"
 _DOWNLOADS = ("httpUrl", "blobSource", "storageContainerUrl")
 
 
@@ -360,6 +368,7 @@ class ProcessLimits:
         self._storage = NamedStorage(simulate.storage, start)
         self._processes: list[Process] = []
         self._created: dict[str, int] = {}  # when pools are created
+        self._of_jobs: dict[str | None, Plain] = {}  # constraints of jobs that have a time limit
         self._starts: defaultdict[str, list[int | None]] = defaultdict(list)  # of nodes, by pool; None is any time
 
     def take(self, process: Process) -> None:
@@ -367,14 +376,21 @@ class ProcessLimits:
         body = process.place.plain
         files = [value_at(body, name) for name in ("resourceFiles", "outputFiles", "multiInstanceSettings")]
         has_ends = any(files) and (bool(self._simulate.storage) or "se=" in str(files))
-        if has_ends or process.model is JobPreparationTask or value_at(body, "simulate", "writes"):
+        is_limited = value_at(body, *_LIMIT) is not None or process.owner.job_id in self._of_jobs
+        if has_ends or is_limited or process.model is JobPreparationTask or value_at(body, "simulate", "writes"):
             self._processes.append(process)
 
     def command(self, name: str, body: Plain, at_ms: int | None) -> None:
-        """Take a command that creates a pool, or starts nodes of one."""
+        """Take a command that creates a pool or a job, or starts nodes of a pool."""
         pool_id = (text_at(body, "id" if name == "createPool" else "poolId") or "").casefold()
         if name == "createPool":
             self._created.setdefault(pool_id, at_ms or 0)
+        elif name in ("createJob", "createJobSchedule"):
+            job = value_at(body, "jobSpecification") or body
+            if value_at(job, *_LIMIT) is not None:
+                self._of_jobs[text_at(body, "id")] = value_at(job, "constraints")
+        elif name in ("updateJob", "updateJobSchedule"):
+            self._of_jobs.pop(text_at(body, "jobId") or text_at(body, "jobScheduleId"), None)
         elif name in _STARTS:
             self._starts[pool_id].append(None if name == "enablePoolAutoScale" else at_ms)
 
@@ -384,9 +400,11 @@ class ProcessLimits:
         for process in self._processes:
             try:
                 writer = self._writer(process, inf if until_ms is None else until_ms)
+                of_job = JobConstraints.from_wire(self._of_jobs.get(process.owner.job_id, {})).max_wall_clock_time
             except ValidationError:
                 continue  # which has been reported
             self._check_access(writer)
+            _check_time(writer, of_job)
             if isinstance(writer.spec, JobPreparationTask):
                 _check_limit(process, writer.spec, writer.most, until_ms)
             owner = self._names.resolved(process.owner)
@@ -484,6 +502,20 @@ def _urls(place: DocumentPlace) -> Iterator[tuple[DocumentPlace, bool]]:
     for file in place.listed("outputFiles"):
         if (url := file.at("destination", "container", "containerUrl")) is not None:
             yield url, True
+
+
+def _check_time(writer: _Writer, of_job: int | None) -> None:
+    """Warn of a task that its time limit, or that ``of_job``, always stops before the end that it is given."""
+    spec, place = writer.spec, writer.process.place
+    if not isinstance(spec, TaskSpec | JobManagerTask) or spec.simulate is None or spec.simulate.duration is None:
+        return
+    own, lasts = spec.constraints.max_wall_clock_time, format_duration(int(min(writer.least, _LATEST_MS)))
+    if own is not None and writer.least > own:
+        stops = f"the task takes {lasts} or more: it is stopped after {format_duration(own)} and fails (RETRY-8)"
+        (place.at(*_LIMIT) or place).warn(stops, "limit-too-short")
+    elif of_job is not None and writer.least > of_job:
+        ends = f"the task takes {lasts} or more, and its job ends {format_duration(of_job)} after its creation (JOB-9)"
+        place.warn(ends, "limit-too-short")
 
 
 def _check_limit(process: Process, spec: JobPreparationTask, most: float, until_ms: int | None) -> None:
