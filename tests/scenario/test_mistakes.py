@@ -437,7 +437,8 @@ jobs:
     tasks:
       - {id: "a b", commandLine: work, simulate: {duration: PT1Z}}
       - {id: b, dependsOn: {taskIds: [a]}}
-      - {commandLine: x, exitConditions: {exitCodes: [{code: x}], exitCodeRanges: [{start: 2, end: 1, exitOptions: {}}]}}
+      - commandLine: x
+        exitConditions: {exitCodes: [{code: x}], exitCodeRanges: [{start: 2, end: 1, exitOptions: {}}]}
 jobSchedules:
   - {id: "s s", schedule: {recurrenceInterval: PT1S, startWindow: x}, jobSpecification: {priority: 2000}}
 expect:
@@ -463,16 +464,16 @@ def test_all_mistakes_of_a_body_are_told_in_one_round_in_the_order_of_the_file()
         (15, "jobs[0].tasks[1].commandLine"),
         (15, "jobs[0].tasks[1].dependsOn"),
         (16, "jobs[0].tasks[2].id"),
-        (16, "jobs[0].tasks[2].exitConditions.exitCodes[0].exitOptions"),
-        (16, "jobs[0].tasks[2].exitConditions.exitCodes[0].code"),
-        (16, "jobs[0].tasks[2].exitConditions.exitCodeRanges[0]"),
-        (18, "jobSchedules[0].id"),
-        (18, "jobSchedules[0].schedule.recurrenceInterval"),
-        (18, "jobSchedules[0].schedule.startWindow"),
-        (18, "jobSchedules[0].jobSpecification.poolInfo"),
-        (18, "jobSchedules[0].jobSpecification.priority"),
-        (20, "expect[0].jobId"),
-        (20, "expect[0].state"),
+        (17, "jobs[0].tasks[2].exitConditions.exitCodes[0].exitOptions"),
+        (17, "jobs[0].tasks[2].exitConditions.exitCodes[0].code"),
+        (17, "jobs[0].tasks[2].exitConditions.exitCodeRanges[0]"),
+        (19, "jobSchedules[0].id"),
+        (19, "jobSchedules[0].schedule.recurrenceInterval"),
+        (19, "jobSchedules[0].schedule.startWindow"),
+        (19, "jobSchedules[0].jobSpecification.poolInfo"),
+        (19, "jobSchedules[0].jobSpecification.priority"),
+        (21, "expect[0].jobId"),
+        (21, "expect[0].state"),
     ]
 
 

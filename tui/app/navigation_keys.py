@@ -130,19 +130,25 @@ def _zoom(main: ViewScreen) -> None:
 
 def _jump(main: ViewScreen) -> None:
     """Go to a pane by its letter, or to a bookmark or a run that was left by its digit."""
-    moments_ms, runs = main.bookmarks.moments_ms, main.bookmarks.runs
+    kept, moments, runs = main.bookmarks, main.bookmarks.moments, main.bookmarks.runs
 
     def go(target: Widget | int | None) -> None:
         if not isinstance(target, int):
             main.set_focus(target or main.focused)
-        elif target < len(moments_ms):
-            main.playback.seek(moments_ms[target])
+        elif target < len(moments) and kept.is_here(moments[target]):
+            main.playback.seek(moments[target].shown_ms)
+        elif target < len(moments):
+            _open_run(main, kept.run_of(moments[target]), f"This is the run of bookmark {target + 1}, which was left.")
         else:
-            run = runs[target - len(moments_ms)]
+            run = runs[target - len(moments)]
             _open_run(main, run.left, f"This is {run.name}.")
 
     panes = [pane for pane in main.focus_chain if pane.region.area]
-    bookmarks = [*map(main.session.clock, moments_ms), *(run.name for run in runs)]
+    bookmarks = [
+        main.session.clock(each.shown_ms) + ("" if kept.is_here(each) else ", in a run that was left")
+        for each in moments
+    ]
+    bookmarks += [run.name for run in runs]
     main.app.push_screen(dialogs.pickers.Jump(panes, [main.session.text(each) for each in bookmarks]), go)
 
 
