@@ -25,8 +25,8 @@ from engine.views.resources.jobs import (
     has_preparation,
     job_ids,
     job_row,
+    jobs_after,
     jobs_worst_first,
-    next_job_ms,
     pool_ids,
     pool_of_job,
     pool_row,
@@ -422,13 +422,20 @@ class Session:
             said = f"There was no {noun}." if is_over else f"There is no {noun} yet."
         if is_over:
             return said, "The run is over: nothing more will come."
-        future = self.ahead.future
-        next_ms = None if future is None or noun != "job" else next_job_ms(future, self.now_ms)
-        if next_ms is not None:
-            said += f" The next one is added at {self.clock(next_ms)}."
-        elif future is not None and noun == "job":
+        if noun == "job" and self.coming_jobs:
+            said += f" {self.coming_jobs}"
+        elif self.ahead.future is not None and noun == "job":
             said = f"{said.removesuffix(' yet.').removesuffix('.')}, and none is added in the rest of the run."
         return said, "space runs and pauses, . goes on to the next moment."
+
+    @property
+    def coming_jobs(self) -> str:
+        """A sentence that says when the next job is added; empty if none is, or if that is not known."""
+        future = self.ahead.future
+        coming = [] if future is None else jobs_after(future, self.now_ms)
+        if len(coming) == 1:
+            return f"The next job is added at {self.clock(coming[0])}."
+        return f"{len(coming):,} jobs are still added, the next at {self.clock(coming[0])}." if coming else ""
 
     def no_pool(self) -> tuple[str, str]:
         """Return sentences that say why no pool is in focus."""

@@ -14,7 +14,14 @@ from engine.views.resources.account import latest_jobs, missed_occurrences, sche
 from engine.views.resources.jobs import job_ids
 from tui.viewmodels import format as fmt
 from tui.viewmodels import properties as blocks
-from tui.viewmodels.glyphs import JOB, JOB_SCHEDULE, STATES_OF_JOBS, STATES_OF_SCHEDULES, glyph_of_job
+from tui.viewmodels.glyphs import (
+    JOB,
+    JOB_SCHEDULE,
+    STATES_OF_JOBS,
+    STATES_OF_SCHEDULES,
+    WHOLE,
+    glyph_of_job,
+)
 from tui.viewmodels.items import job_transfers
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
@@ -135,6 +142,10 @@ class JobsModel(NamedRowsModel["JobRow"]):
     def _of_nodes(self, ran: int, of: int, failed: int) -> Span:
         sign = f" {self.session.glyphs.bad}{failed:,}" if failed else ""
         return Span(f"{ran:,}/{of:,}{sign}", Role.FAILED if failed else Role.PLAIN)
+
+    def summary(self, cells: int = WHOLE) -> Line:  # noqa: ARG002  # it is short
+        """Return when the next job is added."""
+        return line(Span(self.session.coming_jobs if self._ids else "", Role.DERIVED))
 
     def sentence(self, key: int) -> Line:
         job = self.row(key)

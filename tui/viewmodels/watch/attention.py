@@ -351,9 +351,10 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
 
 
 def estimate_line(session: Session, job: JobRow, cells: int) -> Line:
-    """Return the ends of all phases, and how long the oldest task has been waiting."""
+    """Return the ends of all phases, and how long the oldest task has been waiting, or when other jobs come."""
     wait_ms = job.phases.tasks.oldest_wait_ms
-    wait = "" if wait_ms is None else f"oldest wait {fmt.span(wait_ms)}"
+    wait = f"oldest wait {fmt.span(wait_ms)}" if wait_ms is not None else ""
+    wait = session.coming_jobs if job.record.end_ms is not None else wait
     whole, brief = ends(session, job, has_basis=False), ends(session, job, is_brief=True, has_basis=False)
     with_basis = [ends(session, job), ends(session, job, is_brief=True)] if session.forecast().basis else []
     forms = [(each, said) for each in with_basis for said in (wait, "")]
