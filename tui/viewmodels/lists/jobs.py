@@ -14,19 +14,12 @@ from engine.views.resources.account import latest_jobs, missed_occurrences, sche
 from engine.views.resources.jobs import job_ids
 from tui.viewmodels import format as fmt
 from tui.viewmodels import properties as blocks
-from tui.viewmodels.glyphs import (
-    JOB,
-    JOB_SCHEDULE,
-    STATES_OF_JOBS,
-    STATES_OF_SCHEDULES,
-    WHOLE,
-    glyph_of_job,
-)
+from tui.viewmodels.glyphs import JOB, JOB_SCHEDULE, STATES_OF_JOBS, STATES_OF_SCHEDULES, glyph_of_job
 from tui.viewmodels.items import job_transfers
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import no_limit, previous_state, yes
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, bar, block, block_of, line, link, plain, row
+from tui.viewmodels.text import WHOLE, Block, ItemRef, Line, Role, Span, bar, block, block_of, line, link, plain, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
