@@ -12,6 +12,7 @@ from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.estimates import Forecast, Forecaster
 from engine.views.diagnosis.expectations import foreseen
 from engine.views.diagnosis.foretold import EndsAhead, Foretold
+from engine.views.diagnosis.stuck import NEVER_RUN
 from engine.views.log.reader import FirstStarts, Kept
 from engine.views.log.series import RunSeries, Window
 from engine.views.resources.account import account_page, last_job_like, schedule_row, stored_blobs
@@ -384,7 +385,8 @@ class Session:
         pages, tasks = self.pages(job_id), self.tasks(job_id)
         if self._forecaster is None or not self._forecaster.is_of(tasks, *pages):
             self._forecaster = Forecaster(self.simulation, tasks, *pages, self.first_starts)
-        return self._forecaster.estimate()
+        never_run = (one.condition in NEVER_RUN for one in self.attention.about(job_id))
+        return self._forecaster.estimate(has_stuck=any(never_run))
 
     def concerns(self) -> Sequence[Finding]:
         """Return what needs attention in the whole run, or will once it is played ahead, the worst and newest first."""

@@ -67,6 +67,9 @@ def _misfits(pool: Pool) -> Iterator[tuple[Condition, Callable[[int], bool], Cla
         yield Condition.MULTI_INSTANCE, lambda key: key < 0, Clause(f"{called('pool', pool.id)} {lacks}", "MI-2")
 
 
+NEVER_RUN = (Condition.SIZE, Condition.MULTI_INSTANCE, Condition.DEPENDENCIES)
+"""The conditions of concerns about tasks that never run, whatever else happens."""
+
 _MOST_CHECKED = 5_000  # waiting tasks of a job that are searched for circles
 
 
