@@ -7,7 +7,7 @@ are put into those of the data plane (``spelled``), and numbers in quotes are re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from enum import Enum
 from functools import cache
@@ -472,3 +472,17 @@ def mistake_text(error: ErrorDetails) -> str:
         is_quoted = kind in _NUMBERS and _is_quoted(given, _NUMBERS[kind])
         return f"{_SHOULD[kind]}, not {shown(given)}" + (": leave out the quotes" if is_quoted else "")
     return error["msg"]
+
+
+_DOWNLOADS = ("httpUrl", "blobSource", "storageContainerUrl")
+
+
+def urls_of(place: DocumentPlace) -> Iterator[tuple[DocumentPlace, bool]]:
+    """Yield the URLs that a process needs, and whether it uploads there."""
+    settings = place.get("multiInstanceSettings")
+    common = settings.listed("commonResourceFiles") if settings is not None else ()
+    for file in (*place.listed("resourceFiles"), *common):
+        yield from ((url, False) for name in _DOWNLOADS if (url := file.get(name)) is not None)
+    for file in place.listed("outputFiles"):
+        if (url := file.at("destination", "container", "containerUrl")) is not None:
+            yield url, True
