@@ -385,8 +385,10 @@ class Session:
         pages, tasks = self.pages(job_id), self.tasks(job_id)
         if self._forecaster is None or not self._forecaster.is_of(tasks, *pages):
             self._forecaster = Forecaster(self.simulation, tasks, *pages, self.first_starts)
-        never_run = (one.condition in NEVER_RUN for one in self.attention.about(job_id))
-        return self._forecaster.estimate(has_stuck=any(never_run))
+        job = self.job(job_id)
+        has_stuck = job is not None and job.record.spec.uses_task_dependencies  # else it is not worth a look
+        never_run = has_stuck and any(one.condition in NEVER_RUN for one in self.attention.about(job_id))
+        return self._forecaster.estimate(has_stuck=never_run)
 
     def concerns(self) -> Sequence[Finding]:
         """Return what needs attention in the whole run, or will once it is played ahead, the worst and newest first."""
