@@ -115,6 +115,20 @@ def _place_of(text: str, offset: int) -> Position:
     return Position(line, offset - text.rfind("\n", 0, offset))
 
 
+def unknown_names(text: str) -> list[str]:
+    """Return where a formula reads what does not exist, and what that may be; nothing for one with other mistakes."""
+    from engine.autoscale.evaluation import unknown_names
+
+    formula = _parsed(text)
+    return [] if formula is None else [f"{at}: {reason}" for at, reason in unknown_names(formula.statements)]
+
+
+def _parsed(text: str) -> Formula | None:
+    with suppress(FormulaError):
+        return parse(text)
+    return None
+
+
 _COUNTS = lazy_regex(r"\$(?:Active|Pending)Tasks\b")
 _SAMPLED_MS = 26 * HOUR_MS  # longer than formulas look back
 _MOST_TASKS = 12
@@ -133,10 +147,7 @@ def ignored_slots(text: str, start: datetime, slots: int, tasks: int, needed: in
         tasks: The number of tasks that the pool is to run.
         needed: The slots that these require together.
     """
-    try:
-        formula = parse(text) if slots > 1 and _COUNTS.search(text) else None
-    except FormulaError:
-        formula = None
+    formula = _parsed(text) if slots > 1 and _COUNTS.search(text) else None
     if formula is None:
         return None
     nodes = [_wanted(formula, start, slots, count) for count in range(_MOST_TASKS)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -404,7 +404,7 @@ class Evaluation:
             return self._wanted(name)[0]
         if name == OPTION:
             return self.option
-        raise _unknown("variable", name, [*self.variables, *METRICS, *CONSTANTS, *TARGETS, OPTION])
+        raise _unknown("variable", name, [*self.variables, *_VARIABLES])
 
     def _wanted(self, name: str) -> tuple[float, Token | None]:
         """Return the value of a target: full name before alias, both before the target in force (AS-36, AS-37)."""
@@ -457,6 +457,22 @@ class Evaluation:
 
 # The method that evaluates each phrase of the grammar: a look-up here takes half the time of ``getattr``.
 _METHODS = {name[1:]: method for name, method in vars(Evaluation).items() if name.startswith("_") and callable(method)}
+
+
+_VARIABLES = (*METRICS, *CONSTANTS, *TARGETS, OPTION)
+_NAMING = {"name": ["variable"], "member": ["variable"], "call": ["function"], "method": ["variable", "method"]}
+
+
+def unknown_names(statements: Sequence[Phrase]) -> Iterator[tuple[Position, EvaluationError]]:
+    """Yield the places of names in a formula that nothing before them defines, and why an evaluation fails there."""
+    known: dict[str, list[str]] = {"variable": [*_VARIABLES], "function": [*FUNCTIONS], "method": [*METHODS]}
+    for statement in statements:
+        for phrase in reversed(list(statement.iter_subtrees())):
+            for kind, token in zip(_NAMING.get(phrase.data, ()), phrase.children, strict=False):
+                if isinstance(token, str) and token not in known[kind]:
+                    yield Position(token.line or 1, token.column or 1), _unknown(kind, token, known[kind])
+        if statement.data == "assignment":
+            known["variable"].append(str(statement.children[0]))
 
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> EvaluationError:

@@ -7,10 +7,12 @@ are put into those of the data plane (``spelled``), and numbers in quotes are re
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from enum import Enum
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from pydantic import Strict, ValidationError
 from pydantic.fields import FieldInfo
@@ -18,8 +20,8 @@ from pydantic_core import ErrorDetails
 
 from engine.base.errors import Position
 from engine.base.terms import Plain
-from engine.base.values import lazy_regex
-from engine.scenario.document import DocumentPlace, Path
+from engine.base.values import lazy_regex, value_at
+from engine.scenario.document import Document, DocumentPlace, Path
 from engine.scenario.text import does_not_exist, shown
 from engine.scenario.tree import Tree
 from engine.specs.base import Spec, accepted_names, is_duration, is_secret, wire_names
@@ -34,6 +36,12 @@ def fields_of(model: type[Spec]) -> dict[str, FieldInfo]:
 
 def model_at(model: type[Spec], location: Path) -> type[Spec] | None:
     """Return the model of the value at ``location`` in a body of ``model``."""
+    current = _annotation_at(model, location)
+    return current if _is_spec(current) else None
+
+
+def _annotation_at(model: type[Spec], location: Path) -> Any:  # noqa: ANN401 - annotations have no common type
+    """Return the bare annotation of the value at ``location`` in a body of ``model``."""
     current: Any = model
     for part in location:
         if _is_spec(current):
@@ -41,7 +49,7 @@ def model_at(model: type[Spec], location: Path) -> type[Spec] | None:
             current = None if field is None else bare(field.annotation)
         else:
             current = _item(current)
-    return current if _is_spec(current) else None
+    return current
 
 
 def model_of(field: FieldInfo) -> type[Spec] | None:
@@ -283,6 +291,8 @@ def unquoted(place: DocumentPlace, kind: type) -> DocumentPlace:
 Model = TypeVar("Model", bound=Spec)
 
 _EXPECTED = lazy_regex(r"'([^']*)'")
+_WORD = lazy_regex(r"\w+")
+_STAND_IN = lazy_regex(r"'absent-\d+-\d+'")
 _NUMBERS = {"int_type": int, "float_type": float}
 _BOOLEANS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
 _UNKNOWN = "extra_forbidden"  # pydantic's type of an unknown key
@@ -304,16 +314,66 @@ _SHOULD = {
 def read_body(place: DocumentPlace, model: type[Model], *, without: Iterable[str] = ()) -> Model | None:
     """Return the body at ``place``, or None if it is malformed, which is reported.
 
-    Keys in ``without`` are read by the caller. A body whose only mistakes are unknown keys is returned without them, so
-    that refusals by the service are reported at the same time.
+    Keys in ``without`` are read by the caller. A body with mistakes is returned without what is wrong, if the rest is
+    one, so that refusals by the service are reported at the same time.
     """
     others = tuple(without)
-    body = _without(place.plain, {(key,) for key in others}) if others else place.plain
+    body = place.plain
+    if others and isinstance(body, dict):
+        body = {key: value for key, value in body.items() if key not in others}
     read, mistakes = _read(place, model, body, others)
-    if mistakes and all(details["type"] == _UNKNOWN for details in mistakes):
-        place.document.misspelt.update(place.find(details["loc"][:-1])[0].path for details in mistakes)
-        read, _ = _read(place, model, _without(body, {details["loc"] for details in mistakes}), others)
+    for _ in range(_MOST_READS):
+        if not mistakes or not all(details["loc"] for details in mistakes):
+            break
+        body = _mended(place, model, body, mistakes)
+        read, mistakes = _read(place, model, body, others)
     return read
+
+
+_MOST_READS = 4  # after the first: what is put in place of a missing part may need parts itself
+
+
+def _mended(place: DocumentPlace, model: type[Spec], body: Plain, mistakes: Iterable[ErrorDetails]) -> Plain:
+    """Return the body without its mistaken values, which the document notes; what is required has another one."""
+    body = deepcopy(body)
+    for details in mistakes:
+        location, holder, at = details["loc"], body, 0
+        found, rest = place.find(location)
+        place.document.mistaken.add(found.path_below(rest if details["type"] == "missing" else ()))
+        if details["type"] == _UNKNOWN:
+            place.document.misspelt.add(place.find(location[:-1])[0].path)
+        while at < len(location) - 1 and isinstance(inner := value_at(holder, location[at]), dict | list):
+            holder, at = inner, at + 1
+        if isinstance(holder, list) or details["type"] == "missing":
+            held: Any = holder
+            held[location[at]] = _stand_in(_annotation_at(model, location[: at + 1]), found.tree.position)
+        elif isinstance(holder, dict):
+            holder.pop(str(location[at]), None)
+    return body
+
+
+def _stand_in(annotation: Any, position: Position) -> Plain:  # noqa: ANN401 - annotations have no common type
+    """Return a value for a property with this bare annotation; texts differ, since they may be ids."""
+    if get_origin(annotation) is Literal:
+        return str(get_args(annotation)[0])
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return str(next(iter(annotation)).value)
+    values: dict[object, Plain] = {str: f"absent-{position.line}-{position.column}", int: 1, float: 1.0, bool: False}
+    return values.get(annotation, [] if get_origin(annotation) is tuple else {})
+
+
+def _follows(document: Document, path: Path, reason: str) -> bool:
+    """Return whether a mistake at a path may follow from a value that is mistaken, or that ``reason`` names."""
+    words = {word.casefold() for word in _WORD.findall(reason)}
+    if _STAND_IN.search(reason):
+        return True
+    for wrong in document.mistaken:
+        name, is_beside = wrong[-1], path[: len(wrong) - 1] == wrong[:-1]
+        if is_beside and (
+            path[len(wrong) - 1 :][:1] == (name,) or (isinstance(name, str) and name.casefold() in words)
+        ):
+            return True
+    return False
 
 
 def read_value(place: DocumentPlace, model: type[Model], body: Plain) -> Model | None:
@@ -339,18 +399,10 @@ def _read(
     except ValidationError as error:
         mistakes = error.errors(include_url=False)
     for details in mistakes:
-        _report(place, model, details, others)
+        found, rest = place.find(details["loc"])
+        if not _follows(place.document, found.path_below(rest), mistake_text(details)):
+            _report(place, model, details, others)
     return None, mistakes
-
-
-def _without(body: Plain, locations: Collection[Path], at: Path = ()) -> Plain:
-    """Return the body without the values at these locations."""
-    if isinstance(body, dict):
-        kept = {key: (*at, key) for key in body if (*at, key) not in locations}
-        return {key: _without(body[key], locations, inner) for key, inner in kept.items()}
-    if isinstance(body, list):
-        return [_without(value, locations, (*at, index)) for index, value in enumerate(body)]
-    return body
 
 
 def report_refusals(place: DocumentPlace, model: type[Spec], refusals: Iterable[Refusal]) -> None:
@@ -359,7 +411,8 @@ def report_refusals(place: DocumentPlace, model: type[Spec], refusals: Iterable[
         found, rest = _written(place, model, refusal.path)
         if refusal.code == MISSING and found.path in found.document.misspelt:
             continue  # most likely it is misspelt
-        found.report(f"{refusal.reason} ({refusal.code})", key=bool(rest), below=rest)
+        if not _follows(found.document, found.path_below(rest), refusal.reason):
+            found.report(f"{refusal.reason} ({refusal.code})", key=bool(rest), below=rest)
 
 
 def _written(place: DocumentPlace, model: type[Spec], location: Path) -> tuple[DocumentPlace, Path]:
@@ -419,3 +472,17 @@ def mistake_text(error: ErrorDetails) -> str:
         is_quoted = kind in _NUMBERS and _is_quoted(given, _NUMBERS[kind])
         return f"{_SHOULD[kind]}, not {shown(given)}" + (": leave out the quotes" if is_quoted else "")
     return error["msg"]
+
+
+_DOWNLOADS = ("httpUrl", "blobSource", "storageContainerUrl")
+
+
+def urls_of(place: DocumentPlace) -> Iterator[tuple[DocumentPlace, bool]]:
+    """Yield the URLs that a process needs, and whether it uploads there."""
+    settings = place.get("multiInstanceSettings")
+    common = settings.listed("commonResourceFiles") if settings is not None else ()
+    for file in (*place.listed("resourceFiles"), *common):
+        yield from ((url, False) for name in _DOWNLOADS if (url := file.get(name)) is not None)
+    for file in place.listed("outputFiles"):
+        if (url := file.at("destination", "container", "containerUrl")) is not None:
+            yield url, True

@@ -50,16 +50,17 @@ def format_path(path: Path) -> str:
 class Document:
     """A scenario file while it is checked, with the problems and warnings found.
 
-    ``misspelt`` holds the paths of mappings with unknown keys, in which missing keys are not reported, and ``created``
-    the entries of timelines with their bodies in the form that creates the thing. ``returned`` are the paths of bodies
-    that the service has returned, ``templated`` those of values that only a template has. ``sweeps`` are the valid task
-    factories by their text; equal ones are one object.
+    ``misspelt`` holds the paths of mappings with unknown keys, in which missing keys are not reported, ``mistaken``
+    those of values that are missing or wrong, and ``created`` the entries of timelines with their bodies in the form
+    that creates the thing. ``returned`` are the paths of bodies that the service has returned, ``templated`` those of
+    values that only a template has. ``sweeps`` are the valid task factories by their text; equal ones are one object.
     """
 
     file: str
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
     misspelt: set[Path] = field(default_factory=set)
+    mistaken: set[Path] = field(default_factory=set)
     created: dict[Tree, Tree] = field(default_factory=dict)
     returned: set[Path] = field(default_factory=set)
     templated: set[Path] = field(default_factory=set)
@@ -105,8 +106,7 @@ class DocumentPlace(NamedTuple):
     def report(self, message: str, *, key: bool = False, below: Path = ()) -> None:
         """Report a problem with this value, or with its key; ``below`` is the path of something absent below it."""
         position = self.key_position if key and self.key_position else self.tree.position
-        path = self._path_of(below[0]) + below[1:] if below else self.path
-        self.document.report(message, position, path)
+        self.document.report(message, position, self.path_below(below))
 
     def warn(self, message: str, code: str) -> None:
         """Record a warning about this value, with the code of its kind."""
@@ -126,6 +126,10 @@ class DocumentPlace(NamedTuple):
 
     def _below(self, name: str, inner: Tree) -> DocumentPlace:
         return DocumentPlace(self.document, inner, self._path_of(name), self.tree.keys[name])
+
+    def path_below(self, below: Path) -> Path:
+        """Return the path of something below this value, which may be absent."""
+        return self._path_of(below[0]) + below[1:] if below else self.path
 
     def _path_of(self, part: str | int) -> Path:
         """Return the path of a part: in a body that was written in another form, the path that the user wrote."""

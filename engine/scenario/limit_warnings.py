@@ -16,10 +16,10 @@ from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from pydantic import ValidationError
-
 from engine.base.terms import OsFamily
-from engine.base.values import DAY_MS, HOUR_MS, format_duration, format_utc, text_at, value_at
+from engine.base.values import DAY_MS, HOUR_MS, format_duration, format_utc, parse_duration, text_at, value_at
+from engine.scenario.bodies import urls_of
+from engine.scenario.document import PROBLEM_LIMIT, DocumentPlace
 from engine.scenario.names import NodeOwner, PoolNodes
 from engine.shell.simulated import span_ms
 from engine.shell.small_shell import facts_of
@@ -34,14 +34,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engine.base.terms import Plain
-    from engine.scenario.document import DocumentPlace
     from engine.scenario.model import WorldSimulation
     from engine.scenario.names import DeclaredIds
     from engine.specs.account import Quotas
     from engine.specs.catalogue import VmSize
-
-
-SHORTAGE_LIMIT = 1_000  # of those that are looked for: no more warnings are shown
 
 
 class Limit(NamedTuple):
@@ -148,7 +144,7 @@ class CoreUse:
             room = int((limit.cores - self._used[at]) // cores) if asked > limit.cores else nodes
             if room < most:
                 most, tightest = room, at
-        if tightest is not None and change.place is not None and len(self.shortages) < SHORTAGE_LIMIT:
+        if tightest is not None and change.place is not None and len(self.shortages) < PROBLEM_LIMIT:
             self.shortages.append(Shortage(change, tightest, nodes, most, self._others(self._limits[tightest])))
         self._set(pool, int(min(most, pool.certain)))
 
@@ -270,15 +266,12 @@ class CoreQuotas:
         pool_id, size = text_at(place.plain, "id"), vm_size(text_at(place.plain, "vmSize") or "")
         if size is None or not isinstance(place.plain, dict):
             return None
-        certain = inf
-        if place.plain.get("enableInterNodeCommunication"):
-            certain = _MAX_COMMUNICATING
+        certain = _MAX_COMMUNICATING if place.plain.get("enableInterNodeCommunication") else inf
         network = place.plain.get("networkConfiguration")
         has_few_addresses = isinstance(network, dict) and (
             self._has_subnets or network.get("publicIPAddressConfiguration") is not None
         )
-        if has_few_addresses or size.name in self._scarce:
-            certain = 0
+        certain = 0 if has_few_addresses or size.name in self._scarce else certain
         if pool_id is None:
             return PoolCores(f"auto pool {place.path}", f"the auto pool of {owner_id}", size, certain)
         return PoolCores(pool_id.casefold(), f"pool {pool_id}", size, certain)
@@ -328,17 +321,6 @@ class _Writer(NamedTuple):
     least: float
     most: float  # but for what is very rare
 
-    @property
-    def is_task(self) -> bool:
-        """True for a task of a job."""
-        return isinstance(self.spec, TaskSpec | JobManagerTask)
-
-    @property
-    def retention_ms(self) -> float:
-        """How long its files stay."""
-        found = self.spec.constraints.retention_time if isinstance(self.spec, TaskSpec | JobManagerTask) else None
-        return inf if found is None else found
-
 
 _STARTS = ("rebootNode", "reimageNode", "startNode", "evictNode", "upgradePoolOS", "resizePool", "enablePoolAutoScale")
 _DENIED: dict[str | int, str] = {
@@ -346,7 +328,7 @@ _DENIED: dict[str | int, str] = {
     "storageContainerUrl": "ResourceContainerAccessDenied",
 }
 _LATEST_MS = 100 * 365 * DAY_MS  # of which a date is told
-_DOWNLOADS = ("httpUrl", "blobSource", "storageContainerUrl")
+_LIMIT = "constraints", "maxWallClockTime"
 
 
 class ProcessLimits:
@@ -360,6 +342,7 @@ class ProcessLimits:
         self._storage = NamedStorage(simulate.storage, start)
         self._processes: list[Process] = []
         self._created: dict[str, int] = {}  # when pools are created
+        self._of_jobs: dict[str | None, str] = {}  # the time limits of jobs
         self._starts: defaultdict[str, list[int | None]] = defaultdict(list)  # of nodes, by pool; None is any time
 
     def take(self, process: Process) -> None:
@@ -367,14 +350,21 @@ class ProcessLimits:
         body = process.place.plain
         files = [value_at(body, name) for name in ("resourceFiles", "outputFiles", "multiInstanceSettings")]
         has_ends = any(files) and (bool(self._simulate.storage) or "se=" in str(files))
-        if has_ends or process.model is JobPreparationTask or value_at(body, "simulate", "writes"):
+        is_limited = value_at(body, *_LIMIT) is not None or process.owner.job_id in self._of_jobs
+        if has_ends or is_limited or process.model is JobPreparationTask or value_at(body, "simulate", "writes"):
             self._processes.append(process)
 
     def command(self, name: str, body: Plain, at_ms: int | None) -> None:
-        """Take a command that creates a pool, or starts nodes of one."""
+        """Take a command that creates a pool or a job, or starts nodes of a pool."""
         pool_id = (text_at(body, "id" if name == "createPool" else "poolId") or "").casefold()
         if name == "createPool":
             self._created.setdefault(pool_id, at_ms or 0)
+        elif name in ("createJob", "createJobSchedule"):
+            limit = text_at(value_at(body, "jobSpecification") or body, *_LIMIT)
+            if limit is not None:
+                self._of_jobs[text_at(body, "id")] = limit
+        elif name in ("updateJob", "updateJobSchedule"):
+            self._of_jobs.pop(text_at(body, "jobId") or text_at(body, "jobScheduleId"), None)
         elif name in _STARTS:
             self._starts[pool_id].append(None if name == "enablePoolAutoScale" else at_ms)
 
@@ -384,9 +374,12 @@ class ProcessLimits:
         for process in self._processes:
             try:
                 writer = self._writer(process, inf if until_ms is None else until_ms)
-            except ValidationError:
+                given = self._of_jobs.get(process.owner.job_id)
+                of_job = None if given is None else parse_duration(given)
+            except ValueError:
                 continue  # which has been reported
             self._check_access(writer)
+            _check_time(writer, of_job)
             if isinstance(writer.spec, JobPreparationTask):
                 _check_limit(process, writer.spec, writer.most, until_ms)
             owner = self._names.resolved(process.owner)
@@ -429,7 +422,7 @@ class ProcessLimits:
 
     def _check_access(self, writer: _Writer) -> None:
         """Warn of access that ends before the process needs it (TASK-20)."""
-        for url, is_upload in _urls(writer.process.place):
+        for url, is_upload in urls_of(writer.process.place):
             end_ms = self._storage.until_ms(url.plain) if isinstance(url.plain, str) else None
             needed = min(writer.last + (writer.least if is_upload else 0), _LATEST_MS)
             if end_ms is not None and end_ms <= needed:
@@ -451,14 +444,20 @@ class ProcessLimits:
         if not disks or not taken:
             return
         nodes, slots = max(1, *(form.most for form in forms)), max(form.slots for form in forms)
-        tasks = [(size, writer.process.number, writer) for size, writer in taken if writer.is_task]
-        number, kept = sum(times for _, times, _ in tasks), float(max((size for size, *_ in tasks), default=0))
+        tasks = [
+            (size, writer.process.number, writer.least, spec.constraints.retention_time)
+            for size, writer in taken
+            if isinstance(spec := writer.spec, TaskSpec | JobManagerTask)
+        ]
+        number, kept = sum(times for _, times, *_ in tasks), float(max((size for size, *_ in tasks), default=0))
         if number:
-            mean = sum(size * times for size, times, _ in tasks) / number
-            stays = sum(min(writer.retention_ms, end_ms) * times for _, times, writer in tasks) / number
-            lasts = sum(writer.least * times for _, times, writer in tasks) / number
+            mean = sum(size * times for size, times, *_ in tasks) / number
+            stays = (
+                sum(min(inf if kept_ms is None else kept_ms, end_ms) * times for _, times, _, kept_ms in tasks) / number
+            )
+            lasts = sum(least * times for _, times, least, _ in tasks) / number
             kept = max(kept, mean * min(number / nodes, slots * (1 + stays / max(lasts, 1))))
-        room, kept = max(disks) * 2**30, kept + sum(size for size, writer in taken if not writer.is_task)
+        room, kept = max(disks) * 2**30, kept + sum(size for size, _ in taken) - sum(size for size, *_ in tasks)
         if kept > room:
             body = max(taken, key=itemgetter(0))[1].process.place
             (body.at("constraints", "retentionTime") or body.at("simulate", "writes") or body).warn(
@@ -475,15 +474,17 @@ class ProcessLimits:
         return sum(written) + sum(blob.size for blob in blobs if blob is not None)
 
 
-def _urls(place: DocumentPlace) -> Iterator[tuple[DocumentPlace, bool]]:
-    """Yield the URLs that a process needs, and whether it uploads there."""
-    settings = place.get("multiInstanceSettings")
-    common = settings.listed("commonResourceFiles") if settings is not None else ()
-    for file in (*place.listed("resourceFiles"), *common):
-        yield from ((url, False) for name in _DOWNLOADS if (url := file.get(name)) is not None)
-    for file in place.listed("outputFiles"):
-        if (url := file.at("destination", "container", "containerUrl")) is not None:
-            yield url, True
+def _check_time(writer: _Writer, of_job: int | None) -> None:
+    """Warn of a task that its time limit, or that ``of_job``, always stops before the end that it is given."""
+    spec, place = writer.spec, writer.process.place
+    if not isinstance(spec, TaskSpec | JobManagerTask) or spec.simulate is None or spec.simulate.duration is None:
+        return
+    lasts = format_duration(int(min(writer.least, _LATEST_MS)))
+    own, where = spec.constraints.max_wall_clock_time, place.at(*_LIMIT) or place
+    stops, ends = "it is stopped after %s and fails (RETRY-8)", "its job ends %s after its creation (JOB-9)"
+    for limit, told, what in ((own, where, stops), (of_job, place, ends)):
+        if limit is not None and writer.least > limit:
+            told.warn(f"the task takes {lasts} or more: {what % format_duration(limit)}", "limit-too-short")
 
 
 def _check_limit(process: Process, spec: JobPreparationTask, most: float, until_ms: int | None) -> None:

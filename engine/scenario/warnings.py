@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
-from engine.autoscale import ignored_slots
+from engine.autoscale import ignored_slots, unknown_names
 from engine.base.terms import OnAllTasksComplete, OsFamily
 from engine.base.values import DAY_MS, LONGEST_RUN_MS, text_at, value_at
 from engine.scenario.bodies import fields_of, model_of
@@ -79,21 +79,26 @@ _MISSING = {
 }
 
 
-def _check_line(place: DocumentPlace, text: str, os: OsFamily) -> None:
-    """Warn of a command line that cannot be what its author means, or that the small shell cannot read."""
-    for code, trap in traps_of(text, os):
-        place.warn(trap, code)
+def _check_line(body: DocumentPlace, name: str, text: str, os: OsFamily, *, is_simulated: bool) -> None:
+    """Warn of a command line that cannot be what its author means, or that the small shell cannot read.
+
+    A ``simulate`` says what a line does that cannot be read, and hides what is wrong with others. The text of the body
+    is looked into only for a warning, since that costs time.
+    """
+    found = [(code, trap) for code, trap in traps_of(text, os) if code != "system-file" or not is_simulated]
     line = facts_of(text, os)
-    mistake = line.syntax_error
-    reason = line.unreadable if mistake is None else None
-    if mistake is not None:
-        place.warn(f"the shell refuses this command line, {mistake}: its process ends with exit code 2", "shell-syntax")
-    elif reason is not None:
-        place.warn(
-            f"the small shell cannot read this command line: {reason}. It counts as a program that takes its default"
-            " time and succeeds; say with 'simulate' what it does",
-            "shell-unreadable",
+    if line.syntax_error is not None:
+        refused = f"the shell refuses this command line, {line.syntax_error}: its process ends with exit code 2"
+        found.append(("shell-syntax", refused))
+    elif line.unreadable is not None and not is_simulated:
+        unread = (
+            f"the small shell cannot read this command line: {line.unreadable}. It counts as a program that takes its"
+            " default time and succeeds; say with 'simulate' what it does"
         )
+        found.append(("shell-unreadable", unread))
+    if found and (place := body.get(name)) is not None:
+        for code, reason in found:
+            place.warn(f"{reason}; 'simulate' hides this here" if is_simulated else reason, code)
 
 
 class _Body(NamedTuple):
@@ -222,7 +227,8 @@ class WarningCollector:
         self._at_ms: int | None = None  # of the command that is searched
         self._schedule: Plain = None
         self.sizes: list[DocumentPlace] = []  # the names of all VM sizes
-        self._waiting: list[tuple[DocumentPlace, str, NodeOwner]] = []  # command lines on nodes that are not known yet
+        # Command lines on nodes that are not known yet: body, property, text, and whether the outcome is simulated.
+        self._waiting: list[tuple[DocumentPlace, str, str, NodeOwner, bool]] = []
 
     def command(
         self, name: str, place: DocumentPlace, factory: TaskFactory | None, at_ms: int | None, *, is_refused: bool
@@ -312,9 +318,9 @@ class WarningCollector:
         last = (self._start + lasts).date()
         for place in self.sizes:
             _check_size(place, max(self._start.date(), _RETIRED_BY), max(last, _RETIRED_BY), prices)
-        for place, text, owner in self._waiting:
+        for place, name, text, owner, is_simulated in self._waiting:
             nodes = self._names.nodes_of(owner)
-            _check_line(place, text, nodes.os if nodes is not None else system_of(text))
+            _check_line(place, name, text, nodes.os if nodes else system_of(text), is_simulated=is_simulated)
         self._check_formulas(self._needs.finish())
         if until_ms is None and self._has_jobs:
             self._check_endless()
@@ -344,8 +350,10 @@ class WarningCollector:
                 )
 
     def _check_formulas(self, more_slots: Mapping[str, int]) -> None:
-        """Warn of formulas that ignore slots; ``more_slots`` is what tasks of pools require beyond one each."""
+        """Warn of formulas that fail or ignore slots; ``more_slots`` is what tasks of pools require beyond one each."""
         for place, owner in self._formulas:
+            for mistake in unknown_names(str(place.plain)):
+                place.warn(f"an evaluation fails that comes to {mistake} (AS-66)", "formula-unknown-name")
             slots = max((nodes.slots for nodes in self._names.all_nodes_of(owner)), default=1)
             count = self._names.task_count(owner.pool_id or "")
             needed = count + more_slots.get((owner.pool_id or "").casefold(), 0)
@@ -368,6 +376,7 @@ class WarningCollector:
             for task in place.listed(name):
                 if is_ordinary(task.plain):
                     self._needs.take(task, owner)
+                    self._visit_line(task, TaskSpec, owner)
                 else:
                     self._search(task, TaskSpec, owner)
         template = place.at("taskFactory", "repeatTask")
@@ -437,25 +446,23 @@ class WarningCollector:
                 place.warn(*found)
 
     def _visit_line(
-        self, place: DocumentPlace, model: type[Spec], owner: NodeOwner, factory: TaskFactory | None
+        self, place: DocumentPlace, model: type[Spec], owner: NodeOwner, factory: TaskFactory | None = None
     ) -> None:
         """Check the process of a body and its command line, of which a template makes the first one."""
         name = next((name for kind, name in _WITH_LINES.items() if issubclass(model, kind)), None)
         given = text_at(place.plain, name) if name is not None else None
-        is_simulated = self._tasks_are_simulated and issubclass(model, TaskSpec | JobManagerTask)
         if name is None or given is None:
             return
         text = given if factory is None else factory.command_line(0)
         if issubclass(model, CommandLine):
             count = 1 if factory is None else factory.count
             self._limits.take(Process(place, model, text, owner, self._at_ms or 0, count, self._schedule))
-        if is_simulated or value_at(place.plain, "simulate"):
+        if not NEEDS_A_LOOK.search(text):  # a program with arguments can always be read
             return
-        # A program with arguments can always be read. Only now the text of the body is looked into, which costs time.
-        if not NEEDS_A_LOOK.search(text) or (written := place.get(name)) is None:
-            return
+        is_simulated = self._tasks_are_simulated and issubclass(model, TaskSpec | JobManagerTask)
+        is_simulated = is_simulated or bool(value_at(place.plain, "simulate"))
         nodes = self._names.nodes_of(owner)
         if nodes is None:
-            self._waiting.append((written, text, owner))
+            self._waiting.append((place, name, text, owner, is_simulated))
         else:
-            _check_line(written, text, nodes.os)
+            _check_line(place, name, text, nodes.os, is_simulated=is_simulated)

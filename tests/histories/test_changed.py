@@ -17,6 +17,7 @@ from engine.histories.history import read_history
 from engine.scenario.load import load
 from engine.studies.sides import read_side
 from tests.histories.dialects import DIALECTS, state_of, written
+from tests.histories.replays import read_back
 from tests.histories.swf_texts import SwfJob, swf_text
 from tests.mutants import COUNT, mutated, mutated_bytes
 
@@ -87,7 +88,7 @@ def becomes_a_scenario(make):
     if imported is None:
         return False
     lines = scenario_lines(imported)
-    simulation = Simulation(load("imported", text="\n".join(lines) + "\n", strict=True), can_go_back=False)
+    simulation = Simulation(read_back("\n".join(lines) + "\n"), can_go_back=False)
     simulation.run_until(min(simulation.end_ms, 30 * MINUTE_MS))
     return True
 

@@ -146,9 +146,9 @@ def test_tasks_that_differ_in_more_than_names_have_factories_of_their_own():
 
 
 def test_braces_of_a_command_line_stay():
-    tasks = [a_task(f"t{number}", number + 1, command=f"run ${{HOME}} {{0}} {number} 5") for number in range(5)]
+    tasks = [a_task(f"t{number}", number + 1, command=f"sh -c '${{HOME}} {{0}} {number} 5'") for number in range(5)]
     (job,) = scenario_of(fitted(history(tasks))).jobs
-    assert [job.factory.command_line(k) for k in (0, 4)] == ["run ${HOME} {0} 0 5", "run ${HOME} {0} 4 5"]
+    assert [job.factory.command_line(k) for k in (0, 4)] == ["sh -c '${HOME} {0} 0 5'", "sh -c '${HOME} {0} 4 5'"]
 
 
 def test_a_log_keeps_when_and_how_much_was_submitted(tmp_path):

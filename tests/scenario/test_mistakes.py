@@ -419,3 +419,92 @@ def test_a_process_that_misspells_a_subject_is_not_told_what_its_own_job_has():
     with pytest.raises(ScenarioError) as caught:
         load("m.yaml", text=HEAD + f"jobs:\n  - {{id: j, poolInfo: {{poolId: p}}, tasks: [{task}]}}\n")
     assert [problem.message for problem in caught.value.problems] == ["'nod' does not exist: did you mean 'node'?"]
+
+
+AT_ONCE = """\
+scenario: s
+until: PT2X
+pools:
+  - {id: p, vmSize: standard_d2s_v33, targetDedicatedNodes: one, resizeTimeout: PT1M}
+  - {id: q, vmSize: standard_d2s_v3, enableAutoScale: true, displayName: [], autoScaleFormula: "x = (1;"}
+  - {id: "r r", targetDedicatedNodes: 1, taskSlotsPerNode: 0}
+jobs:
+  - id: j
+    priority: 5000
+    onAllTasksComplete: terminate
+    poolInfo: {poolId: p}
+    jobReleaseTask: {commandLine: x}
+    tasks:
+      - {id: "a b", commandLine: work, simulate: {duration: PT1Z}}
+      - {id: b, dependsOn: {taskIds: [a]}}
+      - commandLine: x
+        exitConditions: {exitCodes: [{code: x}], exitCodeRanges: [{start: 2, end: 1, exitOptions: {}}]}
+jobSchedules:
+  - {id: "s s", schedule: {recurrenceInterval: PT1S, startWindow: x}, jobSpecification: {priority: 2000}}
+expect:
+  - {at: PT5M, jobId: jj, state: complete}
+"""
+
+
+def test_all_mistakes_of_a_body_are_told_in_one_round_in_the_order_of_the_file():
+    assert [(problem.line, problem.path) for problem in mistakes(AT_ONCE)] == [
+        (2, "until"),
+        (4, "pools[0].vmSize"),
+        (4, "pools[0].targetDedicatedNodes"),
+        (4, "pools[0].resizeTimeout"),
+        (5, "pools[1].displayName"),
+        (5, "pools[1].autoScaleFormula"),
+        (6, "pools[2].vmSize"),
+        (6, "pools[2].id"),
+        (9, "jobs[0].priority"),
+        (10, "jobs[0].onAllTasksComplete"),
+        (12, "jobs[0].jobReleaseTask"),
+        (14, "jobs[0].tasks[0].id"),
+        (14, "jobs[0].tasks[0].simulate.duration"),
+        (15, "jobs[0].tasks[1].commandLine"),
+        (15, "jobs[0].tasks[1].dependsOn"),
+        (16, "jobs[0].tasks[2].id"),
+        (17, "jobs[0].tasks[2].exitConditions.exitCodes[0].exitOptions"),
+        (17, "jobs[0].tasks[2].exitConditions.exitCodes[0].code"),
+        (17, "jobs[0].tasks[2].exitConditions.exitCodeRanges[0]"),
+        (19, "jobSchedules[0].id"),
+        (19, "jobSchedules[0].schedule.recurrenceInterval"),
+        (19, "jobSchedules[0].schedule.startWindow"),
+        (19, "jobSchedules[0].jobSpecification.poolInfo"),
+        (19, "jobSchedules[0].jobSpecification.priority"),
+        (21, "expect[0].jobId"),
+        (21, "expect[0].state"),
+    ]
+
+
+ALONE = [
+    "pools: [{id: p, vmSize: 5, targetDedicatedNodes: 1}]",
+    "pools: [{id: p, targetDedicatedNodes: 1, taskSlotsPerNode: 2}]",
+    "pools: [{id: p, vmSize: standard_d2s_v3, targetDedicatedNodes: one}]",
+    "pools: [{id: p, vmSize: standard_d2s_v3, enableAutoScale: yes!, autoScaleFormula: $TargetDedicatedNodes = 1}]",
+    "pools: [{id: p, vmSize: standard_d2s_v3, enableAutoscale: true, autoScaleFormula: $TargetDedicatedNodes = 1}]",
+    "pools: [{id: p, vmSize: standard_d2s_v3, targetDedicatedNodes: 1, applicationPackageReferences: [{version: a}]}]",
+    "jobs: [{id: j, poolInfo: 5}]",
+    "jobs: [{id: j}]",
+    "jobs: [{id: j, poolInfo: {poolId: 5}}]",
+    "jobs: [{id: j, poolInfo: {poolId: p}, jobPreparationTask: 5, jobReleaseTask: {commandLine: x}}]",
+    "jobs: [{id: j, poolInfo: {poolId: p}, jobReleaseTask: {commandLine: x, maxWallClockTime: x}, "
+    "jobPreparationTask: {commandLine: x}}]",
+    "jobs: [{id: j, poolInfo: {poolId: p}, usesTaskDependencies: oui, tasks: [{id: a, commandLine: x}, "
+    "{id: b, commandLine: x, dependsOn: {taskIds: [a]}}]}]",
+    "jobs: [{id: j, poolInfo: {poolId: p}, onTaskFailure: x, tasks: [{id: a, commandLine: x, exitConditions: "
+    "{default: {jobAction: terminate}}}]}]",
+    "jobs: [{id: j, poolInfo: {poolId: p}, tasks: [{id: a, commandLine: x, resourceFiles: [{httpUrl: 5}]}]}]",
+    "timeline: [{at: 5, rebootNode: {poolId: p, node: x}}]",
+]
+
+
+@pytest.mark.parametrize("text", ALONE)
+def test_nothing_is_told_of_what_only_follows_from_a_mistake(text):
+    (_,) = mistakes(f"scenario: s\n{text}\n")
+
+
+def test_tasks_without_ids_have_no_id_in_common():
+    found = mistakes(f"{HEAD}jobs: [{{id: j, poolInfo: {{poolId: p}}, tasks: [{{commandLine: x}}, {{}}]}}]\n")
+    missing = ["tasks[0].id", "tasks[1].id", "tasks[1].commandLine"]
+    assert [problem.path for problem in found] == [f"jobs[0].{path}" for path in missing]

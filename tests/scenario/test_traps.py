@@ -167,6 +167,38 @@ TRAPS = {
         scenario(job=PREPARED % ", simulate: {writes: {x: 10 GB}}", tasks=writes("8 GB")),
         scenario(tasks=tasks(with_file(f"{BLOB}/x")), more=f'simulate: {{storage: {{"{BLOB}/*": {{size: 20 GB}}}}}}\n'),
     ],
+    "limit-too-short": [
+        scenario(tasks=tasks(task("t", constraints="{maxWallClockTime: PT1M}", simulate="{duration: PT2H}"))),
+        scenario(
+            tasks=tasks(
+                task("t", constraints="{maxWallClockTime: PT1M}", simulate="{duration: {uniform: [PT61S, PT2H]}}")
+            )
+        ),
+        scenario(job=", constraints: {maxWallClockTime: PT1H}", tasks=tasks(task("t", simulate="{duration: PT2H}"))),
+        scenario(
+            job=", constraints: {maxWallClockTime: PT1H}",
+            tasks="",
+            more="timeline: [{at: 5, addTasks: {jobId: j, tasks: [{id: t, commandLine: x, simulate: {duration: P1D}, "
+            "constraints: {}}]}}]",
+        ),
+    ],
+    "formula-unknown-name": [
+        scaled("$TargetDedicatedNodes = $ActiveTask.GetSample(1);"),
+        scaled("n = m; m = 1; $TargetDedicatedNodes = n;"),
+        scaled("$TargetDedicatedNodes = minimum(1, 2);"),
+        scaled("$TargetDedicatedNodes = $ActiveTasks.GetSamples(1);"),
+        scenario(
+            more="timeline: [{at: 5, evaluatePoolAutoScale: {poolId: p, autoScaleFormula: $TargetDedicatedNodes = x}}]"
+        ),
+    ],
+    "no-shell": [
+        scenario(tasks=tasks(f"{{id: t, commandLine: a && b{LOW % 'PT1M'}}}")),
+        scenario(tasks=tasks(f"{{id: t, commandLine: a $AZ_BATCH_TASK_ID{LOW % 'PT1M'}, requiredSlots: 1}}")),
+        scenario(job=", jobPreparationTask: {commandLine: a | b, simulate: {exitCode: 1}}"),
+        scenario(tasks=tasks("{id: t, commandLine: a && b}"), more="simulate: {tasks: {duration: PT1M}}"),
+    ],
+    "wrong-shell": [scenario(tasks=tasks(f"{{id: t, commandLine: cmd /c dir{LOW % 'PT1M'}}}"))],
+    "shell-syntax": [scenario(tasks=tasks(f"{{id: t, commandLine: sh -c 'if', {(LOW % 'PT1M')[2:]}}}"))],
     "endless-formula": [
         unended(scaled("$TargetDedicatedNodes = 3;")),
         unended(scaled("$TargetDedicatedNodes = 3;")) + "timeline: [{at: PT1H, deletePool: {poolId: p}}]",
@@ -264,6 +296,30 @@ HARMLESS = {
         scenario(job=PREPARED % LOW % "PT2H", more="until: PT3H"),
         scenario(job=PREPARED % (LOW % "P30D" + ", constraints: {maxWallClockTime: PT1H}")),
         scenario(job=PREPARED % LOW % "{normal: [PT10M, PT1M]}", more="until: P1D"),
+    ],
+    "limit-too-short": [
+        scenario(tasks=tasks(task("t", constraints="{maxWallClockTime: PT2H}", simulate="{duration: PT2H}"))),
+        scenario(tasks=tasks(task("t", constraints="{maxWallClockTime: PT1M}"))),
+        scenario(
+            tasks=tasks(
+                task("t", constraints="{maxWallClockTime: PT1M}", simulate="{duration: {uniform: [PT30S, PT2H]}}")
+            )
+        ),
+        scenario(
+            job=", constraints: {maxWallClockTime: PT1H}",
+            tasks=tasks(task("t", simulate="{duration: PT2H}")),
+            more="timeline: [{at: 5, updateJob: {jobId: j, constraints: {maxWallClockTime: P1D}}}]",
+        ),
+    ],
+    "formula-unknown-name": [
+        scaled("n = 1; m = n; $TargetDedicatedNodes = min(m, $CurrentDedicated) + time().hour * 0;"),
+        scaled(
+            "stop(); $TargetDedicatedNodes = avg($CPUPercent.GetSample(TimeInterval_Minute, 0)) + $TargetDedicated;"
+        ),
+    ],
+    "no-shell": [
+        scenario(tasks=tasks(f"{{id: t, commandLine: sh -c 'a && b'{LOW % 'PT1M'}}}")),
+        scenario(tasks=tasks(f"{{id: t, commandLine: bash -c 'cat < /etc/none'{LOW % 'PT1M'}}}")),
     ],
     "disk-too-small": [
         scenario(tasks=writes("15 GB")),
@@ -407,6 +463,23 @@ def test_a_code_that_does_not_exist_is_told_with_the_nearest():
             scenario(more="timeline: [{at: 5, terminateTask: {jobId: j, taskId: tt}}]"),
             "timeline[0].terminateTask.taskId",
             "no part of the scenario creates the task 'tt': did you mean 't'?",
+        ),
+        (
+            scaled("n = 1;\n$TargetDedicatedNodes = $ActiveTask.GetSample(1);".replace("\n", "\\n")),
+            "pools[1].autoScaleFormula",
+            "an evaluation fails that comes to Line 2, Col 25: Unknown variable $ActiveTask; did you mean "
+            "$ActiveTasks? (AS-66)",
+        ),
+        (
+            scenario(tasks=tasks(task("t", constraints="{maxWallClockTime: PT1M}", simulate="{duration: PT2H}"))),
+            "jobs[0].tasks[0].constraints.maxWallClockTime",
+            "the task takes PT2H or more: it is stopped after PT1M and fails (RETRY-8)",
+        ),
+        (
+            scenario(tasks=tasks(f"{{id: t, commandLine: cmd /c dir{LOW % 'PT1M'}}}")),
+            "jobs[0].tasks[0].commandLine",
+            "a Linux node has no program cmd: its process ends with CommandProgramNotFound (NODE-1); 'simulate' hides "
+            "this here",
         ),
         (
             scenario(more="timeline: [{at: 5, rebootNode: {poolId: p, node: 1}}]"),

@@ -432,3 +432,33 @@ def test_a_job_that_the_timeline_ends_is_estimated_and_drawn_no_farther():
     assert (forecast.tasks_ms, forecast.job_ms, forecast.stays_active) == (None, 1_800_000, False)
     (running,) = session.tasks("j").running()
     assert planned_task_end_ms(sim, running) == 1_800_000
+
+
+MIXED = """
+scenario: mixed
+until: PT3H
+pools: [{id: p, vmSize: standard_d2s_v3, targetDedicatedNodes: 2}]
+jobs:
+  - id: j
+    poolInfo: {poolId: p}
+    usesTaskDependencies: true
+    onAllTasksComplete: terminatejob
+    tasks:
+      - {id: a, commandLine: x, simulate: {duration: PT5M, exitCode: 1}}
+      - {id: b, commandLine: x, simulate: {duration: PT10M}}
+      - {id: c, commandLine: x, simulate: {duration: PT30M}}
+      - {id: d, commandLine: x, dependsOn: {taskIds: [a]}}
+"""
+
+
+@pytest.mark.parametrize("constraints", ["", "\n    constraints: {maxWallClockTime: PT2H}"])
+def test_a_job_with_tasks_that_never_run_ends_at_its_limit_or_not_at_all(constraints):
+    text = MIXED.replace("poolInfo: {poolId: p}", "poolInfo: {poolId: p}" + constraints)
+    session = Session(Simulation(load_scenario("mixed", text=text)))
+    for seconds in (600, 1_200, 2_100, 3_600):  # failed, running and waiting tasks; at last only one that waits
+        session.simulation.run_until(seconds * 1000)
+        session.update()
+        assert session.forecast().tasks_ms is None
+        assert session.forecast().job_ms == (7_200_000 if constraints else None)
+        stays = "the job stays active until no task is left or it is terminated"
+        assert fourth_line(session).startswith("Estimated: job ends 10:00:00" if constraints else stays)

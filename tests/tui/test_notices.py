@@ -12,8 +12,11 @@ import pytest
 from engine import Simulation, load_scenario
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.textual.screens import say
+from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.sentences import Notices
 from tui.viewmodels.session import Session
+from tui.viewmodels.text import plain
+from tui.viewmodels.watch.attention import estimate_line
 
 
 def told(session, *seconds, speed=60, view="timeline"):
@@ -136,7 +139,7 @@ def test_before_the_first_job_the_strip_says_when_it_is_added(session_at):
     assert session.none_yet("job") == ("There is no job yet.", "space runs and pauses, . goes on to the next moment.")
     while session.ahead.advance(10_000):
         pass
-    assert session.none_yet("job")[0] == "There is no job yet. The next one is added at 08:04:45."
+    assert session.none_yet("job")[0] == "There is no job yet. The next job is added at 08:04:45."
 
 
 def test_where_no_job_is_ever_added_it_says_so_once_that_is_known(session_at):
@@ -146,3 +149,38 @@ def test_where_no_job_is_ever_added_it_says_so_once_that_is_known(session_at):
         pass
     assert session.none_yet("job")[0] == "There is no job, and none is added in the rest of the run."
     assert session.none_yet("pool")[0] == "There is no pool yet."
+
+
+LATER = """
+scenario: later
+until: PT3H
+pools: [{id: p, vmSize: standard_d2s_v3, targetDedicatedNodes: 2}]
+jobs:
+  - {id: first, poolInfo: {poolId: p}, onAllTasksComplete: terminatejob, tasks: [{id: a, commandLine: x}]}
+  - {id: second, at: PT1H, poolInfo: {poolId: p}}
+timeline: [{at: PT90M, createJob: {id: third, poolInfo: {poolId: p}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (1_800, "2 jobs are still added, the next at 09:00:00."),
+        (3_600, "The next job is added at 09:30:00."),
+        (5_400, ""),
+    ],
+)
+def test_where_jobs_come_later_watch_and_the_list_say_when_the_next_one_does(seconds, said):
+    session = Session(Simulation(load_scenario("later", text=LATER)))
+    session.simulation.run_until(seconds * 1000)
+    session.update()
+    jobs = JobsModel(session)
+    jobs.update()
+    assert plain(jobs.summary()) == ""  # it is not known yet
+    while session.ahead.advance(10_000):
+        pass
+    session.update()
+    assert plain(jobs.summary()) == said
+    ended = plain(estimate_line(session, session.job("first"), 116)).rstrip()
+    assert ended.startswith("Ended 08:")
+    assert ended.endswith(said or "after it was added")

@@ -10,6 +10,9 @@ from engine import Simulation, pacing
 from tests.tui.driving import arrived, drive
 from tests.tui.screen_text import text_of
 from tui.app import playback
+from tui.app.view_screen import Header
+from tui.panes.pages import ListPage
+from tui.panes.watch import Watch
 from tui.textual.screens import View
 
 
@@ -94,3 +97,47 @@ def test_while_time_jumps_a_frame_shows_one_moment(dashboard_at, monkeypatch, ke
     asyncio.run(run())
     assert len({header.partition(" SE")[2] for _, header in frames}) > 1
     assert all(moment in header.partition(" SE")[0] for moment, header in frames if header)
+
+
+@pytest.mark.parametrize("keys", [["right_square_bracket"], ["t", "x", "escape"], ["2"]])
+def test_a_key_on_a_long_way_never_leaves_a_header_of_another_moment_than_the_view(dashboard_at, monkeypatch, keys):
+    app, drawn = dashboard_at(120), {}
+    advance, is_long = Simulation.advance, False
+
+    def part_of_the_way(run, until_ms, *given):
+        if not is_long:
+            return advance(run, until_ms, *given)
+        part_ms = 240_000 if "view" in drawn else 180_000  # the first part is drawn, the second is not
+        if run is app.session.simulation and run.now_ms < part_ms:
+            advance(run, part_ms, *given)
+        return True
+
+    monkeypatch.setattr(Simulation, "advance", part_of_the_way)
+    for kind, what, name in ((Header, "header", "show"), (Watch, "view", "update"), (ListPage, "view", "update")):
+        method = getattr(kind, name)
+
+        def noted(*given, method=method, what=what):
+            drawn[what] = app.session.now_ms
+            return method(*given)
+
+        monkeypatch.setattr(kind, name, noted)
+
+    async def run():
+        nonlocal is_long
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            is_long = True
+            drawn.clear()
+            app.main_screen.playback.seek(600_000)
+            async with asyncio.timeout(20):
+                while app.session.now_ms < 240_000:
+                    await asyncio.sleep(0.001)
+            for key in keys:
+                await pilot.press(key)
+            seen = dict(drawn)
+            is_long = False
+            await arrived(app)
+            return seen
+
+    seen = asyncio.run(run())
+    assert seen["header"] == seen["view"]

@@ -8,6 +8,7 @@ import pytest
 
 from engine import Simulation
 from engine.specs.commands import COMMANDS, ResizePool
+from engine.views.resources.jobs import pool_row
 from tests.tui.driving import drive, look
 from tests.tui.screen_text import contains, messages_of
 from tui.viewmodels.moments import Bookmarks
@@ -106,6 +107,51 @@ def test_a_branch_keeps_the_run_that_is_left_and_it_is_opened_again(dashboard_at
     assert app.session.is_past
     assert contains(messages_of(app), "This is the run before the branch at")
     assert is_as_played_anew(app.session.simulation)
+
+
+def nodes_shown(app):
+    return pool_row(app.session.simulation, app.session.pool_id).nodes
+
+
+def test_a_bookmark_of_a_run_that_was_left_opens_that_run_at_its_moment(dashboard_at):
+    app, seen = dashboard_at(LATER_S), []
+    note = lambda app: seen.append((by_hand(app), app.session.now_ms, nodes_shown(app)))  # noqa: E731
+    drive(app, *RESIZE, "t", *"+8m", "enter", "B", note,  # eight nodes
+          "t", *"-9m", "enter", "b", "t", *"+9m", "enter", note,  # the run without the resize
+          "apostrophe", look(seen), "1", note)  # fmt: skip
+    bookmarked, without, jump, again = seen
+    assert without[1:] != bookmarked[1:]
+    assert without[0] == []
+    assert contains(jump, "in a run that was left")
+    assert again == bookmarked
+    assert contains(messages_of(app), ", in a run that was left.")
+    assert is_as_played_anew(app.session.simulation)
+
+
+def test_a_bookmark_whose_moment_both_runs_have_stays_in_the_present_one(dashboard_at):
+    app = dashboard_at(LATER_S)
+    drive(app, "B", *RESIZE, "t", *"+1m", "enter", "t", *"-70s", "enter", "b", "apostrophe", "1")
+    assert by_hand(app) == []
+    assert app.session.now_ms == LATER_S * 1000
+
+
+def test_the_same_moment_of_another_run_is_another_bookmark_and_is_compared_as_that_run(session_at):
+    session = session_at(LATER_S)
+    steps = Steps(session, random.Random(1))
+    steps.give()
+    session.simulation.run_until(session.now_ms + 60_000)
+    session.update()
+    there_ms = session.now_ms
+    assert steps.bookmarks.add() == 1
+    session.simulation.seek(LATER_S * 1000)
+    steps.branch()
+    assert session.bookmarked_ms == []
+    session.simulation.run_until(there_ms)
+    session.update()
+    assert steps.bookmarks.add() == 2
+    (other,) = [each for each in steps.bookmarks.others() if each.name.startswith("bookmark 1")]
+    assert other.left.inputs != session.simulation.by_hand
+    assert other.until_ms == there_ms
 
 
 def test_the_saved_script_and_the_list_agree(dashboard_at):

@@ -11,9 +11,11 @@ from engine import Simulation, load_scenario
 from engine.state.tables import BrokenInvariant
 from engine.views.diagnosis.model import Next
 from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation, some_tasks
-from tests.tui.driving import drive
+from tests.tui.driving import drive, look
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
+from tui.dialogs.actions import Why
+from tui.dialogs.files import Files
 from tui.panes.watch import Attention
 from tui.viewmodels.sentences import answers_to, expected_of, next_change, plain_text, why_lines
 from tui.viewmodels.session import Session
@@ -290,3 +292,27 @@ def test_on_a_shared_node_the_job_in_focus_comes_first_and_then_those_that_faile
     told = "\n".join(answers_to(session, "node", node, "nodes")[0].lines())
     order = [told.index(f"job {name}") for name in ("mine", "bad", "one", "two")]
     assert order == sorted(order)
+
+
+FAILED = [
+    ("release-fails", 264, "7", "timed out"),
+    ("preparation-fails-on-one-node", 200, "6", "curl: (56)"),
+    ("retries-and-exit-conditions", 420, "5", None),
+]
+
+
+@pytest.mark.parametrize(("name", "seconds", "view", "stderr"), FAILED)
+def test_of_a_failed_process_w_shows_the_last_errors_and_f_opens_files(dashboard_at, name, seconds, view, stderr):
+    app, seen = dashboard_at(seconds, name), []
+    drive(app, view, "w", look(seen), "f", look(seen), lambda app: seen.append(app.screen))
+    assert contains(seen[0], "b act  f files")
+    assert stderr is None or contains(seen[0], "stderr.txt", stderr)
+    assert contains(seen[1], "stderr.txt")
+    assert isinstance(seen[2], Files)
+
+
+def test_of_what_has_not_failed_it_offers_no_files(dashboard_at):
+    app, seen = dashboard_at(200, "plain-job"), []
+    drive(app, "3", "w", look(seen), "f", lambda app: seen.append(app.screen))
+    assert not contains(seen[0], "f files")
+    assert isinstance(seen[1], Why)

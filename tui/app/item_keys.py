@@ -26,7 +26,7 @@ from tui.textual.keys import Command
 from tui.textual.screens import OfferActions, ShowView, StudyFormula, say
 from tui.viewmodels import actions
 from tui.viewmodels.format import counted, variant_note, what
-from tui.viewmodels.items import VIEW_OF, files_of
+from tui.viewmodels.items import VIEW_OF, files_of, last_said
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.sentences import HOOK_VIEWS, answers_to, describe, expected_of
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tui.app.view_screen import ViewScreen
     from tui.textual.screens import View
     from tui.viewmodels.actions.menu import Action
+    from tui.viewmodels.items import FileLocation
     from tui.viewmodels.text import Kind
 
 
@@ -332,11 +333,10 @@ def _explain(main: ViewScreen) -> None:
     def expect() -> Next | None:
         return expected_of(session, *subject) if when_ms == session.now_ms else None
 
-    main.app.push_screen(
-        dialogs.actions.Why(
-            session, answers, when_ms, dialogs.actions.WhyActions(main.playback.seek, act, expect, go_on)
-        )
-    )
+    place, actions = _files_here(main), dialogs.actions.WhyActions(main.playback.seek, act, expect, go_on)
+    if not isinstance(place, str) and place.is_of_failure and when_ms == session.now_ms:
+        actions = actions._replace(files=partial(main.open_files, place), said=last_said(session, place))
+    main.app.push_screen(dialogs.actions.Why(session, answers, when_ms, actions))
 
 
 def _asked_here(focused: Widget | None) -> tuple[str, str] | None:
@@ -356,11 +356,16 @@ def _points_at_nothing(main: ViewScreen) -> bool:
     return main.session.nodes().row(int(here.key)).state is None
 
 
+def _files_here(main: ViewScreen) -> FileLocation | str:
+    """Return where the files of what is under the cursor are, or a sentence that says why there are none."""
+    if isinstance(main.focused, Table) and main.focused.key is not None:
+        return main.focused.model.files_of(main.focused.key)
+    return files_of(main.session, main.under_cursor)
+
+
 def _show_files(main: ViewScreen) -> None:
     """Show the files of the subject under the cursor, on the node where they are."""
-    place = files_of(main.session, main.under_cursor)
-    if isinstance(main.focused, Table) and main.focused.key is not None:
-        place = main.focused.model.files_of(main.focused.key)
+    place = _files_here(main)
     if isinstance(place, str):
         say(main, place)
     else:

@@ -130,20 +130,21 @@ def _zoom(main: ViewScreen) -> None:
 
 def _jump(main: ViewScreen) -> None:
     """Go to a pane by its letter, or to a bookmark or a run that was left by its digit."""
-    moments_ms, runs = main.bookmarks.moments_ms, main.bookmarks.runs
+    kept, clock = main.bookmarks, main.session.clock
+    names = [clock(one.shown_ms) + (", in a run that was left" * (not kept.is_here(one))) for one in kept.moments]
+    names += [run.name for run in kept.runs]
+    places = [*map(kept.run_of, kept.moments), *(run.left for run in kept.runs)]
 
     def go(target: Widget | int | None) -> None:
         if not isinstance(target, int):
             main.set_focus(target or main.focused)
-        elif target < len(moments_ms):
-            main.playback.seek(moments_ms[target])
+        elif target < len(kept.moments) and kept.is_here(places[target]):
+            main.playback.seek(places[target].shown_ms)
         else:
-            run = runs[target - len(moments_ms)]
-            _open_run(main, run.left, f"This is {run.name}.")
+            _open_run(main, places[target], f"This is {names[target]}.")
 
     panes = [pane for pane in main.focus_chain if pane.region.area]
-    bookmarks = [*map(main.session.clock, moments_ms), *(run.name for run in runs)]
-    main.app.push_screen(dialogs.pickers.Jump(panes, [main.session.text(each) for each in bookmarks]), go)
+    main.app.push_screen(dialogs.pickers.Jump(panes, [main.session.text(each) for each in names]), go)
 
 
 def _go_out(main: ViewScreen) -> None:

@@ -124,6 +124,7 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         self._shown_when_left: dict[str, object] = {}  # by view: what it shows
         self.is_left = False
         self._updates = 0  # so far
+        self._drawn_ms = -1  # the moment of the last one
         self.settings = settings
         if settings.keys:  # of whatever dialog
             dialogs.import_all()
@@ -326,6 +327,7 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
             return
         self._updates += 1
         self.session.update()
+        self._drawn_ms = self.session.now_ms
         self.playback.look_ahead()
         self.update_header()
         self.view.update()
@@ -338,8 +340,11 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         return self._updates, self.session.moment, self.session.newest_ms, self.session.focus
 
     def update_header(self) -> None:
-        """Bring clock, tabs and hints up to date."""
+        """Bring clock, tabs and hints up to date; on the way to a moment the panes too, so that a frame shows one."""
         if self.is_left:
+            return
+        if self.playback.pacer.is_seeking and self._drawn_ms != self.session.now_ms:
+            self.update()
             return
         view = self.view
         self._header.show(view.tab, view.title, self.playback.transport)

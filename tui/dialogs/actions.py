@@ -24,7 +24,7 @@ from tui.viewmodels.actions.trial import Trials
 from tui.viewmodels.autoscale import FIRST_FORMULA, FormulaTrial, autoscale_lines, try_out
 from tui.viewmodels.go_line import PaletteEntry, fitting, words_for
 from tui.viewmodels.sentences import next_change, plain_text, why_lines
-from tui.viewmodels.text import Line, Role, Span, line, paragraph
+from tui.viewmodels.text import Line, Role, Span, line, paragraph, wrapped
 from tui.widgets.rows import Choices
 
 if TYPE_CHECKING:
@@ -41,13 +41,16 @@ class WhyActions(NamedTuple):
     """Callbacks of the dialog.
 
     ``seek`` goes to a moment in ms after the start, ``act`` offers actions, ``expect`` returns when the state is
-    expected to change, which takes a while to find out, ``go_on`` lets time pass again if it did before.
+    expected to change, which takes a while to find out, ``go_on`` lets time pass again if it did before. ``files``
+    shows the files of a process, of which ``said`` are the last lines on stderr; it is None where there are none.
     """
 
     seek: Callable[[int], None]
     act: Callable[[], None]
     expect: Callable[[], Next | None]
     go_on: Callable[[], None]
+    files: Callable[[], None] | None = None
+    said: Sequence[str] = ()
 
 
 class Why(Sheet):
@@ -56,6 +59,7 @@ class Why(Sheet):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "go", "go to the next event that can change it", id="why.go"),
         Binding("b", "act", "branch here if it is the past, and act", id="why.act"),
+        Binding("f", "files", "show the files of the process", id="why.files"),
         Binding("y", "copy", "copy the text", id="why.copy"),
         Binding("w", "dismiss", "close", show=False, id="why.close"),
     ]
@@ -64,12 +68,20 @@ class Why(Sheet):
         """``answers`` are as of ``when_ms``, in ms after the start."""
         title = f"Why, at {session.clock(when_ms)}"
         here = "b branch here and act" if session.is_past or when_ms != session.now_ms else "b act"
+        here += "  f files" if actions.files is not None else ""
         keys = f"{'enter go there  ' if next_change(answers) is not None else ''}{here}  y copy  K rules  esc close"
-        super().__init__(title, lambda cells: why_lines(session, answers, cells, self._expected), keys=keys)
+        super().__init__(title, self._lines_in, keys=keys)
         self._expected: Next | None = None
         self._session = session
         self._answers = answers
         self._actions = actions
+
+    def _lines_in(self, cells: int) -> list[Line]:
+        first = why_lines(self._session, self._answers[:1], cells, self._expected)
+        said = [line(Span(part)) for text in self._actions.said for part in wrapped(text.expandtabs(), cells)]
+        output = [(), line(Span("stderr.txt", Role.STRONG)), *said] if said else []
+        others = why_lines(self._session, self._answers[1:], cells)
+        return [*first, *output, *([()] if others else []), *others]
 
     def on_mount(self) -> None:
         """Find out when the state is expected to change, once the answers are drawn."""
@@ -97,6 +109,12 @@ class Why(Sheet):
         """Close, and offer actions; in the past that begins with a branch."""
         self.dismiss()
         self._actions.act()
+
+    def action_files(self) -> None:
+        """Close, and show the files."""
+        if self._actions.files is not None:
+            self.dismiss()
+            self._actions.files()
 
     def action_copy(self) -> None:
         """Copy the answers as plain text."""

@@ -17,7 +17,7 @@ from engine.views.hook_status import HookStatus
 from engine.views.log.histories import last_directory, trigger_of
 from engine.views.resources.account import bytes_of_job, bytes_of_task, uploads_of_task
 from engine.views.resources.nodes import pool_of_node, tasks_on
-from engine.views.resources.processes import node_contents, task_acts
+from engine.views.resources.processes import node_contents, output_ends, task_acts
 from engine.views.resources.tasks import job_of_task
 from engine.views.rest.lookup import wire
 from tui.viewmodels import format as fmt
@@ -194,6 +194,7 @@ class ViewHistory:
 
 
 OUTPUTS = "stdout.txt", "stderr.txt"
+_MOST_SAID = 4  # lines
 _FAILED = HookStatus.FAILED, HookStatus.RETRYING
 _HOOKS = "JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged"
 
@@ -203,6 +204,11 @@ class FileLocation(NamedTuple):
 
     node: int
     path: str = ""
+
+    @property
+    def is_of_failure(self) -> bool:
+        """True for the errors of a process that has failed."""
+        return self.path.endswith(f"/{OUTPUTS[1]}")
 
 
 def output_at(node: int, directory: str, *, has_failed: bool) -> FileLocation:
@@ -231,6 +237,12 @@ def files_of(session: Session, subject: ItemRef | None) -> FileLocation | str:
     if found is None:
         return f"{task.brief.task_id} has not started yet and has no files."
     return output_at(*found, has_failed=task.brief.result is TaskResult.FAILURE)
+
+
+def last_said(session: Session, place: FileLocation) -> Sequence[str]:
+    """Return the last lines that a process has written to the file at ``place``."""
+    ends = output_ends(session.simulation, place.node, place.path.rpartition("/")[0], _MOST_SAID)
+    return next((end.lines for end in ends if end.path == place.path), ())
 
 
 def files_of_event(session: Session, event: EventRow) -> FileLocation | str:

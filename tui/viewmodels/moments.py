@@ -9,6 +9,7 @@ difference is that from the left column to the right one, and percent are of the
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.run.simulation import differing
@@ -40,6 +41,10 @@ class LeftRun(NamedTuple):
     inputs: Sequence[Input]
     shown_ms: int
     newest_ms: int
+
+    def is_in(self, inputs: Sequence[Input]) -> bool:
+        """Return whether a run with these inputs given by hand has the same past at the moment that was shown."""
+        return not any(one.when_ms <= self.shown_ms for side in differing(self.inputs, inputs) for one in side)
 
 
 class TakingBack(NamedTuple):
@@ -94,7 +99,7 @@ class Bookmarks:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.moments_ms = session.bookmarked_ms
+        self.moments: list[LeftRun] = []  # that are bookmarked, each with the run that was the present one
         self.runs: list[Recording] = []  # that were left, oldest first
         self._untouched: Recording | None = None
         self._given: list[Command] = []  # on this screen: clients give commands too
@@ -104,9 +109,21 @@ class Bookmarks:
     def add(self) -> int:
         """Bookmark the present moment. Return the number of its bookmark, from 1."""
         now_ms = self._session.now_ms
-        if now_ms not in self.moments_ms:
-            self.moments_ms.append(now_ms)
-        return self.moments_ms.index(now_ms) + 1
+        for number, moment in enumerate(self.moments, 1):
+            if moment.shown_ms == now_ms and self.is_here(moment):
+                return number
+        self.moments.append(LeftRun(self._session.simulation.by_hand, now_ms, self._session.newest_ms))
+        self._session.bookmarked_ms.append(now_ms)
+        return len(self.moments)
+
+    def is_here(self, moment: LeftRun) -> bool:
+        """Return whether a bookmarked moment is one of the present run."""
+        return moment.is_in(self._session.simulation.by_hand)
+
+    def run_of(self, moment: LeftRun) -> LeftRun:
+        """Return the run in which a moment was bookmarked, as it was when it was left last if that is kept."""
+        found = (run.left for run in reversed(self.runs) if moment.is_in(run.left.inputs))
+        return next(found, moment)._replace(shown_ms=moment.shown_ms)
 
     def note(self, commands: Sequence[Command]) -> None:
         """Note that these commands are about to be given; keep the run to which nothing has been done by hand yet."""
@@ -177,6 +194,7 @@ class Bookmarks:
     def _forget_crossed(self) -> None:
         crossed, now_ms = self._session.crossed, self._session.now_ms
         crossed[:] = [stretch for stretch in crossed if stretch[1] <= now_ms]
+        self._session.bookmarked_ms[:] = [moment.shown_ms for moment in self.moments if self.is_here(moment)]
 
     def keep_run(self, shown_ms: int) -> None:
         """Keep the run, which a branch will drop, and the moment that was shown last in it."""
@@ -197,11 +215,14 @@ class Bookmarks:
     def others(self) -> list[Recording]:
         """Return what can be compared: bookmarks, the newest moment, and runs kept before an action or a branch."""
         session = self._session
-        moments = [
-            self._recording(f"bookmark {number}, {session.clock(when_ms)}", when_ms)
-            for number, when_ms in enumerate(self.moments_ms, 1)
-            if when_ms != session.now_ms and when_ms <= session.newest_ms
-        ]
+        moments = []
+        for number, moment in enumerate(self.moments, 1):
+            name, when_ms = f"bookmark {number}, {session.clock(moment.shown_ms)}", moment.shown_ms
+            if not self.is_here(moment):
+                kept = (run for run in reversed(self.runs) if moment.is_in(run.left.inputs))
+                moments += [run._replace(name=name, until_ms=when_ms) for run in islice(kept, 1)]
+            elif when_ms != session.now_ms and when_ms <= session.newest_ms:
+                moments.append(self._recording(name, when_ms))
         if session.is_past:
             moments.append(self._recording("the newest moment", session.newest_ms))
         has_acted = bool(session.simulation.by_hand)

@@ -12,6 +12,7 @@ from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.estimates import Forecast, Forecaster
 from engine.views.diagnosis.expectations import foreseen
 from engine.views.diagnosis.foretold import EndsAhead, Foretold
+from engine.views.diagnosis.stuck import NEVER_RUN
 from engine.views.log.reader import FirstStarts, Kept
 from engine.views.log.series import RunSeries, Window
 from engine.views.resources.account import account_page, last_job_like, schedule_row, stored_blobs
@@ -25,8 +26,8 @@ from engine.views.resources.jobs import (
     has_preparation,
     job_ids,
     job_row,
+    jobs_after,
     jobs_worst_first,
-    next_job_ms,
     pool_ids,
     pool_of_job,
     pool_row,
@@ -384,7 +385,10 @@ class Session:
         pages, tasks = self.pages(job_id), self.tasks(job_id)
         if self._forecaster is None or not self._forecaster.is_of(tasks, *pages):
             self._forecaster = Forecaster(self.simulation, tasks, *pages, self.first_starts)
-        return self._forecaster.estimate()
+        job = self.job(job_id)
+        has_stuck = job is not None and job.record.spec.uses_task_dependencies  # else it is not worth a look
+        never_run = has_stuck and any(one.condition in NEVER_RUN for one in self.attention.about(job_id))
+        return self._forecaster.estimate(has_stuck=never_run)
 
     def concerns(self) -> Sequence[Finding]:
         """Return what needs attention in the whole run, or will once it is played ahead, the worst and newest first."""
@@ -422,13 +426,20 @@ class Session:
             said = f"There was no {noun}." if is_over else f"There is no {noun} yet."
         if is_over:
             return said, "The run is over: nothing more will come."
-        future = self.ahead.future
-        next_ms = None if future is None or noun != "job" else next_job_ms(future, self.now_ms)
-        if next_ms is not None:
-            said += f" The next one is added at {self.clock(next_ms)}."
-        elif future is not None and noun == "job":
+        if noun == "job" and self.coming_jobs:
+            said += f" {self.coming_jobs}"
+        elif self.ahead.future is not None and noun == "job":
             said = f"{said.removesuffix(' yet.').removesuffix('.')}, and none is added in the rest of the run."
         return said, "space runs and pauses, . goes on to the next moment."
+
+    @property
+    def coming_jobs(self) -> str:
+        """A sentence that says when the next job is added; empty if none is, or if that is not known."""
+        future = self.ahead.future
+        coming = [] if future is None else jobs_after(future, self.now_ms)
+        if len(coming) == 1:
+            return f"The next job is added at {self.clock(coming[0])}."
+        return f"{len(coming):,} jobs are still added, the next at {self.clock(coming[0])}." if coming else ""
 
     def no_pool(self) -> tuple[str, str]:
         """Return sentences that say why no pool is in focus."""

@@ -216,15 +216,18 @@ class Forecaster:
         """Return whether it estimates for the job of these pages."""
         return (self._tasks, self._preparation, self._release) == (tasks, preparation, release)
 
-    def estimate(self) -> Forecast:
-        """Return the estimates as of now; none for a job that is completed, deleted or not there yet."""
+    def estimate(self, *, has_stuck: bool = False) -> Forecast:
+        """Return the estimates as of now; none for a job that is completed, deleted or not there yet.
+
+        With ``has_stuck`` some of its tasks never run, so that they do not end the job.
+        """
         job = self._simulation.world.jobs.find(self._tasks.job_id)
         if job is None or job.state in (None, JobState.COMPLETED):
             return Forecast()
         if job.state in (JobState.TERMINATING, JobState.DELETING):
             return Forecast(job_ms=self._released_ms())
-        tasks_ms = self._tasks_ms(job)
-        ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
+        tasks_ms = None if has_stuck else self._tasks_ms(job)
+        ends_itself = not has_stuck and job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
         job_ms = None if tasks_ms is None or not ends_itself else self._end_after_ms(job, tasks_ms)
         limit = job_limit(self._simulation.world, job)
         if limit is not None and (job_ms is not None or not ends_itself):

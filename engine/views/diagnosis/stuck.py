@@ -63,6 +63,9 @@ def _misfits(pool: Pool) -> Iterator[tuple[Condition, str, Callable[[int], bool]
         yield Condition.MULTI_INSTANCE, text, lambda key: key < 0, Clause(f"{called('pool', pool.id)} {lacks}", "MI-2")
 
 
+NEVER_RUN = (Condition.SIZE, Condition.MULTI_INSTANCE, Condition.DEPENDENCIES)
+"""The conditions of concerns about tasks that never run, whatever else happens."""
+
 _MOST_CHECKED = 5_000  # waiting tasks of a job that are searched for circles
 
 

@@ -115,9 +115,9 @@ def job_ids(simulation: Simulation) -> list[str]:
     return [job.id for job in simulation.world.jobs.present()]
 
 
-def next_job_ms(simulation: Simulation, now_ms: int) -> int | None:
-    """Return when the next job after a moment is added, in ms since the start; None if the run adds no more."""
-    return min((job.created_ms for job in simulation.world.jobs.rows if job.created_ms > now_ms), default=None)
+def jobs_after(simulation: Simulation, now_ms: int) -> list[int]:
+    """Return when the jobs after a moment are added, in ms since the start, in order."""
+    return sorted(job.created_ms for job in simulation.world.jobs.rows if job.created_ms > now_ms)
 
 
 def count_deleted_jobs(simulation: Simulation) -> int:

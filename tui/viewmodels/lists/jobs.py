@@ -19,7 +19,7 @@ from tui.viewmodels.items import job_transfers
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import no_limit, previous_state, yes
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, bar, block, block_of, line, link, plain, row
+from tui.viewmodels.text import WHOLE, Block, ItemRef, Line, Role, Span, bar, block, block_of, line, link, plain, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,6 +135,10 @@ class JobsModel(NamedRowsModel["JobRow"]):
     def _of_nodes(self, ran: int, of: int, failed: int) -> Span:
         sign = f" {self.session.glyphs.bad}{failed:,}" if failed else ""
         return Span(f"{ran:,}/{of:,}{sign}", Role.FAILED if failed else Role.PLAIN)
+
+    def summary(self, cells: int = WHOLE) -> Line:  # noqa: ARG002  # it is short
+        """Return when the next job is added."""
+        return line(Span(self.session.coming_jobs if self._ids else "", Role.DERIVED))
 
     def sentence(self, key: int) -> Line:
         job = self.row(key)

@@ -351,9 +351,10 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
 
 
 def estimate_line(session: Session, job: JobRow, cells: int) -> Line:
-    """Return the ends of all phases, and how long the oldest task has been waiting."""
+    """Return the ends of all phases, and how long the oldest task has been waiting, or when other jobs come."""
     wait_ms = job.phases.tasks.oldest_wait_ms
-    wait = "" if wait_ms is None else f"oldest wait {fmt.span(wait_ms)}"
+    wait = f"oldest wait {fmt.span(wait_ms)}" if wait_ms is not None else ""
+    wait = session.coming_jobs if job.record.end_ms is not None else wait
     whole, brief = ends(session, job, has_basis=False), ends(session, job, is_brief=True, has_basis=False)
     with_basis = [ends(session, job), ends(session, job, is_brief=True)] if session.forecast().basis else []
     forms = [(each, said) for each in with_basis for said in (wait, "")]
@@ -378,6 +379,7 @@ def ends(session: Session, job: JobRow, *, is_brief: bool = False, has_basis: bo
         whole = f"The run ends here, as its until says; the job is {said}{cut and f', with {cut}'}"
         return line(Span(f"{said} at the end" if is_brief else whole, Role.WARNING))
     known, estimated = [], []
+    never_ends = forecast.stays_active and job.record.on_all_tasks_complete.value == "terminatejob"
     if forecast.prepared_ms is not None:
         known.append(f"Preparation{ended} {clock(forecast.prepared_ms)}")
     if forecast.preparation_ms is not None:
@@ -393,12 +395,11 @@ def ends(session: Session, job: JobRow, *, is_brief: bool = False, has_basis: bo
         known.append(", ".join(filter(None, (f"{how}: {session.text(' · ').join(estimated)}", basis))))
     elif session.awaits_end:
         known.append("Simulating the rest of the run")
-    elif job.state is JobState.ACTIVE and job.phases.tasks.open and not forecast.is_simulated:
+    elif job.state is JobState.ACTIVE and job.phases.tasks.open and not (forecast.is_simulated or never_ends):
         least = forecast.least_done
         none_yet = f"No estimate before {fmt.counted(least, 'completed task')}" if least else "No estimate yet"
         known.append(none_yet if job.phases.tasks.running else "No estimate: no task runs")
     if forecast.stays_active and job.state is JobState.ACTIVE:
-        ends_itself = job.record.on_all_tasks_complete.value == "terminatejob"
-        until = "no task is left or it is terminated" if ends_itself else "it is terminated"
+        until = "no task is left or it is terminated" if never_ends else "it is terminated"
         known.append("job stays active" if is_brief else f"the job stays active until {until}")
     return line(Span("   ".join(known), Role.DERIVED))
