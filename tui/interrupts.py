@@ -163,8 +163,8 @@ def begin_opening(line: str) -> None:
 
 def end_opening(*, keeps_keys: bool = False) -> None:
     """Remove the line and let keys be shown again. Discard those that were typed, else the shell would run them."""
-    line, _state.opening = _state.opening, ""
-    attributes, _state.attributes = _state.attributes, None
+    line, attributes = _state.opening, _state.attributes
+    _state.opening, _state.attributes = "", None
     with _Suppressed():
         if line:
             os.write(1, b"\r\x1b[K" if attributes else b"\r%b\r" % (b" " * len(line)))

@@ -14,6 +14,7 @@ import sys
 from abc import ABCMeta
 from contextvars import ContextVar
 from datetime import UTC, date, datetime, time
+from functools import cache
 from threading import RLock
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
@@ -214,6 +215,11 @@ def accepted_names(field: FieldInfo) -> tuple[str, ...]:
     return (alias,) if isinstance(alias, str) else ()
 
 
+@cache
+def _wire_durations(model: type[BaseModel]) -> list[str]:
+    return [name for field in model.model_fields.values() if is_duration(field) for name in accepted_names(field)]
+
+
 class Spec(BaseModel):
     """Base of all bodies: frozen, without unknown properties; null means absent.
 
@@ -232,15 +238,6 @@ class Spec(BaseModel):
         protected_namespaces=(),
     )
 
-    _wire_durations: ClassVar[tuple[str, ...]] = ()
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
-        super().__pydantic_init_subclass__(**kwargs)
-        cls._wire_durations = tuple(
-            name for field in cls.model_fields.values() if is_duration(field) for name in accepted_names(field)
-        )
-
     @classmethod
     def from_wire(cls, body: object) -> Self:
         """Validate a body as a client or a person wrote it, with the service's names only.
@@ -258,7 +255,7 @@ class Spec(BaseModel):
             return body
         if None in body.values():
             body = {name: value for name, value in body.items() if value is not None or "_" in str(name)}
-        for name in cls._wire_durations:
+        for name in _wire_durations(cls):
             if isinstance(body.get(name), int):
                 body = body | {name: str(body[name])}
         return body
@@ -337,8 +334,8 @@ class _PreparedLater(ModelMetaclass, _Adopted):
         if not any(isinstance(base, mcs) for base in bases):
             return super().__new__(mcs, name, bases, namespace, **arguments)
         kept = {each: value for each, value in namespace.items() if each != "__classcell__"}
-        unprepared = {each: _Unprepared() for each in _READ_FIRST}
-        return _Adopted.__new__(mcs, name, bases, {**namespace, **unprepared, "__kept__": kept}, **arguments)
+        namespace |= {"__kept__": kept} | {each: _Unprepared() for each in _READ_FIRST}
+        return _Adopted.__new__(mcs, name, bases, namespace, **arguments)
 
     def prepare(cls: Any) -> None:
         """Let pydantic prepare the class, after its bases."""
