@@ -1,4 +1,6 @@
-"""The signals that end the program: SIGINT, SIGTERM and SIGHUP. Its status is 128 plus the number of the first one.
+"""The signals that end the program: SIGINT, SIGTERM and SIGHUP, and the terminal until the dashboard is there.
+
+The status is 128 plus the number of the first signal.
 
 The command line handles them from its first line on. While nothing is open, the process ends at once, also in the
 middle of an import. Within ``unwinding`` KeyboardInterrupt is raised instead, so that files are discarded, workers end
@@ -7,6 +9,8 @@ the first has not ended the process after three seconds. A signal that is ignore
 
 This module imports only what Python has loaded already: a signal that comes before ``install`` ends the process without
 a message. The module ``signal`` would take longer to import than Python takes to start.
+
+Opening a dashboard takes a while: a line says so, and what is typed meanwhile is not shown but waits for the dashboard.
 """
 
 import atexit
@@ -35,6 +39,8 @@ class _State:
     is_waiting = False  # the first signal has had no effect yet
     thread = get_ident()  # in which Python handles signals
     status: int | None = None  # with which the process is about to end
+    opening = ""  # the line on the terminal
+    attributes: "list[int | list[bytes | int]] | None" = None  # of the terminal, before keys were no longer shown
 
 
 _state = _State()
@@ -56,13 +62,13 @@ class _Block:
 
 
 class _Suppressed:
-    """Ignores that a stream is not there, closed or full."""
+    """Ignores that a stream or terminal is not there, closed or full. What a terminal raises has no common base."""
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: "type[BaseException] | None", *_: object) -> bool:
-        return kind is not None and issubclass(kind, AttributeError | OSError | ValueError)
+        return kind is not None and issubclass(kind, Exception)
 
 
 unwinding = _Block()
@@ -102,6 +108,7 @@ def act() -> None:
     _state.is_waiting = False
     if unwinding.depth:
         raise KeyboardInterrupt
+    end_opening()
     say("\nInterrupted.\n")
     os._exit(STATUS + _state.number)
 
@@ -134,6 +141,39 @@ def say(text: str) -> None:
     if sys.__stderr__ is not None:  # else its number may belong to another file
         with _Suppressed():
             os.write(2, text.encode())
+
+
+def begin_opening(line: str) -> None:
+    """Write a line on the terminal until ``end_opening``. Keys are not shown meanwhile, and kept as they are pressed.
+
+    Ctrl+C and Ctrl+Z remain signals. Windows shows no keys that nobody reads.
+    """
+    with _Suppressed():
+        import termios  # noqa: PLC0415 - not on Windows
+
+        _state.attributes = termios.tcgetattr(0)
+        quiet = termios.tcgetattr(0)
+        quiet[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON)
+        quiet[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
+        termios.tcsetattr(0, termios.TCSANOW, quiet)
+    _state.opening = line
+    with _Suppressed():
+        os.write(1, line.encode(sys.stdout.encoding, "replace"))
+
+
+def end_opening(*, keeps_keys: bool = False) -> None:
+    """Remove the line and let keys be shown again. Discard those that were typed, else the shell would run them."""
+    line, attributes = _state.opening, _state.attributes
+    _state.opening, _state.attributes = "", None
+    with _Suppressed():
+        if line:
+            os.write(1, b"\r\x1b[K" if attributes else b"\r%b\r" % (b" " * len(line)))
+        if attributes:
+            import termios  # noqa: PLC0415 - not on Windows
+
+            if not keeps_keys:
+                termios.tcflush(0, termios.TCIFLUSH)
+            termios.tcsetattr(0, termios.TCSANOW, attributes)
 
 
 def _on_signal(number: int, _: "FrameType | None") -> None:

@@ -13,6 +13,7 @@ import re
 import sys
 from contextvars import ContextVar
 from datetime import UTC, date, datetime, time
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import (
@@ -45,6 +46,7 @@ from engine.base.values import (
     quoted,
     words,
 )
+from engine.specs import PreparedLater
 
 # Words that the service capitalizes irregularly, unless they come first.
 _IRREGULAR = {"gb": "GB", "ip": "IP", "nat": "NAT", "os": "OS", "sku": "SKU", "vm": "VM", "vnet": "VNet"}
@@ -211,6 +213,11 @@ def accepted_names(field: FieldInfo) -> tuple[str, ...]:
     return (alias,) if isinstance(alias, str) else ()
 
 
+@cache
+def _wire_durations(model: type[BaseModel]) -> list[str]:
+    return [name for field in model.model_fields.values() if is_duration(field) for name in accepted_names(field)]
+
+
 class Spec(BaseModel):
     """Base of all bodies: frozen, without unknown properties; null means absent.
 
@@ -229,15 +236,6 @@ class Spec(BaseModel):
         protected_namespaces=(),
     )
 
-    _wire_durations: ClassVar[tuple[str, ...]] = ()
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
-        super().__pydantic_init_subclass__(**kwargs)
-        cls._wire_durations = tuple(
-            name for field in cls.model_fields.values() if is_duration(field) for name in accepted_names(field)
-        )
-
     @classmethod
     def from_wire(cls, body: object) -> Self:
         """Validate a body as a client or a person wrote it, with the service's names only.
@@ -255,7 +253,7 @@ class Spec(BaseModel):
             return body
         if None in body.values():
             body = {name: value for name, value in body.items() if value is not None or "_" in str(name)}
-        for name in cls._wire_durations:
+        for name in _wire_durations(cls):
             if isinstance(body.get(name), int):
                 body = body | {name: str(body[name])}
         return body
@@ -298,8 +296,8 @@ class Spec(BaseModel):
 _IN_BUILD: ContextVar[type[BaseModel] | None] = ContextVar("_IN_BUILD", default=None)
 
 
-class Occasional(Spec):
-    """Base of bodies that few runs need: pydantic builds their validation when the first one is made.
+class Occasional(Spec, metaclass=PreparedLater):
+    """Base of bodies that few runs need: pydantic prepares them, and their validation, when the first one is made.
 
     The validation of a body with an occasional part contains a call of the part's class only. It costs a microsecond
     for each such part, so the parts of tasks that come by the thousand are not occasional.

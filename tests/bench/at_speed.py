@@ -44,6 +44,8 @@ class Keys:
             stage.go_to(stage.middle_ms, self._job_id)
             screen.show_view(tab.name)
             await stage.settle()
+            screen.update()  # on a busy machine the view is not laid out yet, and seems to have no rows
+            await stage.settle()
             view = screen.view
             if isinstance(view, ListPage):
                 if view.model.count > 1:

@@ -111,7 +111,7 @@ class Stage:
         self.sheet.add(Result(what, beside, tuple(measured), goal, unit, is_least, remark))
 
     async def settle(self) -> None:
-        """Wait until nothing more is arranged and drawn."""
+        """Wait until the view is laid out, and nothing more is arranged and drawn."""
         writes = -1
         while writes != self.terminal.writes or self._is_at_work():
             writes = self.terminal.writes
@@ -121,6 +121,7 @@ class Stage:
         view = self.screen.view
         return (
             self.screen.playback.pacer.is_seeking
+            or not view.size
             or (isinstance(view, ListPage) and view.model.is_sorting)
             or (isinstance(view, Timeline) and view.query_one(TimelineGrid).is_behind)
             or any(isinstance(worker.node, Curves) and not worker.is_finished for worker in self.app.workers)

@@ -7,6 +7,7 @@ import gc
 import sys
 from collections import deque
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
@@ -62,11 +63,6 @@ _PRESENT_S = 0.02
 _REQUESTS_S = 0.1
 
 
-def _mode(run: int) -> str:
-    """Return the name of the stack of screens of a run."""
-    return f"run {run}"
-
-
 class Dashboard(App[None]):
     """The dashboard of a simulation."""
 
@@ -120,8 +116,8 @@ class Dashboard(App[None]):
         self.studies = Studies()
         first = ShowRun(simulation, at_ms, plays)
         self.main_screen = MainScreen(self.session, self.recorder, self.settings, self.studies, first)
-        self._runs = 0  # each run has a stack of screens, which goes with it
-        self.add_mode(_mode(self._runs), lambda: self.main_screen)
+        self._runs = count(1)  # each run has a stack of screens, which goes with it
+        self.add_mode(self.DEFAULT_MODE, lambda: self.main_screen)
         self.keyboard = Keyboard(self)
         for known in views.themes():
             self.register_theme(known)
@@ -198,6 +194,9 @@ class Dashboard(App[None]):
     def has_keys_waiting(self) -> bool:
         """True while keys are to be handled after the present one."""
         return bool(self.keyboard.held)
+
+    def on_load(self) -> None:
+        interrupts.end_opening(keeps_keys=True)
 
     def on_mount(self) -> None:
         keymap = self.main_screen.keymap
@@ -295,10 +294,10 @@ class Dashboard(App[None]):
             self._apply(name)
         if before.speed_is_chosen:
             self.main_screen.playback.choose_speed(before.pacer.speed)
-        self._runs += 1
-        self.add_mode(_mode(self._runs), lambda: self.main_screen)
-        self.switch_mode(_mode(self._runs))
-        self.remove_mode(_mode(self._runs - 1))
+        left, mode = self.current_mode, f"run {next(self._runs)}"
+        self.add_mode(mode, lambda: self.main_screen)
+        self.switch_mode(mode)
+        self.remove_mode(left)
         if message.said:
             say(self.main_screen, message.said)
         if about_scenario := warning_note(message.simulation.scenario):

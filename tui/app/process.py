@@ -245,5 +245,6 @@ def _locale() -> str:
 
 def print_error(text: str) -> None:
     """Print a line on stderr, once the dashboard is closed; the terminal may be gone."""
+    interrupts.end_opening()
     with suppress(OSError):
         print(visible(text), file=sys.stderr)  # noqa: T201

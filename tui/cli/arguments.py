@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from engine.base.values import lazy_regex, quoted, shortened, visible, visible_json
+from tui import interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,6 +37,7 @@ DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     """Print a text to stdout, or to stderr, with control characters in it as escapes."""
+    interrupts.end_opening()
     click.echo(visible(text), err=err, nl=nl)
 
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from engine.base.partial_files import discard_all
-from engine.base.values import with_short_words
+from engine.base.values import shortened, visible, with_short_words
 from tui import interrupts
 from tui.cli.analysis import VariantChoice, check_study, compare, study, variant_options, why
 from tui.cli.arguments import (
@@ -274,6 +274,9 @@ def open_dashboard(
         reason = "this terminal (TERM) cannot move its cursor"
         raise click.UsageError(f"{reason}; `batchdeck run` replays without a dashboard.")
     with ExitStack() as stack:
+        stack.callback(interrupts.end_opening)
+        longest = shutil.get_terminal_size().columns // 3  # a character may take two cells
+        interrupts.begin_opening(f"Opening {shortened(visible(scenario), longest)} ...")
         host = None
         if given["serves"]:
             if given["variant"].is_made or given["prices"] is not None:
