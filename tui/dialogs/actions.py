@@ -73,13 +73,12 @@ class Why(Sheet):
 
     def on_mount(self) -> None:
         """Find out when the state is expected to change, once the answers are drawn."""
-        super().on_mount()
         self.call_after_refresh(self._show_expected)
 
     def _show_expected(self) -> None:
         self._expected = self._actions.expect()
         if self._expected is not None:
-            self.fit()
+            self.text.update()
 
     async def action_dismiss(self, result: None = None) -> None:
         """Close, and let time go on."""
@@ -129,7 +128,7 @@ class Autoscale(Sheet):
 
     def _edited(self, commands: list[Command] | None) -> None:
         self._submit(commands)
-        self.fit()
+        self.text.update()
 
 
 class FormulaEditor(Modal[list[Command] | None]):
