@@ -227,6 +227,7 @@ class FormulaEditor(Modal[list[Command] | None]):
             self.notify("The formula has been changed. Esc again leaves it as it was.", severity="warning")
 
 
+_MOST_PERCENT, _AROUND_LISTS = 94, 3  # of the screen, in the style sheet; the frame and what is typed
 _PAST = "This is the past. An action here branches: time goes on anew from this moment."
 _BRANCHES_NEXT = "Nothing was done yet. Enter again branches here; the run that is left is kept to compare."
 
@@ -284,20 +285,21 @@ class ActionSheet(Modal[list[Command] | Action | None]):
             role = Role.OFF if action.unavailable or self._session.is_past else Role.PLAIN
             lines.append((number, line(Span(self._session.text(action.title), role), Span(reason, Role.DIM))))
         choices = self.query_one(Choices)
-        if not choices.size.height:  # as many lines as all actions take, so that nothing moves while one types
-            choices.styles.height = min(len(lines), self.size.height // 2)
+        if not choices.size.height:  # once, so that nothing moves while one types; all effects of each action fit below
+            effects = max(len(self._consequences(action)) for _, action in self._offered)
+            room = self.size.height * _MOST_PERCENT // 100 - _AROUND_LISTS - effects
+            choices.styles.height = min(len(lines), self.size.height // 2, max(4, room))
         if lines:
             choices.number = lines[0][0]
+            self._show_consequences(self._offered[choices.number][1])
+        else:
+            self.query_one("#consequences", LinesView).show([])
         choices.show(lines or [(-1, line(Span("No action fits. Backspace removes a letter.", Role.DIM)))])
         choices.focus()
         typed, cursor = self._typed, "_" if self._session.glyphs.ascii_only else "▏"
         hint = Span("type to filter: reboot, kill, edit, clone ...", Role.DIM)
         letters = line(Span(f"/ {typed}{cursor}", Role.KEY)) if typed else line(hint)
         self.query_one("#typed-letters", LinesView).show([letters])
-        if lines:
-            self._show_consequences(self._offered[lines[0][0]][1])
-        else:
-            self.query_one("#consequences", LinesView).show([])
 
     def action_cursor(self, by: int) -> None:
         self.query_one(Choices).action_cursor(by)
@@ -319,13 +321,17 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         self._show()
 
     def _show_consequences(self, action: Action) -> None:
-        view = self.query_one("#consequences", LinesView)
-        lines: list[Line] = [(), *effect_lines(self._session, action, max(20, view.size.width))]
-        if self._session.is_past:
-            said = _BRANCHES_NEXT if action is self._asked else _PAST
-            lines = [(), *paragraph(said, max(20, view.size.width), Role.ALERT), *lines]
+        view, lines = self.query_one("#consequences", LinesView), self._consequences(action)
         view.styles.height = len(lines)
         view.show(lines)
+
+    def _consequences(self, action: Action) -> list[Line]:
+        cells = max(20, self.query_one("#consequences", LinesView).size.width)
+        lines: list[Line] = [(), *effect_lines(self._session, action, cells)]
+        if self._session.is_past:
+            said = _BRANCHES_NEXT if action is self._asked else _PAST
+            lines = [(), *paragraph(said, cells, Role.ALERT), *lines]
+        return lines
 
     def on_choices_moved(self, message: Choices.Moved) -> None:
         self._show_consequences(self._offered[message.number][1])

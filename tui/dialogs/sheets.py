@@ -131,11 +131,8 @@ class SheetText(LinesView):
         return lines
 
     def update(self) -> None:
-        """Make the text anew, and the sheet as high as it is now."""
-        before = len(self.lines)
-        self._make(self._made_for_cells)
-        if len(self.lines) != before:
-            self.refresh(layout=True)
+        """Make the text anew, and the sheet as high as it is: a layout does so."""
+        self.refresh(layout=True)
 
     def _make(self, cells: int) -> None:
         self._made_for_cells = cells
@@ -247,13 +244,12 @@ class HelpScreen(Modal[None]):
         self._arrange()
         self._first.focus()
 
-    def on_resize(self) -> None:
-        self._arrange()
-
     def _arrange(self) -> None:
         is_wide = self.app.size.width >= _BESIDE_FROM
         for text in (self._keys, self._page):
             text.display = is_wide or text is self._first
+
+    on_resize = _arrange
 
     def action_other(self) -> None:
         self._first = self._page if self._first is self._keys else self._keys

@@ -382,7 +382,7 @@ def set_title(widget: Widget, title: str | Content, subtitle: str | None = None)
 
 
 def set_subtitle(widget: Widget, subtitle: str) -> None:
-    """Set the subtitle in a widget's border, without markup, as far as there is room, unless it stands there already."""
+    """Set the subtitle in a widget's border, without markup, as far as there is room, unless it is there already."""
     _entitle(widget, "_border_subtitle", fitting(widget, subtitle), widget.outer_size.height - 1)
 
 
