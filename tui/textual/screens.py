@@ -356,8 +356,8 @@ class HeldScreen(_Screen):
         self._on_timer_update()  # else it waits for the next tick of a timer
 
     def _screen_resized(self, size: Size) -> None:
-        """Lay the screen out for another size. Textual does so with all screens when a dialog opens, too."""
-        if size != self._compositor.size:
+        """Lay the screen out. Textual does so with the screens below, too, when a dialog opens."""
+        if self.is_current or size != self._compositor.size:
             super()._screen_resized(size)
 
     def _compositor_refresh(self) -> None:
