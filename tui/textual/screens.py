@@ -357,7 +357,7 @@ class HeldScreen(_Screen):
 
     def _screen_resized(self, size: Size) -> None:
         """Lay the screen out. Textual does so with the screens below, too, when a dialog opens."""
-        if self.is_current or size != self._compositor.size:
+        if self.is_active or size != self._compositor.size:
             super()._screen_resized(size)
 
     def _compositor_refresh(self) -> None:
