@@ -52,7 +52,7 @@ def test_a_form_says_where_escape_leads(dashboard_at):
         seen.append(app.screen.query_one("#actions").border_subtitle)
 
     drive(dashboard_at(LATER_S), "a", "enter", note, "escape", "escape", "2", "ctrl+n", note)
-    assert "esc back to the menu" in seen[0]
+    assert "esc to the menu" in seen[0]
     assert "esc close" in seen[1]
 
 

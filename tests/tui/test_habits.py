@@ -100,7 +100,7 @@ def test_letters_in_the_menu_find_verbs_first_and_then_anything(session_at, type
     [
         ((*["comma"] * 3, "down", "w"), "esc close ─╯"),
         (("S", "e"), "esc leave ─╯"),
-        (("3", "a", "enter"), "esc back to the menu ─╯"),
+        (("3", "a", "enter"), "esc to the menu ─╯"),
     ],
 )
 def test_on_a_small_screen_the_key_that_closes_stands_whole(dashboard_at, keys, closes):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from textual import events, messages
+from textual import events, messages, screen
 from textual._styles_cache import StylesCache
 from textual.app import App
+from textual.css.stylesheet import Stylesheet
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
@@ -15,6 +16,8 @@ from textual.widget import Widget
 
 from tests.tui.driving import drive
 from tests.tui.screen_text import text_of
+from tui.app.main_screen import MainScreen
+from tui.dialogs.sheets import Sheet
 from tui.panes.pages import ListPage
 from tui.textual.overrides import handles
 from tui.textual.screens import Modal, ScreenCompositor
@@ -189,7 +192,9 @@ def test_what_is_hidden_loses_the_focus_and_what_is_shown_with_it_looks_so():
     asyncio.run(run())
 
 
-def test_a_sheet_that_opens_is_drawn_as_it_stays(dashboard_at, monkeypatch):
+@pytest.mark.parametrize("period_s", [1 / 120, 0.000_001, 0.03])
+def test_a_sheet_that_opens_is_drawn_as_it_stays(dashboard_at, monkeypatch, period_s):
+    monkeypatch.setattr(screen, "UPDATE_PERIOD", period_s)  # Textual's own depends on the environment
     drawn, refresh = [], Modal._compositor_refresh
 
     def note(modal):
@@ -201,6 +206,50 @@ def test_a_sheet_that_opens_is_drawn_as_it_stays(dashboard_at, monkeypatch):
     drive(dashboard_at(330), TASKS, "w")
     assert drawn
     assert all(frame == drawn[-1] for frame in drawn)
+
+
+def test_a_sheet_longer_than_the_screen_is_drawn_with_its_scrollbar_and_the_hint_of_it_from_the_first_frame(
+    dashboard_at, monkeypatch
+):
+    drawn, refresh = [], Modal._compositor_refresh
+
+    def note(modal):
+        refresh(modal)
+        if not modal.is_held:
+            drawn.append(text_of(modal.app))
+
+    monkeypatch.setattr(Modal, "_compositor_refresh", note)
+    sheet = Sheet("Title", lambda cells: [line(f"{at} of {cells}") for at in range(100)])
+    drive(dashboard_at(330), lambda app: app.push_screen(sheet))
+    assert "lines below" in "".join(drawn[0])
+    assert all(frame == drawn[-1] for frame in drawn)
+
+
+@pytest.mark.parametrize("key", ["w", "a", "question_mark", "ctrl+p", "f", "s"])
+def test_a_dialog_that_opens_neither_lays_out_the_screen_below_nor_styles_it_or_itself_anew(
+    dashboard_at, monkeypatch, key
+):
+    seen, styled = [], []
+    reflow, update_nodes = ScreenCompositor.reflow, Stylesheet.update_nodes
+
+    def arrange(compositor, parent, size):
+        seen.append(parent)
+        return reflow(compositor, parent, size)
+
+    def style(stylesheet, nodes, animate=False):
+        nodes = set(nodes)
+        styled.extend(nodes)
+        return update_nodes(stylesheet, nodes, animate)
+
+    def begin(_):
+        monkeypatch.setattr(ScreenCompositor, "reflow", arrange)
+        monkeypatch.setattr(Stylesheet, "update_nodes", style)
+
+    app = dashboard_at(330)
+    drive(app, NODES, begin, key)
+    assert seen
+    assert not any(isinstance(each, MainScreen) for each in [*seen, *styled])
+    assert not any(isinstance(each, Modal) and not each.HORIZONTAL_BREAKPOINTS for each in styled)
 
 
 @pytest.mark.parametrize(

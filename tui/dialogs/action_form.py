@@ -135,7 +135,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
     ) -> None:
         """``better`` are actions with a button of their own; with ``has_menu`` the menu of actions lies below."""
         super().__init__()
-        self._back = "back to the menu" if has_menu else "close"
+        self._back = "to the menu" if has_menu else "close"
         self._session = session
         self._action = action
         self._better = better
@@ -145,6 +145,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._confirmation = FieldRow(asked, "", (), session.glyphs)
         self._is_folded = True
         self._is_asked = False  # somebody has tried to confirm: what is missing is shown too
+        self._is_longer = False  # what would happen than the room for it
         self._is_warned = False  # that what was typed would be lost
         self._is_refused = False  # somebody has tried to send what the service would refuse
         self._result = FormResult(())
@@ -154,7 +155,8 @@ class ActionForm(Modal[list[Command] | Action | None]):
 
     def compose(self) -> ComposeResult:
         classes = "-document" if self._action.document.is_editable else ""
-        with Frame(self._session.text(self._action.title), "", classes=classes):
+        title = self._action.title + ": the service cannot undo this" * self._action.type.cannot_be_undone
+        with Frame(self._session.text(title), "", classes=classes):
             with Container(id="form-panes"):
                 yield self._inputs
                 yield LinesView(id="consequences")
@@ -182,9 +184,11 @@ class ActionForm(Modal[list[Command] | Action | None]):
     def _show_keys(self) -> None:
         needs_more = self._action.type.cannot_be_undone or bool(self._action.to_type)
         confirm = "enter or ctrl+s" if self._inputs.confirms_on_enter and not needs_more else "ctrl+s"
-        keys = ["tab next", f"{confirm} do it", f"esc {self._back}"]
+        keys = [f"{confirm} do it", "tab next", f"esc {self._back}"]  # where there is no room, those in the middle go
         if self._action.document.is_editable:
             keys[1:1] = ["ctrl+t the form" if self._inputs.shows_body else "ctrl+t as a body"]
+        if self._is_longer:
+            keys[1:1] = ["pgdn more"]
         self.query_one("#actions", Frame).name_keys("  ".join(keys))
 
     def _fit(self) -> None:
@@ -267,6 +271,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
             room = self.size.height - _FRAME_LINES - others - 2
             lines = [(), *lines] if len(lines) < room else lines
             view.styles.height = max(3, min(len(lines), room))
+        self._is_longer = len(lines) > (view.size.height if self._action.document.is_editable else max(3, room))
         view.show(lines)
         self._show_help()
 

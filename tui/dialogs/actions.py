@@ -85,13 +85,12 @@ class Why(Sheet):
 
     def on_mount(self) -> None:
         """Find out when the state is expected to change, once the answers are drawn."""
-        super().on_mount()
         self.call_after_refresh(self._show_expected)
 
     def _show_expected(self) -> None:
         self._expected = self._actions.expect()
         if self._expected is not None:
-            self.fit()
+            self.text.update()
 
     async def action_dismiss(self, result: None = None) -> None:
         """Close, and let time go on."""
@@ -147,7 +146,7 @@ class Autoscale(Sheet):
 
     def _edited(self, commands: list[Command] | None) -> None:
         self._submit(commands)
-        self.fit()
+        self.text.update()
 
 
 class FormulaEditor(Modal[list[Command] | None]):
@@ -246,6 +245,7 @@ class FormulaEditor(Modal[list[Command] | None]):
             self.notify("The formula has been changed. Esc again leaves it as it was.", severity="warning")
 
 
+_MOST_PERCENT, _AROUND_LISTS = 94, 3  # of the screen, in the style sheet; the frame and what is typed
 _PAST = "This is the past. An action here branches: time goes on anew from this moment."
 _BRANCHES_NEXT = "Nothing was done yet. Enter again branches here; the run that is left is kept to compare."
 
@@ -303,21 +303,22 @@ class ActionSheet(Modal[list[Command] | Action | None]):
             role = Role.OFF if action.unavailable or self._session.is_past else Role.PLAIN
             lines.append((number, line(Span(self._session.text(action.title), role), Span(reason, Role.DIM))))
         choices = self.query_one(Choices)
-        if not choices.size.height:  # as many lines as all actions take, so that nothing moves while one types
-            choices.styles.height = min(len(lines), self.size.height // 2)
+        if not choices.size.height:  # once, so that nothing moves while one types; all effects of each action fit below
+            effects = max(len(self._consequences(action)) for _, action in self._offered)
+            room = self.size.height * _MOST_PERCENT // 100 - _AROUND_LISTS - effects
+            choices.styles.height = min(len(lines), self.size.height // 2, max(4, room))
         if lines:
             advised = (number for number, (_, action) in enumerate(self._offered) if action.advice and not self._typed)
             choices.number = next(advised, lines[0][0])
+            self._show_consequences(self._offered[choices.number][1])
+        else:
+            self.query_one("#consequences", LinesView).show([])
         choices.show(lines or [(-1, line(Span("No action fits. Backspace removes a letter.", Role.DIM)))])
         choices.focus()
         typed, cursor = self._typed, "_" if self._session.glyphs.ascii_only else "▏"
         hint = Span("type to filter: reboot, kill, edit, clone ...", Role.DIM)
         letters = line(Span(f"/ {typed}{cursor}", Role.KEY)) if typed else line(hint)
         self.query_one("#typed-letters", LinesView).show([letters])
-        if lines:
-            self._show_consequences(self._offered[choices.number][1])
-        else:
-            self.query_one("#consequences", LinesView).show([])
 
     def action_cursor(self, by: int) -> None:
         self.query_one(Choices).action_cursor(by)
@@ -339,13 +340,17 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         self._show()
 
     def _show_consequences(self, action: Action) -> None:
-        view = self.query_one("#consequences", LinesView)
-        lines: list[Line] = [(), *effect_lines(self._session, action, max(20, view.size.width))]
-        if self._session.is_past:
-            said = _BRANCHES_NEXT if action is self._asked else _PAST
-            lines = [(), *paragraph(said, max(20, view.size.width), Role.ALERT), *lines]
+        view, lines = self.query_one("#consequences", LinesView), self._consequences(action)
         view.styles.height = len(lines)
         view.show(lines)
+
+    def _consequences(self, action: Action) -> list[Line]:
+        cells = max(20, self.query_one("#consequences", LinesView).size.width)
+        lines: list[Line] = [(), *effect_lines(self._session, action, cells)]
+        if self._session.is_past:
+            said = _BRANCHES_NEXT if action is self._asked else _PAST
+            lines = [(), *paragraph(said, cells, Role.ALERT), *lines]
+        return lines
 
     def on_choices_moved(self, message: Choices.Moved) -> None:
         self._show_consequences(self._offered[message.number][1])

@@ -8,16 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Horizontal
+from textual.containers import Horizontal
 from textual.content import Content
-from textual.message import Message
+from textual.geometry import Size
 from textual.scroll_view import ScrollView
+from textual.widget import Widget
 
 from engine.base import rulebook
 from tui.textual.keys import Group, group_of, when_of
-from tui.textual.overrides import set_subtitle
+from tui.textual.overrides import fitting, set_line_count
 from tui.textual.screens import Frame, Modal
-from tui.textual.views import LinesView
+from tui.textual.views import LinesView, refresh_changes
 from tui.viewmodels.format import counted
 from tui.viewmodels.sheets import HERE, KeyEntry, key_lines, page_lines, symbol_lines
 from tui.viewmodels.text import Line, Role, Span, block_lines, line, plain, rule_lines, wrapped
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from textual.geometry import Region
     from textual.screen import Screen
     from textual.strip import Strip
-    from textual.widget import Widget
 
     from engine.base.rulebook import Chapter, Rule
     from tui.textual.keys import Keymap
@@ -100,12 +100,8 @@ class Picker(Modal[int | None]):
                 return
 
 
-_BORDERS = 2
-_MARGIN = 2  # lines of the main screen that stay visible
-
-
 class SheetText(LinesView):
-    """Text made for the width that the sheet turns out to have."""
+    """Text made for its width; where a layout asks for its height, it is as high as the text, if there is room."""
 
     can_focus = True
 
@@ -118,33 +114,41 @@ class SheetText(LinesView):
         Binding("end", "scroll_end", "bottom", show=False, id="sheet.bottom"),
     ]
 
-    class Moved(Message):
-        """Other lines are visible than before: the text was scrolled, or has another height."""
-
-    def __init__(self, text: Callable[[int], Sequence[Line]]) -> None:
-        """``text`` returns the lines for a number of cells."""
-        super().__init__(classes="panel")
+    def __init__(self, title: str, text: Callable[[int], Sequence[Line]], keys: str, *, classes: str = "panel") -> None:
+        """``text`` returns the lines for a number of cells; ``keys`` is the hint in the border."""
+        super().__init__(classes=classes)
+        self.border_title = Content(title)
         self._text = text
+        self._keys = keys
         self._made_for_cells = 0
 
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Tell the sheet that other lines are visible."""
-        super().watch_scroll_y(old_value, new_value)
-        self.post_message(self.Moved())
-
-    def on_resize(self) -> None:
-        """Tell the sheet that more or fewer lines are visible."""
-        self.post_message(self.Moved())
+    def get_content_height(self, container: Size, _: Size, width: int) -> int:
+        """Return the number of lines in this width. They are made before they are drawn for the first time."""
+        self._make(width)
+        lines = len(self.lines)
+        self.set_reactive(Widget.virtual_size, Size(width, lines))
+        self.set_reactive(Widget.show_vertical_scrollbar, lines > container.height)  # else a layout would find it out
+        return lines
 
     def update(self) -> None:
-        """Make the text anew."""
-        self._made_for_cells = max(20, self.size.width - 1)
-        self.show(self._text(self._made_for_cells))
+        """Make the text anew, and the sheet as high as it is: a layout does so."""
+        self.refresh(layout=True)
+
+    def _make(self, cells: int) -> None:
+        self._made_for_cells = cells
+        before, now = self.lines, tuple(self._text(max(20, cells - 1)))
+        self.set_reactive(LinesView.lines, now)
+        refresh_changes(self, before, now, int(self.scroll_offset.y))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the visible lines, of a text made anew if the width has changed."""
-        if self._made_for_cells != max(20, self.size.width - 1):
-            self.update()
+        """Return the visible lines, and say in the border how many follow below."""
+        cells = self.content_size.width
+        if self._made_for_cells != cells:
+            self._make(cells)
+            set_line_count(self, len(self.lines))
+        more = len(self.lines) - round(self.scroll_target_y) - self.size.height
+        below = f"{counted(more, 'line')} below: space  " if more > 0 else ""
+        self._border_subtitle = Content(fitting(self, f"{below}{self._keys}"))  # all lines are drawn, this one too
         return super().render_lines(crop)
 
 
@@ -158,42 +162,10 @@ class Sheet(Modal[None]):
     def __init__(self, title: str, lines: Callable[[int], Sequence[Line]], *, keys: str = "esc close") -> None:
         """``lines`` returns the text for a number of cells; ``keys`` is the hint in the border."""
         super().__init__()
-        self._title = title
-        self._text_view = SheetText(lines)
-        self._keys = keys
-        self.hold_frames()  # until it is as high as its text
+        self.text = SheetText(title, lines, keys, classes="panel sheet")
 
     def compose(self) -> ComposeResult:
-        with Container(classes="sheet"):
-            yield self._text_view
-
-    def on_mount(self) -> None:
-        self._text_view.border_title = Content(self._title)
-        self._text_view.focus()
-
-    def on_resize(self) -> None:
-        """Make the sheet as high as its text."""
-        if self.is_held:
-            self.fit()  # it has been laid out already
-            self.call_after_refresh(self.draw_now)
-        else:
-            self.call_after_refresh(self.fit)  # once it has its new width
-
-    def fit(self) -> None:
-        """Make the text anew, and the sheet as high as it is, if the screen has room for that."""
-        self._text_view.update()
-        high = min(len(self._text_view.lines) + _BORDERS, self.size.height - _MARGIN)
-        self.query_one(".sheet").styles.height = high
-        self._tell_more(high - _BORDERS)
-
-    def _tell_more(self, visible: int) -> None:
-        """Say in the border how many lines follow below those that are visible."""
-        more = len(self._text_view.lines) - round(self._text_view.scroll_target_y) - visible
-        below = f"{counted(more, 'line')} below: space  " if more > 0 else ""
-        set_subtitle(self._text_view, f"{below}{self._keys}")
-
-    def on_sheet_text_moved(self) -> None:
-        self._tell_more(self._text_view.size.height)
+        yield self.text
 
 
 class LiveSheet(Sheet):
@@ -201,7 +173,7 @@ class LiveSheet(Sheet):
 
     def update(self) -> None:
         """Make the text anew."""
-        self.fit()
+        self.text.update()
 
 
 def details_sheet(model: RowsModel, key: int) -> Sheet:
@@ -254,9 +226,14 @@ class HelpScreen(Modal[None]):
         super().__init__()
         here = [] if pane is None else entries_here(keymap, type(pane))
         entries = [*entries_of(keymap, *around), *here]
-        self._about = about
-        self._keys = SheetText(lambda cells: [*symbol_lines(about.symbols, glyphs, cells), *key_lines(entries, cells)])
-        self._page = SheetText(lambda cells: page_lines(about, glyphs, cells))
+        self._keys = SheetText(
+            "Keys",
+            lambda cells: [*symbol_lines(about.symbols, glyphs, cells), *key_lines(entries, cells)],
+            "tab about this view  esc close",
+        )
+        self._page = SheetText(
+            f"Help: {about.title}", lambda cells: page_lines(about, glyphs, cells), "tab keys  esc close"
+        )
         self._first = self._page if page else self._keys
 
     def compose(self) -> ComposeResult:
@@ -265,20 +242,15 @@ class HelpScreen(Modal[None]):
             yield self._page
 
     def on_mount(self) -> None:
-        self._keys.border_title = "Keys"
-        self._keys.border_subtitle = "tab about this view  esc close"
-        self._page.border_title = Content(f"Help: {self._about.title}")
-        self._page.border_subtitle = "tab keys  esc close"
         self._arrange()
         self._first.focus()
-
-    def on_resize(self) -> None:
-        self._arrange()
 
     def _arrange(self) -> None:
         is_wide = self.app.size.width >= _BESIDE_FROM
         for text in (self._keys, self._page):
             text.display = is_wide or text is self._first
+
+    on_resize = _arrange
 
     def action_other(self) -> None:
         self._first = self._page if self._first is self._keys else self._keys

@@ -382,15 +382,20 @@ def set_title(widget: Widget, title: str | Content, subtitle: str | None = None)
 
 
 def set_subtitle(widget: Widget, subtitle: str) -> None:
-    """Set the subtitle in a widget's border, without markup, unless it stands there already.
+    """Set the subtitle in a widget's border, without markup, as far as there is room, unless it is there already."""
+    _entitle(widget, "_border_subtitle", fitting(widget, subtitle), widget.outer_size.height - 1)
 
-    Of parts with two blanks between them those before the last one go as far as there is no room.
+
+def fitting(widget: Widget, subtitle: str) -> str:
+    """Return the parts of a subtitle for which a border has room: those before the last one go first.
+
+    Two blanks are between parts.
     """
     *parts, last = subtitle.split("  ")
     room = widget.outer_size.width - _BESIDE_TITLE
     while parts and 0 < room < len("  ".join((*parts, last))):
         parts.pop()
-    _entitle(widget, "_border_subtitle", "  ".join((*parts, last)), widget.outer_size.height - 1)
+    return "  ".join((*parts, last))
 
 
 def _entitle(widget: Widget, name: str, title: str | Content, y: int) -> None:

@@ -355,6 +355,11 @@ class HeldScreen(_Screen):
         self.refresh()
         self._on_timer_update()  # else it waits for the next tick of a timer
 
+    def _screen_resized(self, size: Size) -> None:
+        """Lay the screen out. Textual does so with the screens below, too, when a dialog opens."""
+        if self.is_active or size != self._compositor.size:
+            super()._screen_resized(size)
+
     def _compositor_refresh(self) -> None:
         """Write what has changed to the terminal, as Textual does, unless frames are held."""
         if not self._holds:
@@ -413,6 +418,10 @@ class Modal(ActsWhileShown, HeldScreen, ModalScreen[ResultT]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "app.interrupt", "quit", show=False, id="dialog.interrupt")
     ]
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Keep the styles: all parts have just got theirs."""
+        event.refresh_styles = False
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.fill)
