@@ -9,10 +9,11 @@ from typing import Any
 
 from pydantic._internal._model_construction import ModelMetaclass  # has no public name
 
+from engine.base.values import words
+
 _LOCK = RLock()
 _EXISTING = "__existing__"
-_NAMES = ("fields", "decorators", "validator", "serializer", "core_schema")
-_READ_FIRST = [f"__pydantic_{name}__" for name in _NAMES]
+_READ_FIRST = [f"__pydantic_{name}__" for name in words("fields decorators validator serializer core_schema")]
 
 
 class _Adopted(ABCMeta):
