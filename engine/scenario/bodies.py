@@ -244,16 +244,10 @@ _IN_QUOTES = {
 
 @cache
 def _inner_types(model: type[Spec]) -> dict[str, type]:
-    """Return the properties that take a number, true or false, or a body, but not ``simulate``."""
+    """Return the properties that take a number, true or false, or have such values inside, but not ``simulate``."""
     found = {name: model_of(field) or _number_type(field) for name, field in fields_of(model).items()}
-    return {name: kind for name, kind in found.items() if kind is not None and name != "simulate"}
-
-
-@cache
-def _has_numbers(model: type[Spec]) -> bool:
-    """Return whether there may be a number, true or false in a body, as far in it as it takes to find one."""
-    inner = _inner_types(model).values()
-    return any(kind in _IN_QUOTES for kind in inner) or any(map(_has_numbers, inner))
+    own = {name: kind for name, kind in found.items() if kind is not None and name != "simulate"}
+    return {name: kind for name, kind in own.items() if kind in _IN_QUOTES or _inner_types(kind)}
 
 
 def _number_type(field: FieldInfo) -> type | None:
@@ -267,8 +261,6 @@ def _is_quoted(value: Plain, kind: type) -> bool:
     """Return whether a value is in quotes that it must not have, or has such values in it."""
     if kind in _IN_QUOTES:
         return isinstance(value, str) and _IN_QUOTES[kind].fullmatch(value) is not None
-    if not _has_numbers(kind):
-        return False
     if isinstance(value, list):
         return any(_is_quoted(inner, kind) for inner in value)
     if not isinstance(value, dict):

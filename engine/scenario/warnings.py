@@ -175,10 +175,9 @@ def _values(place: DocumentPlace) -> Iterable[DocumentPlace]:
 
 
 @cache
-def _watched(model: type[Spec], name: str) -> FieldInfo | None:
-    """Return a property of a model if it has no effect, or if there is something to look at in it."""
-    field = fields_of(model).get(name)
-    return None if field is None or (has_effect(field) and not _leads_on(field, ())) else field
+def _watched(model: type[Spec]) -> dict[str, FieldInfo]:
+    """Return the properties of a model that have no effect, or in which there is something to look at."""
+    return {name: field for name, field in fields_of(model).items() if not has_effect(field) or _leads_on(field, ())}
 
 
 def _leads_on(field: FieldInfo, above: tuple[type[Spec], ...]) -> bool:
@@ -187,8 +186,7 @@ def _leads_on(field: FieldInfo, above: tuple[type[Spec], ...]) -> bool:
         return False
     if issubclass(model, ImageReference | PoolInfo | ResourceFile | CommandLine | MultiInstanceSettings):
         return True
-    inner = model.model_fields.values()
-    return not all(map(has_effect, inner)) or any(_leads_on(each, (*above, model)) for each in inner)
+    return any(not has_effect(inner) or _leads_on(inner, (*above, model)) for inner in model.model_fields.values())
 
 
 def _says_nothing(value: Plain, field: FieldInfo) -> bool:
@@ -410,8 +408,9 @@ class WarningCollector:
         if issubclass(model, TaskSpec | JobManagerTask):
             self._needs.take(place, body.owner, factory)
         self._visit_line(place, model, body.owner, factory)
+        watched = _watched(model)
         for name in place.plain:
-            known = _watched(model, name)
+            known = watched.get(name)
             inner = place.get(name) if known is not None else None
             if known is None or inner is None:
                 continue

@@ -11,11 +11,8 @@ from its text, a seventh of the time that the import of the bodies takes.
 
 import re
 import sys
-from abc import ABCMeta
 from contextvars import ContextVar
 from datetime import UTC, date, datetime, time
-from functools import cache
-from threading import RLock
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import (
@@ -33,7 +30,6 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
-from pydantic._internal._model_construction import ModelMetaclass  # has no public name
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
@@ -296,65 +292,10 @@ class Spec(BaseModel):
 
 # The occasional body whose validation pydantic builds at this moment.
 _IN_BUILD: ContextVar[type[BaseModel] | None] = ContextVar("_IN_BUILD", default=None)
-_LOCK = RLock()
-_EXISTING = "__existing__"
-_READ_FIRST = [f"__pydantic_{name}__" for name in words("fields decorators validator serializer core_schema")]
 
 
-class _Adopted(ABCMeta):
-    """The metaclass below that of pydantic, which here may be given a class that exists instead of creating one."""
-
-    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **arguments: Any) -> Any:  # noqa: ANN401
-        """Return the existing class, with what pydantic has added to its namespace; else create one."""
-        if _EXISTING not in namespace:
-            return super().__new__(mcs, name, bases, namespace, **arguments)
-        (existing,) = namespace.pop(_EXISTING)
-        for added in namespace.keys() - vars(existing).keys() | {"model_config"}:
-            setattr(existing, added, namespace[added])
-        return existing
-
-
-class _Unprepared:
-    """An attribute that pydantic gives to a class. Reading it lets pydantic prepare the class."""
-
-    def __set_name__(self, _: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, _: object, owner: "_PreparedLater") -> Any:  # noqa: ANN401
-        with _LOCK:
-            if vars(owner).get(self._name) is self:  # no other thread was faster
-                owner.prepare()
-        return getattr(owner, self._name)
-
-
-class _PreparedLater(ModelMetaclass, _Adopted):
-    """The metaclass of occasional bodies: pydantic collects the fields of a class when it is first used.
-
-    Few of the 140 classes are used in a run, and preparing them all would take a sixth of its start.
-    """
-
-    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **arguments: Any) -> Any:  # noqa: ANN401
-        """Create the class without pydantic, unless it is the first of its kind."""
-        if not any(isinstance(base, mcs) for base in bases):
-            return super().__new__(mcs, name, bases, namespace, **arguments)
-        kept = {each: value for each, value in namespace.items() if each != "__classcell__"}
-        namespace |= {"__kept__": kept} | {each: _Unprepared() for each in _READ_FIRST}
-        return _Adopted.__new__(mcs, name, bases, namespace, **arguments)
-
-    def prepare(cls: Any) -> None:
-        """Let pydantic prepare the class, after its bases."""
-        for base in cls.__bases__:
-            getattr(base, "__pydantic_fields__", None)
-        del cls.__pydantic_fields__, cls.__pydantic_decorators__
-        namespace = {**cls.__kept__, _EXISTING: (cls,)}
-        # Names in annotations are those of the module, and never those of the function that is running.
-        ModelMetaclass.__new__(
-            type(cls), cls.__name__, cls.__bases__, namespace, __pydantic_reset_parent_namespace__=False
-        )
-
-
-class Occasional(Spec, metaclass=_PreparedLater):
-    """Base of bodies that few runs need: pydantic prepares them, and their validation, when the first one is made.
+class Occasional(Spec):
+    """Base of bodies that few runs need: pydantic builds their validation when the first one is made.
 
     The validation of a body with an occasional part contains a call of the part's class only. It costs a microsecond
     for each such part, so the parts of tasks that come by the thousand are not occasional.

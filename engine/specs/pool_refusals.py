@@ -55,6 +55,7 @@ from engine.specs.refusals import (
     repeats,
 )
 
+_MOUNTS = tuple(MountConfiguration.model_fields)
 _MARKETPLACE = ("publisher", "offer", "sku")
 _IMAGE_IDS = ("virtual_machine_image_id", "shared_gallery_image_id", "community_gallery_image_id")
 
@@ -106,7 +107,7 @@ def mounts_refusals(mounts: tuple[MountConfiguration, ...]) -> Iterator[Refusal]
     path: Path = ("mountConfiguration",)
     yield from most_refusals(len(mounts), "file systems", 10, path)
     for index, mount in enumerate(mounts):
-        yield from exactly_one_refusals(mount, tuple(MountConfiguration.model_fields), (*path, index))
+        yield from exactly_one_refusals(mount, _MOUNTS, (*path, index))
 
 
 def upgrade_policy_refusals(spec: PoolSpecification) -> Iterator[Refusal]:

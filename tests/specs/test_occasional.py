@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
-from pydantic import ValidationError, model_validator
+from pydantic import ValidationError
 
 from engine.specs.base import Int, Occasional, Secret, Spec, Text
 
@@ -71,89 +66,3 @@ def test_threads_may_build_parts_at_the_same_time():
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(made, range(8))) == [5] * 8
-
-
-class _Branch(Occasional):
-    leaf: _Leaf | None = None
-    length: Int = 1
-
-    @model_validator(mode="after")
-    def _is_long(self):
-        if self.length < 1:
-            raise ValueError("is too short")
-        return self
-
-
-class _Bough(_Branch):
-    birds: Int = 0
-
-
-class _Plant(Occasional):
-    size: Int = 1
-
-
-class _Fence(Occasional):
-    size: Int = 1
-
-
-class _Hedge(_Plant):
-    plant: _Plant | None = None
-    fence: _Fence | None = None
-
-
-class _Garden(Spec):
-    hedge: _Hedge | None = None
-
-
-def is_prepared(kind: type) -> bool:
-    return isinstance(vars(kind)["__pydantic_fields__"], dict)
-
-
-def test_a_part_is_prepared_when_it_is_used_and_with_it_what_it_extends_but_not_its_parts():
-    assert _Garden.from_wire({}).hedge is None
-    assert not any(map(is_prepared, (_Plant, _Hedge, _Fence)))
-    assert list(_Hedge.model_fields) == ["size", "plant", "fence"]
-    assert is_prepared(_Plant)
-    assert not is_prepared(_Fence)
-    assert _Garden.from_wire({"hedge": {"size": 2}}).hedge == _Hedge(size=2)
-    assert not is_prepared(_Fence)
-
-
-def test_a_part_that_extends_another_has_its_fields_defaults_validators_and_methods():
-    bough = _Bough.from_wire({"length": 2, "leaf": {"size": 1}})
-    assert isinstance(bough, _Branch)
-    assert (bough.length, bough.birds, bough.leaf) == (2, 0, _Leaf(size=1))
-    assert bough == _Bough(length=2, leaf=_Leaf(size=1))
-    assert hash(_Bough(birds=1)) == hash(_Bough(birds=1))
-    assert bough.model_copy(update={"birds": 3}).written() == {"length": 2, "leaf": {"size": 1}, "birds": 3}
-    with pytest.raises(ValidationError, match="is too short"):
-        _Bough.from_wire({"length": 0})
-    with pytest.raises(ValidationError, match="frozen"):
-        bough.birds = 2
-    assert pickle.loads(pickle.dumps(bough)) == bough
-    assert copy.deepcopy(bough) is bough
-
-
-def test_threads_may_use_a_part_for_the_first_time_at_the_same_time():
-    def made(kind: type[Occasional]) -> object:
-        return kind.from_wire({"leaf": {"size": 1}})
-
-    for number in range(20):
-        kind = type(f"New{number}", (_Branch,), {"__annotations__": {"more": Int | None}, "more": None})
-        with ThreadPoolExecutor(4) as pool:
-            assert set(pool.map(made, [kind] * 4)) == {kind(leaf=_Leaf(size=1))}
-
-
-def test_a_run_of_a_small_scenario_prepares_few_bodies():
-    program = """
-from engine import Simulation, load_scenario
-from engine.specs.base import Occasional
-Simulation(load_scenario("job-prep-release-sample")).run_until(900_000)
-def kinds(base):
-    return [each for kind in base.__subclasses__() for each in (kind, *kinds(kind))]
-found = set(kinds(Occasional))
-prepared = [each.__name__ for each in found if isinstance(vars(each)["__pydantic_fields__"], dict)]
-assert len(found) > 130, len(found)
-assert len(prepared) < 30, sorted(prepared)
-"""
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])

@@ -89,6 +89,7 @@ def registry_of_image(image: str, settings: ContainerSettings | None = None) -> 
     return server if slash and ("." in server or ":" in server) else None
 
 
+_NOT_MENTIONED = SimulateStorage()
 _EMPTY = BlobContent(0, "")
 
 
@@ -101,7 +102,7 @@ class FoundFile(NamedTuple):
 
 def description_in_storage(world: World, url: str) -> SimulateStorage:
     """Return the description of a blob, container or image; the first pattern that matches wins."""
-    return world.storage.find(url) or SimulateStorage()
+    return world.storage.find(url) or _NOT_MENTIONED
 
 
 def is_missing_in_storage(world: World, url: str) -> bool:

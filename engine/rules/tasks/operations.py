@@ -133,6 +133,9 @@ def _single_draws(world: World, process: PlainProcess, job: Job, ids: Sequence[s
 # TASK-9: a task that is not completed so long after it was added is ended by the service.
 LIFETIME_MS = 180 * DAY_MS
 
+# What a job manager task has in common with any other task (JM-1, JM-2).
+_SHARED = [name for name in JobManagerTask.model_fields if name in TaskSpec.model_fields]
+
 _BY_USER = ended("the task was terminated by the user")
 _BY_AGE = ended("the task was added 180 days ago", ErrorCategory.SERVER_ERROR)
 
@@ -255,8 +258,7 @@ def add_manager(world: World, begun: JobBegun) -> None:
     manager = job.spec.job_manager_task
     if manager is None:
         return
-    shared = JobManagerTask.model_fields.keys() & TaskSpec.model_fields.keys()  # JM-1, JM-2
-    spec = TaskSpec.model_construct(**{name: getattr(manager, name) for name in shared})
+    spec = TaskSpec.model_construct(**{name: getattr(manager, name) for name in _SHARED})
     _add(world, job, ListedTasks((spec,)), [spec])
     first = world.tasks.length - 1
     # Alone on its node (JM-5), only on dedicated nodes (SPOT-6), and its end means something (JM-4).
