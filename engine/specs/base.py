@@ -13,6 +13,7 @@ import re
 import sys
 from contextvars import ContextVar
 from datetime import UTC, date, datetime, time
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import (
