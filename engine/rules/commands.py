@@ -1,4 +1,4 @@
-"""The entry to the rules: one case for each operation of the service and each fault, whoever gives the command.
+"""The entry to the rules: one action for each operation of the service and each fault, whoever gives the command.
 
 The resource that a command names is looked up first (ERR-2), then its body is checked, then the states. A command that
 is refused has changed nothing.
@@ -10,8 +10,8 @@ which they were set (JM-14). ``processes.execution`` begins and ends what a proc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError, PartlyRefused
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.rules.facts import TaskStopped
+    from engine.specs.account import Application
     from engine.specs.base import Spec
     from engine.specs.bodies import TaskSpec
     from engine.specs.conditions import ConditionSubject, Wanted
@@ -72,6 +73,9 @@ class Extras(NamedTuple):
 
 
 NOTHING = Extras()
+
+Action: TypeAlias = "Callable[[World, Any, Any], None]"
+"""Called with the resource that a command names, and the command."""
 
 
 class Giver(NamedTuple):
@@ -113,26 +117,34 @@ def give(world: World, command: Command, extras: Extras = NOTHING, giver: Giver 
 
 def execute(world: World, command: Command, extras: Extras = NOTHING) -> None:
     """Carry a command out. Raises BatchError when the service refuses it; then nothing has changed."""
+    kind, subject = type(command), _subject_of(world, command)
+    if kind in _REFUSALS:
+        _refuse(_REFUSALS[kind](world, subject, command), command)
+    if kind in ADDITIONS:
+        ADDITIONS[kind](world, subject, command, extras)
+    else:
+        ACTIONS[kind](world, subject, command)
+    resizing.enter_refills(world)
+
+
+def _subject_of(world: World, command: Command) -> Pool | Job | JobSchedule | Application | int | None:
+    """Return the resource that a command names, to be changed: of a node or task its row, None where there is none."""
     match command:
         case OnNode(node_id=node_id, node=index):
             name = index if node_id is None else node_id
             assert name is not None
-            _on_node(world, node_named(world, pool_named(world, command.pool_id), name), command)
+            return node_named(world, pool_named(world, command.pool_id), name)
         case OnPool():
-            _on_pool(world, world.pools.edit(pool_named(world, command.pool_id).row), command)
+            return world.pools.edit(pool_named(world, command.pool_id).row)
         case OnTask():
-            job = world.jobs.edit(job_named(world, command.job_id).row)
-            _on_task(world, job, task_named(world, job, command.task_id), command)
+            return task_named(world, world.jobs.edit(job_named(world, command.job_id).row), command.task_id)
         case OnJob():
-            _on_job(world, world.jobs.edit(job_named(world, command.job_id).row), command, extras)
-        case OnApplication():
-            _on_application(world, command)
+            return world.jobs.edit(job_named(world, command.job_id).row)
         case OnJobSchedule():
-            schedule = schedule_named(world, command.job_schedule_id)
-            _on_schedule(world, world.job_schedules.edit(schedule.row), command)
-        case _:
-            _on_account(world, command, extras)
-    resizing.enter_refills(world)
+            return world.job_schedules.edit(schedule_named(world, command.job_schedule_id).row)
+        case OnApplication() if not isinstance(command, c.CreateApplicationPackage):
+            return account.find_application(world, command.application_id)
+    return None
 
 
 def _refuse(found: Iterable[Refusal], body: Spec) -> None:
@@ -141,137 +153,30 @@ def _refuse(found: Iterable[Refusal], body: Spec) -> None:
         raise refusal.error(body)
 
 
-def _on_account(world: World, command: Command, extras: Extras) -> None:
-    """Carry out a command that names no pool, job or job schedule which exists."""
-    match command:
-        case c.CreatePool():
-            pools.create(world, command.spec)
-        case c.CreateJob():
-            spec = command.spec
-            _refuse(job_refusals(spec), spec)
-            for task in extras.tasks:
-                _refuse(task_refusals(task, spec), task)
-            _add(world, jobs.create(world, spec), extras)
-        case c.CreateJobSchedule():
-            schedule = command.spec
-            _refuse(schedule_refusals(schedule), schedule)
-            job_schedules.create(world, schedule)
-        case c.AddCertificate():
-            _refuse(certificate_refusals(command), command)
-            account.add_certificate(world, command.spec)
-        case c.DeleteCertificate():
-            account.delete_certificate(world, command.thumbprint)
-        case c.CancelCertificateDeletion():
-            account.cancel_certificate_deletion(world, command.thumbprint)
-        case c.Capacity():
-            world.region.set_capacity(command.vm_size, command.nodes, command.code.value)
-        case c.Quota():
-            account.set_quotas(world, command)
-        case c.GuestOSRelease():
-            pools.guest_os_released(world, command.os_version)
-        case c.StorageOutage():
-            world.region.add_outage(world.now_ms, command.for_ms)
+def _create_job(world: World, _: None, command: c.CreateJob, extras: Extras) -> None:
+    spec = command.spec
+    _refuse(job_refusals(spec), spec)
+    for task in extras.tasks:
+        _refuse(task_refusals(task, spec), task)
+    _add(world, jobs.create(world, spec), extras)
 
 
-def _on_application(world: World, command: OnApplication) -> None:
-    match command:
-        case c.CreateApplicationPackage():
-            _refuse(package_refusals(command, world.account), command)
-            account.create_package(world, command)
-        case c.DeleteApplicationPackage():
-            application = account.find_application(world, command.application_id)
-            account.delete_package(world, application, command.version)
-        case c.UpdateApplication():
-            application = account.find_application(world, command.application_id)
-            _refuse(display_name_refusals(command.display_name, ("displayName",)), command)
-            account.update_application(world, application, command)
+def _create_job_schedule(world: World, _: None, command: c.CreateJobSchedule) -> None:
+    spec = command.spec
+    _refuse(schedule_refusals(spec), spec)
+    job_schedules.create(world, spec)
 
 
-def _on_pool(world: World, pool: Pool, command: OnPool) -> None:
-    match command:
-        case c.DeletePool():
-            pools.delete(world, pool)
-        case c.UpdatePool():
-            pools.update(world, pool, command.given_values("pool_id"))
-        case c.ReplacePoolProperties():
-            pools.update(world, pool, pools.replaced(pool, command))
-        case c.ResizePool():
-            _refuse(resize_refusals(command, pool.os), command)
-            resizing.resize(world, pool, command)
-        case c.StopPoolResize():
-            resizing.stop(world, pool)
-        case c.EnablePoolAutoScale():
-            _refuse(auto_scale_refusals(command), command)
-            autoscaling.enable(world, pool, command)
-        case c.DisablePoolAutoScale():
-            autoscaling.disable(world, pool)
-        case c.EvaluatePoolAutoScale():
-            _refuse(auto_scale_refusals(command), command)
-            autoscaling.try_out(world, pool, command)
-        case c.UpgradePoolOS():
-            pools.upgrade_os(world, pool, command.os_version)
-        case c.RemoveNodes():
-            _refuse(remove_nodes_refusals(command), command)
-            resizing.check(pool)
-            victims = list(dict.fromkeys(node_named(world, pool, name) for name in command.node_list))
-            resizing.remove_nodes(world, pool, victims, command.resize_timeout, command.node_deallocation_option)
+def _remove_nodes(world: World, pool: Pool, command: c.RemoveNodes) -> None:
+    resizing.check(pool)
+    victims = list(dict.fromkeys(node_named(world, pool, name) for name in command.node_list))
+    resizing.remove_nodes(world, pool, victims, command.resize_timeout, command.node_deallocation_option)
 
 
-def _on_node(world: World, node: int, command: OnNode) -> None:
-    match command:
-        case c.RebootNode():
-            node_operations.operate(world, node, Operation.REBOOT, command.node_reboot_option)
-        case c.ReimageNode():
-            node_operations.operate(world, node, Operation.REIMAGE, command.node_reimage_option)
-        case c.DeallocateNode():
-            node_operations.operate(world, node, Operation.DEALLOCATE, command.node_deallocate_option)
-        case c.StartNode():
-            node_operations.start_node(world, node)
-        case c.DisableNodeScheduling():
-            node_operations.disable_scheduling(world, node, command.node_disable_scheduling_option)
-        case c.EnableNodeScheduling():
-            node_operations.enable_scheduling(world, node)
-        case c.FailNode():
-            faults.fail_node(world, node, command)
-        case c.EvictNode():
-            faults.evict_node(world, node)
-        case _:
-            _within_node(world, node, command)
-
-
-def _within_node(world: World, node: int, command: OnNode) -> None:
-    """Carry out a command on the users and files of a node, which leaves its state as it is."""
-    match command:
-        case c.CreateNodeUser() | c.UpdateNodeUser():
-            _refuse(node_user_refusals(command, world.pool_of(node).os), command)
-            node_operations.check_users(world, node)
-            node_operations.put_user(world, node, command)
-        case c.DeleteNodeUser():
-            node_operations.check_users(world, node)
-            node_operations.delete_user(world, node, command.name)
-        case c.UploadNodeLogs():  # only the container changes
-            node_operations.upload_logs(world, node, command)
-        case c.DeleteNodeFile():
-            node_disk.delete_file(world, node, command.file_path, recursive=command.recursive)
-
-
-def _on_job(world: World, job: Job, command: OnJob, extras: Extras) -> None:
-    match command:
-        case c.UpdateJob():
-            _refuse(job_update_refusals(command, job.spec), command)
-            jobs.update(world, job, command)
-        case c.DisableJob():
-            jobs.disable(world, job, command.disable_tasks)
-        case c.EnableJob():
-            jobs.enable(world, job)
-        case c.TerminateJob():
-            jobs.terminate(world, job, command.terminate_reason, force=command.force)
-        case c.DeleteJob():
-            jobs.delete(world, job, force=command.force)
-        case c.AddTasks():
-            _refuse(add_tasks_refusals(extras.tasks), command)
-            check_job_command("add", job)
-            _add(world, job, extras)
+def _add_tasks(world: World, job: Job, command: c.AddTasks, extras: Extras) -> None:
+    _refuse(add_tasks_refusals(extras.tasks), command)
+    check_job_command("add", job)
+    _add(world, job, extras)
 
 
 def _add(world: World, job: Job, extras: Extras) -> None:
@@ -292,34 +197,103 @@ def _add(world: World, job: Job, extras: Extras) -> None:
         raise PartlyRefused(refused[0], listed)
 
 
-def _on_task(world: World, job: Job, task: int, command: OnTask) -> None:
-    match command:
-        case c.UpdateTask():
-            _refuse(constraint_refusals(command.constraints), command)
-            operations.update(world, task, command.constraints)
-        case c.TerminateTask():
-            operations.terminate(world, task)
-        case c.ReactivateTask():
-            operations.reactivate(world, job, task)
-        case c.DeleteTask():
-            operations.delete(world, job, task)
-        case c.DeleteTaskFile():
-            node_disk.delete_task_file(world, task, command.file_path, recursive=command.recursive)
+def _operation(name: Operation, option: str) -> Action:
+    """Return what begins an operation on a node; ``option``, a property of the command, says what becomes of tasks."""
+    return lambda world, node, command: node_operations.operate(world, node, name, getattr(command, option))
 
 
-def _on_schedule(world: World, schedule: JobSchedule, command: OnJobSchedule) -> None:
-    match command:
-        case c.UpdateJobSchedule():
-            _refuse(schedule_update_refusals(command), command)
-            job_schedules.update(world, schedule, command)
-        case c.DisableJobSchedule():
-            job_schedules.disable(world, schedule)
-        case c.EnableJobSchedule():
-            job_schedules.enable(world, schedule)
-        case c.TerminateJobSchedule():
-            job_schedules.terminate(world, schedule, force=command.force)
-        case c.DeleteJobSchedule():
-            job_schedules.delete(world, schedule, force=command.force)
+_REFUSALS: dict[type[Command], Callable[[World, Any, Any], Iterable[Refusal]]] = {
+    c.AddCertificate: lambda _, __, command: certificate_refusals(command),
+    c.CreateApplicationPackage: lambda world, _, command: package_refusals(command, world.account),
+    c.UpdateApplication: lambda _, __, command: display_name_refusals(command.display_name, ("displayName",)),
+    c.ResizePool: lambda _, pool, command: resize_refusals(command, pool.os),
+    c.EnablePoolAutoScale: lambda _, __, command: auto_scale_refusals(command),
+    c.EvaluatePoolAutoScale: lambda _, __, command: auto_scale_refusals(command),
+    c.RemoveNodes: lambda _, __, command: remove_nodes_refusals(command),
+    c.CreateNodeUser: lambda world, node, command: node_user_refusals(command, world.pool_of(node).os),
+    c.UpdateNodeUser: lambda world, node, command: node_user_refusals(command, world.pool_of(node).os),
+    c.UpdateJob: lambda _, job, command: job_update_refusals(command, job.spec),
+    c.UpdateTask: lambda _, __, command: constraint_refusals(command.constraints),
+    c.UpdateJobSchedule: lambda _, __, command: schedule_update_refusals(command),
+}
+"""What the service refuses in the body of a command, whose subject is there; the states are looked at afterwards."""
+
+ACTIONS: dict[type[Command], Action] = {
+    # -- account
+    c.AddCertificate: lambda world, _, command: account.add_certificate(world, command.spec),
+    c.DeleteCertificate: lambda world, _, command: account.delete_certificate(world, command.thumbprint),
+    c.CancelCertificateDeletion: lambda world, _, command: account.cancel_certificate_deletion(
+        world, command.thumbprint
+    ),
+    c.CreateApplicationPackage: lambda world, _, command: account.create_package(world, command),
+    c.DeleteApplicationPackage: lambda world, of, command: account.delete_package(world, of, command.version),
+    c.UpdateApplication: account.update_application,
+    c.Quota: lambda world, _, command: account.set_quotas(world, command),
+    c.Capacity: lambda world, _, of: world.region.set_capacity(of.vm_size, of.nodes, of.code.value),
+    c.StorageOutage: lambda world, _, command: world.region.add_outage(world.now_ms, command.for_ms),
+    c.GuestOSRelease: lambda world, _, command: pools.guest_os_released(world, command.os_version),
+    # -- pools
+    c.CreatePool: lambda world, _, command: pools.create(world, command.spec),
+    c.DeletePool: lambda world, pool, _: pools.delete(world, pool),
+    c.UpdatePool: lambda world, pool, command: pools.update(world, pool, command.given_values("pool_id")),
+    c.ReplacePoolProperties: lambda world, pool, command: pools.update(world, pool, pools.replaced(pool, command)),
+    c.ResizePool: resizing.resize,
+    c.StopPoolResize: lambda world, pool, _: resizing.stop(world, pool),
+    c.EnablePoolAutoScale: autoscaling.enable,
+    c.DisablePoolAutoScale: lambda world, pool, _: autoscaling.disable(world, pool),
+    c.EvaluatePoolAutoScale: autoscaling.try_out,
+    c.UpgradePoolOS: lambda world, pool, command: pools.upgrade_os(world, pool, command.os_version),
+    c.RemoveNodes: _remove_nodes,
+    # -- nodes
+    c.RebootNode: _operation(Operation.REBOOT, "node_reboot_option"),
+    c.ReimageNode: _operation(Operation.REIMAGE, "node_reimage_option"),
+    c.DeallocateNode: _operation(Operation.DEALLOCATE, "node_deallocate_option"),
+    c.StartNode: lambda world, node, _: node_operations.start_node(world, node),
+    c.DisableNodeScheduling: lambda world, node, command: node_operations.disable_scheduling(
+        world, node, command.node_disable_scheduling_option
+    ),
+    c.EnableNodeScheduling: lambda world, node, _: node_operations.enable_scheduling(world, node),
+    c.FailNode: faults.fail_node,
+    c.EvictNode: lambda world, node, _: faults.evict_node(world, node),
+    c.CreateNodeUser: node_operations.put_user,
+    c.UpdateNodeUser: node_operations.put_user,
+    c.DeleteNodeUser: lambda world, node, command: node_operations.delete_user(world, node, command.name),
+    c.UploadNodeLogs: node_operations.upload_logs,
+    c.DeleteNodeFile: lambda world, node, command: node_disk.delete_file(
+        world, node, command.file_path, recursive=command.recursive
+    ),
+    # -- jobs and tasks
+    c.UpdateJob: jobs.update,
+    c.DisableJob: lambda world, job, command: jobs.disable(world, job, command.disable_tasks),
+    c.EnableJob: lambda world, job, _: jobs.enable(world, job),
+    c.TerminateJob: lambda world, job, command: jobs.terminate(
+        world, job, command.terminate_reason, force=command.force
+    ),
+    c.DeleteJob: lambda world, job, command: jobs.delete(world, job, force=command.force),
+    c.UpdateTask: lambda world, task, command: operations.update(world, task, command.constraints),
+    c.TerminateTask: lambda world, task, _: operations.terminate(world, task),
+    c.ReactivateTask: lambda world, task, _: operations.reactivate(world, task),
+    c.DeleteTask: lambda world, task, _: operations.delete(world, task),
+    c.DeleteTaskFile: lambda world, task, command: node_disk.delete_task_file(
+        world, task, command.file_path, recursive=command.recursive
+    ),
+    # -- job schedules
+    c.CreateJobSchedule: _create_job_schedule,
+    c.UpdateJobSchedule: job_schedules.update,
+    c.DisableJobSchedule: lambda world, schedule, _: job_schedules.disable(world, schedule),
+    c.EnableJobSchedule: lambda world, schedule, _: job_schedules.enable(world, schedule),
+    c.TerminateJobSchedule: lambda world, schedule, command: job_schedules.terminate(
+        world, schedule, force=command.force
+    ),
+    c.DeleteJobSchedule: lambda world, schedule, command: job_schedules.delete(world, schedule, force=command.force),
+}
+"""What carries a command or fault out."""
+
+ADDITIONS: dict[type[Command], Callable[[World, Any, Any, Extras], None]] = {
+    c.CreateJob: _create_job,
+    c.AddTasks: _add_tasks,
+}
+"""What carries a command out that brings tasks."""
 
 
 # In place of a command's number: the end of the process.

@@ -153,7 +153,7 @@ def enable_scheduling(world: World, node: int) -> None:
     world.scheduler.update_eligibility(node)
 
 
-def check_users(world: World, node: int) -> None:
+def _check_users(world: World, node: int) -> None:
     """Refuse a change of the node's users unless the node is idle or running (NOP-9)."""
     state = NodeState(world.nodes.state[node])
     if state not in READY:
@@ -270,6 +270,7 @@ def put_user(world: World, node: int, command: CreateNodeUser | UpdateNodeUser) 
 
     The user expires after a day unless the command says otherwise, and stays what it is: an administrator or not.
     """
+    _check_users(world, node)
     if not isinstance(command, CreateNodeUser):
         name = _existing_user(world, node, command.name)
         is_admin, _ = world.nodes[node].users[name]
@@ -286,6 +287,7 @@ def put_user(world: World, node: int, command: CreateNodeUser | UpdateNodeUser) 
 
 def delete_user(world: World, node: int, name: str) -> None:
     """Delete a user (NOP-9)."""
+    _check_users(world, node)
     world.nodes.delete_user(node, _existing_user(world, node, name))
 
 

@@ -296,9 +296,10 @@ def _end(world: World, task: int, rule: str, why: FailureInfo) -> None:
         interruptions.refuse_task(world, task, rule, why)
 
 
-def reactivate(world: World, job: Job, task: int) -> None:
+def reactivate(world: World, task: int) -> None:
     """Reactivate a failed task: it is queued again, and its retries begin anew (TASK-15)."""
     tasks = world.tasks
+    job = world.jobs[tasks.block_of(task).job]
     if job.state in (JobState.COMPLETED, JobState.TERMINATING, JobState.DELETING):
         check_job_command("add", job)
     if tasks.state[task] != COMPLETED:
@@ -313,12 +314,13 @@ def reactivate(world: World, job: Job, task: int) -> None:
         world.scheduler.queue_again(task, tasks.profile_of(task), len(world.log))
 
 
-def delete(world: World, job: Job, task: int) -> None:
+def delete(world: World, task: int) -> None:
     """Delete a task: a running one is ended first, and its files are deleted despite their retention (TASK-14).
 
     For processes that wait for the other tasks of the job it is not completed in between (JM-12).
     """
     tasks = world.tasks
+    job = world.jobs[tasks.block_of(task).job]
     if tasks.state[task] in (PREPARING, RUNNING):
         with world.acting.keeps_waiting(job.row):
             terminate(world, task)
