@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from textual.message import Message
 from textual.screen import Screen
 
 from engine.pacing import DRAWING_S, Pacer, speed_for
 from tui.dialogs.sheets import Sheet
 from tui.textual.keys import start_work
-from tui.textual.screens import OfferRestart, say
+from tui.textual.screens import say
 from tui.viewmodels.frame import Transport
 from tui.viewmodels.sentences import Notices
 from tui.viewmodels.text import Role, Span, wrapped
@@ -51,6 +52,10 @@ class _Step(NamedTuple):
     entries: int
     is_whole: bool  # nothing more is due in this millisecond
     is_past: bool
+
+
+class OfferRestart(Message):
+    """Offer what can be done when the run is over and time should go on."""
 
 
 class PlayedScreen(Screen[None]):

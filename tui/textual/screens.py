@@ -112,10 +112,6 @@ class GoToTime(Message):
     when_ms: int
 
 
-class OfferRestart(Message):
-    """Offer what can be done when the run is over and time should go on."""
-
-
 @dataclass
 class ShowRun(Message):
     """Show another run in place of this one, in a view, from a moment on, and say something there."""
@@ -252,7 +248,7 @@ class ScreenCompositor(Compositor):
         missing = list(map(sorted, lines))
         for widget, region, shown in self._from_front_to_back():
             first, end = shown.column_span
-            wanted = [y for y in shown.line_range if missing[y] and _is_any_between(missing[y], first, end)]
+            wanted = [y for y in shown.line_range if bisect_left(missing[y], first) < bisect_left(missing[y], end)]
             if wanted:
                 part = Region(first, wanted[0], end - first, wanted[-1] + 1 - wanted[0])
                 self._fill(lines, missing, part, widget.render_lines(part.translate(-region.offset)))
@@ -306,12 +302,6 @@ def _acts_when_shown(widget: Widget) -> bool:
     """Return whether a widget has something to do when it is shown. Textual's handler only informs scrollbars."""
     is_stale = isinstance(widget, QuietView) and not widget.looks_right
     return is_stale or handles(type(widget), events.Show.handler_name, (Widget, QuietView))
-
-
-def _is_any_between(columns: list[int], first: int, end: int) -> bool:
-    """Return whether one of these columns, in order, is at or after ``first`` and before ``end``."""
-    at = bisect_left(columns, first)
-    return at < len(columns) and columns[at] < end
 
 
 @lru_cache(maxsize=1024)

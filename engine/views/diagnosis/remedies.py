@@ -202,13 +202,16 @@ def _failed_parents(world: World, job_id: str) -> list[int]:
     """Return the failed tasks for which the first task of a job waits that waits for any."""
     job = world.jobs.find(job_id)
     book = None if job is None else world.dependencies.get(job.row)
-    for task in book.waiting() if book is not None else ():
+    if job is None or book is None:
+        return []
+    for task in book.waiting():
         wanted = world.tasks.spec(task).depends_on
-        ids = book.unmet(wanted)[0] if book is not None and wanted is not None else []
-        spans = [(part.start, part.end) for part in wanted.task_id_ranges] if wanted is not None else []
-        ids += map(str, book.unmet_numbers(spans, _MOST_LOOKED_AT)) if book is not None else []
-        rows = [row for task_id in ids if job is not None and (row := world.tasks.find(job.row, task_id)) is not None]
-        failed = [row for row in rows if world.tasks.result(row) is TaskResult.FAILURE]
+        if wanted is None:
+            continue
+        spans = [(part.start, part.end) for part in wanted.task_id_ranges]
+        ids = [*book.unmet(wanted)[0], *map(str, book.unmet_numbers(spans, _MOST_LOOKED_AT))]
+        rows = (world.tasks.find(job.row, task_id) for task_id in ids)
+        failed = [row for row in rows if row is not None and world.tasks.result(row) is TaskResult.FAILURE]
         if failed:
             return failed
     return []
