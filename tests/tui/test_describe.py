@@ -23,10 +23,11 @@ def test_forty_nodes(session_at):
         "Release: owed on 37 nodes and not started on 3 nodes.",
         "Estimated: tasks end 09:01:53, job ends 09:01:58.",
         "3 things need attention.",
-        "1: Preparation task failed on 2 nodes: exit code 1 n7, n31. No task of the job runs there (PREP-9). "
-        "Reimage to try preparation again.",
-        "2: Preparation task failed on n23: exit code 137. No task of the job runs there (PREP-9). "
-        "Reimage to try preparation again.",
+        "1: Preparation task failed on 2 nodes: exit code 1 n7, n31. No task of the job runs there (PREP-9); "
+        "a reimage would fail again (simulated). Remove, then resize the pool for another node.",
+        "2: Preparation task failed on n23: exit code 137 (killed: SIGKILL, often for want of memory). "
+        "No task of the job runs there (PREP-9); a reimage would fail again (simulated). "
+        "Remove, then resize the pool for another node.",
     ]
     assert said[10].startswith("3: Node n")
     assert "offline. Billed, but no tasks run there (NOP-6)." in said[10]

@@ -328,11 +328,11 @@ def test_a_scenario_from_nothing_gets_the_name_of_its_file(tmp_path, monkeypatch
 
 def test_three_rows_that_no_pane_can_use_show_the_newest_event(dashboard_at):
     seen = []
-    drive(dashboard_at(260, "preparation-fails-on-one-node"), lambda app: seen.extend(text_of(app)))
-    assert contains(seen, "  Events, newest first", "08:04:04 job")
-    of_nodes = seen[next(at for at, line in enumerate(seen) if "─ 2 nodes · " in line) :]
-    legend = next(line for line in of_nodes if "✗ failed 1" in line)
-    assert "curl: (56)" in of_nodes[of_nodes.index(legend) - 2]  # one line is empty below the cards
+    drive(dashboard_at(140, "preparation-fails-on-one-node"), lambda app: seen.extend(text_of(app)))
+    assert contains(seen, "  Events, newest first", "08:02:01 preparation running attempt 2")
+    of_nodes = seen[next(at for at, line in enumerate(seen) if " 2 nodes · " in line) :]
+    legend = next(line for line in of_nodes if "✓ prepared 1" in line)
+    assert "prep » 19 s" in of_nodes[of_nodes.index(legend) - 2]  # one line is empty below the cards
 
 
 def is_plain(strip):

@@ -215,7 +215,7 @@ def test_a_directory_that_is_gone_is_looked_back_into(dashboard_at):
 
 def test_the_help_tells_all_keys_of_the_sheet(dashboard_at):
     lines = after(dashboard_at(100, READ), "6", "f", "question_mark", size=(160, 90))
-    assert contains(lines, "Help: Files", "In this pane", "Last line, and follow on.", "Save a copy.")
+    assert contains(lines, "Help: Files", "Move in this pane", "Last line, and follow on.", "Save a copy.")
 
 
 @pytest.mark.parametrize("pane", [FileTree, TextView])

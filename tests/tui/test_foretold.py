@@ -130,7 +130,7 @@ def test_a_multi_instance_task_is_listed_with_the_cause_of_its_primary_task():
             "retries-and-exit-conditions",
             60,
             200,
-            "! task corrupt of nightly will fail: exit code 139 (simulated)",
+            "! task corrupt of nightly will fail: exit code 139 (segmentation fault",
         ),
     ],
 )

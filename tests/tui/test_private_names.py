@@ -71,6 +71,8 @@ NAMES = {
     (Screen, "_dirty_widgets"): None,
     (Screen, "_compositor_refresh"): ["self"],
     (Screen, "_on_timer_update"): ["self"],
+    (Screen, "_screen_resized"): ["self", "size"],
+    (Screen, "_on_screen_resume"): ["self", "event"],
     (Screen, "_update_focus_styles"): ["self", "focused", "blurred"],
     (DOMNode, "_has_focus_within"): None,
     (App, "_start_widget"): ["self", "parent", "widget"],

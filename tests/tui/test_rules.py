@@ -99,7 +99,7 @@ def test_an_unknown_rule_names_the_nearest(dashboard_at):
 
 
 def test_help_and_palette_know_the_key(dashboard_at):
-    assert contains(after(dashboard_at(LATER_S), "question_mark", "end"), "K        Show the rules")
+    assert contains(after(dashboard_at(LATER_S), "question_mark", size=(120, 200)), "K        Show the rules")
     assert contains(after(dashboard_at(LATER_S), "ctrl+p", *"rules"), "Show the rules cited on the screen")
 
 
