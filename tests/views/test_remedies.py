@@ -114,7 +114,7 @@ def test_a_reimage_is_advised_only_where_preparation_succeeds_after_it(simulate,
     assert ("a reimage would fail again (simulated)" in found.effect) is remedy.startswith("remove")
     node = found.items.nodes[0]
     about = about_item([found], "node", node)
-    [*_, last] = with_advice(sim.world, explain(sim, "node", node, "j"), about)[0].findings
+    [*_, last] = with_advice(sim, explain(sim, "node", node, "j"), about)[0].findings
     assert last.text.endswith(f"hat helps: {remedy}.")
 
 

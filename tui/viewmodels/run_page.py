@@ -326,7 +326,7 @@ class _Recorder:
                 asked.setdefault(("node", node), first)
         for (kind, key), job_id in asked.items():
             told = explain(twin, kind, key, job_id)
-            found = tuple(with_advice(twin.world, told, about_item(self._attention.concerns(), kind, key)))
+            found = tuple(with_advice(twin, told, about_item(self._attention.concerns(), kind, key)))
             yield f"{kind}:{key}", Answer(twin, Items(), found, None).as_json()
 
 

@@ -203,7 +203,7 @@ def answers_to(session: Session, kind: Kind, key: int | str, view: str, job_id: 
     about preparation or release on a node is answered first.
     """
     found = explain(session.simulation, kind, key, job_id or session.job_id)
-    found = with_advice(session.simulation.world, found, about_item(session.attention.concerns(), kind, key))
+    found = with_advice(session.simulation, found, about_item(session.attention.concerns(), kind, key))
     if kind == "node" and view == "watch":
         return [*found, *explain_oldest_wait(session.simulation, session.job_id)]
     if kind == "node" and view in HOOK_VIEWS:

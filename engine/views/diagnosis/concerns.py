@@ -161,13 +161,13 @@ def about_item(concerns: Sequence[Finding], kind: str, key: int | str) -> list[F
     return [one for one in concerns if one.remedy and key in keys(one)]
 
 
-def with_advice(world: World, answers: Sequence[Explanation], about: Sequence[Finding]) -> list[Explanation]:
+def with_advice(simulation: Simulation, answers: Sequence[Explanation], about: Sequence[Finding]) -> list[Explanation]:
     """Add to the answers about an item what the first concern about it advises."""
     found = list(answers)
     for one in about[:1] if found else ():
         vain = next((each.text for each in one.effects if each.text.endswith(IN_VAIN)), "")
         said = f"{f'{vain}; what' if vain else 'what'} helps: {one.remedy}."
-        advice = helps(said[0].upper() + said[1:], next(iter(attention_item(world, one).rules), ""))
+        advice = helps(said[0].upper() + said[1:], next(iter(attention_item(simulation.world, one).rules), ""))
         found[0] = replace(found[0], findings=(*found[0].findings, advice))
     return found
 

@@ -355,7 +355,7 @@ def answer_about(simulation: Simulation, subject: Subject) -> Answer:
     trials = Remedies(simulation, attention)
     concerns = about_item(attention.concerns(), *_key_of(simulation.world, subject))[:_MOST_CONCERNS]
     found, coming = _explained(simulation, subject), _coming(simulation, subject)
-    explained = tuple(with_advice(simulation.world, found, concerns))
+    explained = tuple(with_advice(simulation, found, concerns))
     remedies = {str(remedy.command): remedy for one in concerns for remedy in trials.of(one, items) or ()}
     return Answer(simulation, items, explained, coming, remedies=tuple(remedies.values()))
 
@@ -373,7 +373,7 @@ def answers_to_concerns(simulation: Simulation) -> list[Answer]:
             remedies = trials.of(concern, _items_of(simulation.world, subject))
         is_useful = concern.remedy and remedies != []  # as far as trials have shown
         told = [] if subject is None else _explained(simulation, subject)
-        explained = tuple(with_advice(simulation.world, told, [concern] if is_useful else []))
+        explained = tuple(with_advice(simulation, told, [concern] if is_useful else []))
         found.append(Answer(simulation, concern.items, explained, coming, concern, remedies))
     return found
 
