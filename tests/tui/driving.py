@@ -50,7 +50,8 @@ def edit(text):
 
 async def arrived(app):
     """Wait until all that was typed is done, and for the end of the way to another moment."""
-    while app.keyboard.is_busy or app.main_screen.playback.pacer.is_seeking:
+    playback = app.main_screen.playback
+    while app.keyboard.is_busy or playback.pacer.is_seeking or playback._is_searching:
         await asyncio.sleep(0.001)
 
 

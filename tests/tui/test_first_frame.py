@@ -31,15 +31,14 @@ import asyncio, sys
 from engine import Simulation, load_scenario
 from tui.app.dashboard import Dashboard
 from tui.app.main_screen import MainScreen
-from tui.app.main_screen import MainScreen
 seen = []
-draw = MainScreen.draw_frames
-def draw_frames(screen, part):
-    draw(screen, part)
+refresh = MainScreen._compositor_refresh
+def draw(screen):
+    refresh(screen)
     if not screen.is_held:
         seen.extend(seen or sys.modules)
         screen.app.exit()
-MainScreen.draw_frames = draw_frames
+MainScreen._compositor_refresh = draw
 Dashboard(Simulation(load_scenario("job-prep-release-sample")), plays=False).run(headless=True, size=(120, 40))
 print(*seen)
 """

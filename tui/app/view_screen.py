@@ -174,6 +174,10 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         return [each for each in super().focus_chain if not isinstance(each, Legend) or each.has_focus]
 
     @property
+    def is_held(self) -> bool:
+        return super().is_held or not self.view.is_filled
+
+    @property
     def view(self) -> View:
         """The view that is shown."""
         shown = self.switcher.visible_content

@@ -14,7 +14,7 @@ from textual.message import Message
 from engine.views.hook_status import HookStatus
 from tui.panes.watch_panes import JobLists, JobStrip, NodeMapPane
 from tui.textual.overrides import set_title
-from tui.textual.screens import GoToTime, HeldScreen, OpenSubject, ShowSheet, ShowView, View
+from tui.textual.screens import GoToTime, OpenSubject, ShowSheet, ShowView, View
 from tui.textual.views import LinesView, Regions, ResizeFilter, entitle
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, TASK_GLYPHS, glyph_of_job
@@ -272,9 +272,10 @@ class Watch(View):
         self._panes: tuple[_Pane, ...] = (JobStrip(session), self._map, *others, self._lists)
         self._recent, self._about = SidePane(id="recent", classes="panel"), SidePane(id="about", classes="panel")
         self._arrangement: Arrangement | None = None
+        self._regions = Regions(id="panes")
 
     def compose(self) -> ComposeResult:
-        with Regions(id="panes"):
+        with self._regions:
             yield from (*self._panes, self._recent, self._about)
 
     @property
@@ -330,22 +331,20 @@ class Watch(View):
         self._arrange()
 
     def _arrange(self) -> None:
-        panes = self.query_one(Regions)
-        width, height = panes.size
-        if not height:
+        width, height = self._regions.size
+        if not height or not self._regions.is_attached:
             return
         self._lists.has_curves = width < WIDE and height < HIGH
         lent = sum(each.outer_size.height for each in self.screen.children if isinstance(each, Introduction))
         self._arrangement = arrange(width, height, self._wishes, self._arrangement, lent)
-        screen = self.screen
-        if panes.place(self._arrangement.regions) and isinstance(screen, HeldScreen):
-            screen.hold_frames()
-            self.call_after_refresh(self._show_arrangement, screen)
+        if self._regions.place(self._arrangement.regions):
+            self.is_filled = False
+            self.call_after_refresh(self._show_arrangement)
 
-    def _show_arrangement(self, screen: HeldScreen) -> None:
+    def _show_arrangement(self) -> None:
         """Fill the panes for their new places before anybody sees them there."""
         self._update_panes()
-        screen.draw_frames(self)
+        self.refresh()
 
     on_resize = _arrange
 
@@ -361,6 +360,7 @@ class Watch(View):
         return Wish(3, min(lines, 8), lines) if self._lists.name_shown != EVENTS_TAB else None
 
     def _update_panes(self) -> None:
+        self.is_filled = True
         if not self._map.nodes.is_attached:
             return  # the run is being left: its panes are gone
         for pane in self._panes:

@@ -352,7 +352,7 @@ class HeldScreen(_Screen):
 
     def _compositor_refresh(self) -> None:
         """Write what has changed to the terminal, as Textual does, unless frames are held."""
-        if not self._holds:
+        if not self.is_held:
             super()._compositor_refresh()
 
     def _update_focus_styles(self, focused: Widget | None = None, blurred: Widget | None = None) -> None:
@@ -429,6 +429,7 @@ class View(ActsWhileShown, Container):
     BLANK = True  # panes cover it: Textual need not draw lines of its own
     columns: Sequence[Column[Any]] = ()
     is_stale = True  # its panes may show something else than they should
+    is_filled = True  # false while panes stand in new places, for which they have not been filled
 
     @property
     @abstractmethod
