@@ -79,7 +79,7 @@ def test_a_search_for_a_failure_ends_when_all_that_happens_at_once_has_happened(
 @pytest.mark.parametrize("keys", ["tend", "tfailure"])
 def test_while_time_jumps_a_frame_shows_one_moment(dashboard_at, monkeypatch, keys):
     for module, name in ((pacing, "_BEGIN_SEEK_S"), (pacing, "_SEEK_SLICE_S"), (playback, "_SEARCH_SLICE_S")):
-        monkeypatch.setattr(module, name, 0)
+        monkeypatch.setattr(module, name, 0.00001)  # a slice of no length would search nothing
         monkeypatch.setattr(module, "_EVENTS_BETWEEN_CLOCK_READS", 1)
     monkeypatch.setattr(pacing, "FRAME_S", 0)
     app, moments, frames = dashboard_at(20), [], []
