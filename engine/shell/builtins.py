@@ -23,8 +23,6 @@ from engine.shell.call import (
 from engine.shell.expansion import delimiter
 from engine.shell.syntax import KEYWORDS, SHELL_OPTIONS
 
-_ESCAPED_BASE = 0xF0000  # characters that a backslash keeps from splitting, until the fields are made
-
 
 def shell_error(call: Call, text: str) -> ScriptExit:
     """Report a mistake in a special command, and return the exception that ends the script."""
@@ -67,35 +65,25 @@ def _read(call: Call) -> int:
             return call.complain(f"{name[:80]}: bad variable name", 2)
         check_name(call, name)
     line = call.stdin.line()
-    while not raw and re.search(r"(?<!\\)(?:\\\\)*\\\n\Z", line):
-        line = line[:-2] + (following := call.stdin.line())
-        if not following:
-            break
+    while not raw and line.endswith("\\\n"):
+        line = line[:-2] + call.stdin.line()
     call.process.run.step(len(line) >> 6)
     ended = not line.endswith("\n")
-    values = _line_fields(line.removesuffix("\n"), call.process.env.get("IFS", " \t\n"), len(names), raw=raw)
+    values = _line_fields(line.removesuffix("\n"), call.process.env.get("IFS", " \t\n"), len(names))
+    if not raw:  # a backslash keeps no character from splitting, as it does in a real shell (decided here)
+        values = [re.sub(r"\\(.?)", r"\1", value) for value in values]
     call.process.env.update(zip(names, values, strict=True))
     return int(ended)
 
 
-def _line_fields(line: str, ifs: str, count: int, *, raw: bool) -> list[str]:
-    if not raw:
-        line = re.sub(
-            r"\\(.?)",
-            lambda found: chr(_ESCAPED_BASE + ord(found[1])) if found[1] in " \t,:;|=-/" and found[1] else found[1],
-            line,
-        )
+def _line_fields(line: str, ifs: str, count: int) -> list[str]:
     blanks = "".join(sign for sign in ifs if sign in " \t\n")
     values = delimiter(ifs).split(line.strip(blanks), count - 1) if count > 1 else [line.strip(blanks)]
     values += [""] * (count - len(values))
     rest = values[-1]
     if rest and rest[-1] in ifs and rest[-1] not in blanks and not any(sign in ifs for sign in rest[:-1]):
         values[-1] = rest[:-1]
-    return values if raw else [_restored(value) for value in values]
-
-
-def _restored(value: str) -> str:
-    return "".join(chr(ord(sign) - _ESCAPED_BASE) if _ESCAPED_BASE <= ord(sign) < 0xF0080 else sign for sign in value)
+    return values
 
 
 @_builtin("getopts")

@@ -388,9 +388,10 @@ class ProgramOptions:
             return
 
     def _read_word(self, argument: str) -> None:
-        given, assigned, value = argument[2:].partition("=")
-        name = self._full_name(given)
-        letter = self._words.get(name, "")
+        name, assigned, value = argument[2:].partition("=")
+        if not any(known.startswith(name) for known in (*self._words, "help", "version")):
+            raise self._program.wrong(f"unrecognized option '--{name[:80]}'")
+        letter = self._words.get(name, "")  # an abbreviated name is not known here
         kind = self._kinds.get(letter, "!")
         if kind == "!":
             raise NotSimulated
@@ -403,19 +404,6 @@ class ProgramOptions:
             raise self._program.wrong(f"option '--{name}' doesn't allow an argument")
         self._put(letter, value)
 
-    def _full_name(self, given: str) -> str:
-        """Return the name of a long option, which may be written as far as it is unique."""
-        known = {*self._words, "help", "version"}
-        if given in known:
-            return given
-        names = sorted(name for name in known if name.startswith(given))
-        if not names:
-            raise self._program.wrong(f"unrecognized option '--{given[:80]}'")
-        if len({self._words.get(name, name) for name in names}) > 1:
-            possible = " ".join(f"'--{name}'" for name in names)
-            raise self._program.wrong(f"option '--{given}' is ambiguous; possibilities: {possible}")
-        return names[0]
-
     def _put(self, letter: str, value: str) -> None:
         self.values[letter] = value
         self.all.append((letter, value))
@@ -427,8 +415,6 @@ class ProgramOptions:
         """Return the letter that was given last of several that exclude each other, or ""."""
         return next((letter for letter, _ in reversed(self.all) if letter in letters), "")
 
-
-WHOLE = lazy_regex(r"\d{1,9}")
 
 _MISSING = "No such file or directory"
 _DIRECTORY = "Is a directory"

@@ -20,7 +20,6 @@ from engine.shell import (  # noqa: F401  (the commands that they add to the tab
     date,
     file_commands,
     print_commands,
-    sort,
     test_and_expr,
     text_commands,
 )

@@ -9,12 +9,12 @@ time.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from enum import Enum
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial, reduce
 from itertools import chain
 
 from engine.base.values import lazy_regex
+from engine.shell.call import NotSimulated
 
 _STAR = ""  # the token of `*` among the regular expressions of single characters
 _CLASSES = {
@@ -156,33 +156,11 @@ _ESCAPED_CLASSES = {"w": "[A-Za-z0-9_]", "W": "[^A-Za-z0-9_]", "s": r"\s", "S": 
 _EXTENDED_TIMES = lazy_regex(r"\{(\d{0,3})(,?)(\d{0,3})\}")
 _BASIC_TIMES = lazy_regex(r"\\\{(\d{0,3})(,?)(\d{0,3})\\\}")
 
-# What stands beside a position in a line: its begin or end, a character of a word, or another character.
-_EDGE, _WORD, _OTHER = 0, 1, 2
-_ANYWHERE, _BEGIN, _END, _NO_WORD_BEFORE, _NO_WORD_AFTER = "", "^", "$", "(?<!w)", "(?!w)"
-_PLACES: dict[str, Callable[[int, int], bool]] = {
-    _ANYWHERE: lambda _before, _after: True,
-    _BEGIN: lambda before, _: before == _EDGE,
-    _END: lambda _, after: after == _EDGE,
-    "b": lambda before, after: (before == _WORD) is not (after == _WORD),
-    "B": lambda before, after: (before == _WORD) is (after == _WORD),
-    "<": lambda before, after: before != _WORD and after == _WORD,
-    ">": lambda before, after: before == _WORD and after != _WORD,
-    _NO_WORD_BEFORE: lambda before, _: before != _WORD,
-    _NO_WORD_AFTER: lambda _, after: after != _WORD,
-}
-"""The conditions of positions between characters, by what stands before and after."""
-
-
-class Whole(Enum):
-    """The part of a line that has to match: any part, a word that stands alone, or the line."""
-
-    PART = (_ANYWHERE, _ANYWHERE)
-    WORD = (_NO_WORD_BEFORE, _NO_WORD_AFTER)
-    LINE = (_BEGIN, _END)
+_ANYWHERE, _BEGIN, _END = "", "^", "$"
 
 
 class NotExpression(Exception):
-    """A text that is no regular expression, or one that is not simulated."""
+    """A text that is no regular expression."""
 
 
 States = frozenset[int]
@@ -200,16 +178,17 @@ class Expression:
     def __init__(
         self,
         sources: Sequence[str],
-        *,
         extended: bool = False,
+        *,
         ignore_case: bool = False,
         fixed: bool = False,
-        whole: Whole = Whole.PART,
+        whole: bool = False,
     ) -> None:
-        """Compile alternatives.
+        """Compile alternatives, which match a part of a line, or only ``whole`` lines.
 
         Raises:
             NotExpression: One of them is none.
+            NotSimulated: One of them looks at the edges of words, or back at a group.
         """
         self._flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
         # What each state needs to lead on, a character or a place, and where it leads.
@@ -218,12 +197,11 @@ class Expression:
         self._at = 0
         self._depth = 0
         self._extended = extended
-        self._sees_words = whole is Whole.WORD
         self._accept = self._state(_ANYWHERE)
-        end = self._state(whole.value[1], self._accept)
+        end = self._state(_END if whole else _ANYWHERE, self._accept)
         read = self._literal if fixed else self._expression
         alternatives = [read(source)(end) for source in sources]
-        self._start = frozenset({self._state(whole.value[0], self._state(_ANYWHERE, *alternatives))})
+        self._start = frozenset({self._state(_BEGIN if whole else _ANYWHERE, *alternatives)})
         self._stepped = lru_cache(_CACHE_LIMIT)(self._step)
         self._closed = lru_cache(_CACHE_LIMIT)(self._closure)
 
@@ -232,54 +210,15 @@ class Expression:
         """The number of states."""
         return len(self._states)
 
-    # -- matching ----------------------------------------------------------------------------------------------------
-
     def found_in(self, line: str) -> bool:
         """Return whether some part of the line matches."""
-        return next(self._ends(line, 0, begins_anywhere=True), None) is not None
-
-    def spans(self, line: str) -> list[tuple[int, int]]:
-        """Return the spans that match, leftmost and longest first, without empty ones."""
-        spans: list[tuple[int, int]] = []
-        at = 0
-        while at < len(line):
-            end = self.match_end(line, at)
-            if end is not None and end > at:
-                spans.append((at, end))
-                at = end
-            else:
-                at += 1
-        return spans
-
-    def match_end(self, line: str, at: int) -> int | None:
-        """Return the end of the longest match that begins at this index, or None."""
-        return max(self.ends(line, at), default=None)
-
-    def ends(self, line: str, at: int) -> Iterator[int]:
-        """Yield the ends of all matches that begin at this index, in ascending order."""
-        return self._ends(line, at, begins_anywhere=False)
-
-    def _ends(self, line: str, at: int, *, begins_anywhere: bool) -> Iterator[int]:
-        """Yield the ends of all matches that begin at this index, or there and after it."""
         states = self._start
-        before = self._side(line[at - 1]) if at else _EDGE
-        for index in range(at, len(line)):
-            sign = line[index]
-            after = self._side(sign)
-            closed = self._closed(states, before, after)
+        for index, sign in enumerate(line):
+            closed = self._closed(states, _ANYWHERE if index else _BEGIN)
             if self._accept in closed:
-                yield index
-            states = self._stepped(closed, sign)
-            if begins_anywhere:
-                states |= self._start
-            elif not states:
-                return
-            before = after
-        if self._accept in self._closed(states, before, _EDGE):
-            yield len(line)
-
-    def _side(self, sign: str) -> int:
-        return _WORD if self._sees_words and (sign == "_" or sign.isalnum()) else _OTHER
+                return True
+            states = self._stepped(closed, sign) | self._start
+        return self._accept in self._closed(states, _END if line else _BEGIN + _END)
 
     def _step(self, states: States, sign: str) -> States:
         """Return the states after a character, without their closure."""
@@ -288,12 +227,12 @@ class Expression:
             chain.from_iterable(after for test, after in moves if not isinstance(test, str) and test.match(sign))
         )
 
-    def _closure(self, states: States, before: int, after: int) -> States:
-        """Return the closure of the states: all that are reached without a character at a position with these sides."""
+    def _closure(self, states: States, places: str) -> States:
+        """Return the closure of the states: all that are reached without a character where these places are."""
         found, pending = set(states), list(states)
         while pending:
             test, following = self._states[pending.pop()]
-            if isinstance(test, str) and _PLACES[test](before, after):
+            if isinstance(test, str) and test in places:
                 new = set(following) - found
                 found |= new
                 pending += new
@@ -381,11 +320,8 @@ class Expression:
             raise NotExpression("Trailing backslash")
         sign = self._source[self._at]
         self._at += 1
-        if sign in "bB<>":
-            self._sees_words = True
-            return partial(self._state, sign)
-        if sign.isdigit() or sign in "`'":
-            raise NotExpression(f"\\{sign} is not simulated")
+        if sign.isdigit() or sign in "bB<>`'":
+            raise NotSimulated
         return self._character(_ESCAPED_CLASSES.get(sign) or re.escape(sign))
 
     def _repetitions(self, one: Fragment, start: int) -> Fragment:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 from engine.base.values import lazy_regex
 from engine.shell.call import PROGRAMS, Call, NotSimulated, ShellProcess, command
-from engine.shell.patterns import Expression, NotExpression
 from engine.shell.words import ArithmeticMistake, divided, number, remainder
 
 _NUMERIC: dict[str, Callable[[int, int], bool]] = {
@@ -236,7 +234,7 @@ _OPERATORS: dict[str, tuple[int, _Operator]] = {
     "/": (5, _calculation(divided)),
     "%": (5, _calculation(remainder)),
 }
-"""Each operator with how much it binds; ``:`` binds most."""
+"""Each operator with how much it binds; ``:``, which binds most, is not known here."""
 
 
 @command(PROGRAMS, "expr")
@@ -246,11 +244,11 @@ def _expr(call: Call) -> int:
     if not words:
         return call.misuse("missing operand", 2)
     try:
-        reader = _Reader(call, words)
+        reader = _Reader(words, "syntax error: expecting ')' after '{}'")
         value = reader.value(1)
         if reader.at < len(words):
             raise ArithmeticMistake(f"syntax error: unexpected argument '{words[reader.at][:80]}'")
-    except (ArithmeticMistake, NotExpression) as mistake:
+    except ArithmeticMistake as mistake:
         return call.fail(f"expr: {mistake}", 2)
     call.process.run.step(len(words) + (len(value) >> 6))
     call.say(value)
@@ -263,16 +261,14 @@ _ONLY_GNU = ("length", "match", "index", "substr")  # functions that POSIX does 
 class _Reader(_WordReader):
     """An expression of ``expr``."""
 
-    def __init__(self, call: Call, words: Sequence[str]) -> None:
-        super().__init__(words, "syntax error: expecting ')' after '{}'")
-        self.call = call
-
     def value(self, lowest: int) -> str:
         """Return the value of an expression of operators that bind at least this much."""
         left = self._primary()
         while self.at < len(self.words):
             sign = self.words[self.at]
-            binds, applied = (6, partial(_matched, self.call)) if sign == ":" else _OPERATORS.get(sign, (0, None))
+            if sign == ":":
+                raise NotSimulated
+            binds, applied = _OPERATORS.get(sign, (0, None))
             if applied is None or binds < lowest:
                 break
             self.at += 1
@@ -295,25 +291,3 @@ class _Reader(_WordReader):
         if word in _ONLY_GNU:
             raise NotSimulated
         return self._next() if word == "+" and self.at < len(self.words) else word
-
-
-def _matched(call: Call, text: str, source: str) -> str:
-    r"""Return the part that ``\(...\)`` matches at the begin of a text, or else how much matches.
-
-    Of the ways in which the whole can match it is the one with the longest group.
-    """
-    source = source.removeprefix("^")
-    end = Expression([source]).match_end(text, 0)
-    if re.search(r"\\\(.*?\\\)", source, re.DOTALL) is None:
-        return str(end or 0)
-    if end is None:
-        return ""
-    before, _, rest = source.partition("\\(")
-    inner, _, after = rest.partition("\\)")
-    first, group, last = Expression([before]), Expression([inner]), Expression([after])
-    for begin in reversed(list(first.ends(text, 0))):
-        for stop in reversed(list(group.ends(text, begin))):
-            call.process.run.step(1 + (len(text) >> 6))
-            if end in last.ends(text, stop):
-                return text[begin:stop]
-    return ""

@@ -1,14 +1,26 @@
-"""The Linux programs that read text and print some of it, such as ``grep``, ``cut``, ``tr`` and ``wc``."""
+"""The Linux programs that read text and print some of it, such as ``grep``, ``cut``, ``sort``, ``tr`` and ``wc``."""
 
 from __future__ import annotations
 
 import re
 import string
+from decimal import Decimal
+from itertools import groupby
 
 from engine.base.values import lazy_regex
-from engine.shell.call import WHOLE, Call, NotSimulated, Program, ProgramOptions, all_text, inputs, lines_of, with_ends
+from engine.shell.call import (
+    Call,
+    NotSimulated,
+    Program,
+    ProgramOptions,
+    all_text,
+    inputs,
+    lines_of,
+    read_input,
+    with_ends,
+)
 from engine.shell.files import FileStream
-from engine.shell.patterns import Expression, NotExpression, Whole
+from engine.shell.patterns import Expression, NotExpression
 
 _GREP_SYNOPSIS = "Usage: grep [OPTION]... PATTERNS [FILE]..."
 
@@ -16,10 +28,10 @@ _GREP_SYNOPSIS = "Usage: grep [OPTION]... PATTERNS [FILE]..."
 @Program(
     "grep egrep fgrep",
     "q/quiet/silent v/invert-match i/ignore-case c/count y n/line-number E/extended-regexp F/fixed-strings "
-    "G/basic-regexp x/line-regexp o/only-matching l/files-with-matches L/files-without-match h/no-filename "
-    "H/with-filename s/no-messages r/recursive R/dereference-recursive a/text w/word-regexp z!/null-data "
-    "b!/byte-offset I U/binary/line-buffered 0! 1! 2! 3! 4! 5! 6! 7! 8! 9! e=/regexp m=/max-count f!/file "
-    "A=/after-context B=/before-context C=/context K?/color/colour P!/perl-regexp Z!/null T!/initial-tab "
+    "G/basic-regexp x/line-regexp l/files-with-matches h/no-filename H/with-filename s/no-messages a/text e=/regexp "
+    "o!/only-matching w!/word-regexp r!/recursive R!/dereference-recursive L!/files-without-match z!/null-data "
+    "b!/byte-offset I U/binary/line-buffered 0! 1! 2! 3! 4! 5! 6! 7! 8! 9! m!/max-count f!/file "
+    "A!/after-context B!/before-context C!/context K?/color/colour P!/perl-regexp Z!/null T!/initial-tab "
     "d!/directories D!/devices /include /exclude /exclude-dir /label /binary-files /no-ignore-case /group-separator "
     "/no-group-separator",
     usage=2,
@@ -33,125 +45,35 @@ def _grep(call: Call, options: ProgramOptions) -> int:
         if not operands:
             return call.fail(f"{_GREP_SYNOPSIS}\nTry 'grep --help' for more information.", 2)
         sources, operands = operands[0].split("\n"), operands[1:]
-    for letter, what in (("m", "max count"), ("A", ""), ("B", ""), ("C", "")):
-        if not WHOLE.fullmatch(options.values.get(letter, "0")):
-            given = options.values[letter][:80]
-            return call.fail(f"grep: invalid {what}" if what else f"grep: {given}: invalid context length argument", 2)
+    kind = options.last_of("EFG") or {"egrep": "E", "fgrep": "F"}.get(call.name, "G")
+    ignore_case, whole = "i" in options or "y" in options, "x" in options
     try:
-        expression = _expression(call, options, sources)
+        expression = Expression(sources, kind == "E", ignore_case=ignore_case, fixed=kind == "F", whole=whole)
     except NotExpression as mistake:
         return call.fail(f"grep: {mistake}", 2)
-    deep = "r" in options or "R" in options
-    paths = _files_below(call, operands) if deep else operands
-    named = options.last_of("hH") != "h" and ("H" in options or len(operands) > 1 or deep)
-    return _GrepSearch(call, options, expression, named=named).run(paths) if paths or not deep else 1
+    named = options.last_of("hH") != "h" and ("H" in options or len(operands) > 1)
+    is_found = False
+    for path, text in inputs(call, operands, quiet="s" in options):
+        call.process.run.step((len(text) * (1 + (expression.size >> 3))) >> 6)
+        chosen = [each for each in enumerate(lines_of(text), 1) if expression.found_in(each[1]) is not ("v" in options)]
+        is_found |= bool(chosen)
+        if "q" not in options:
+            _show(call, options, chosen, "(standard input)" if path == "-" else path, named=named)
+        elif is_found:
+            return 0
+    return 2 if call.status else int(not is_found)
 
 
-def _expression(call: Call, options: ProgramOptions, sources: list[str]) -> Expression:
-    kind = options.last_of("EFG") or {"egrep": "E", "fgrep": "F"}.get(call.name, "G")
-    return Expression(
-        sources,
-        extended=kind == "E",
-        ignore_case="i" in options or "y" in options,
-        fixed=kind == "F",
-        whole=Whole.LINE if "x" in options else Whole.WORD if "w" in options else Whole.PART,
-    )
-
-
-def _files_below(call: Call, paths: list[str]) -> list[str]:
-    """Return the files in directories, and the other operands as they are; without operands those that are here."""
-    found: list[str] = []
-    process = call.process
-    for path in paths or ["."]:
-        key = process.key(path)
-        if not process.files.is_dir(key):
-            found.append(path)
-            continue
-        inside = [name for name in process.files.walk(key) if process.files.read(name) is not None]
-        process.run.step(len(inside) >> 2)
-        prefix = f"{path.rstrip('/')}/" if paths else ""
-        found += [prefix + name[len(key) + 1 if key else 0 :] for name in inside]
-    return found
-
-
-class _GrepSearch:
-    """A search through texts, one after the other."""
-
-    def __init__(self, call: Call, options: ProgramOptions, expression: Expression, *, named: bool) -> None:
-        self.call = call
-        self.options = options
-        self.expression = expression
-        self.named = named
-        self.limit = int(options.values["m"]) if "m" in options else None
-        around = int(options.values.get("C", 0))
-        self.before = int(options.values.get("B", around))
-        self.after = int(options.values.get("A", around))
-        self.separates = bool({"A", "B", "C"} & options.values.keys())
-        self.has_shown = False  # some line of this or an earlier text
-
-    def run(self, paths: list[str]) -> int:
-        """Search all texts and return the exit code."""
-        found = False
-        for path, text in inputs(self.call, paths, quiet="s" in self.options):
-            found = self._in(text, "(standard input)" if path == "-" else path) or found
-            if found and "q" in self.options:
-                return 0
-        return 2 if self.call.status else int(not found)
-
-    def _in(self, text: str, name: str) -> bool:
-        """Search one text and return whether a line was selected."""
-        options = self.options
-        run = self.call.process.run
-        run.step((len(text) * (1 + (self.expression.size >> 3))) >> 6)
-        lines = lines_of(text)
-        selected = self._selected(lines)
-        if "q" in options:
-            return bool(selected)
-        kind = options.last_of("lL")
-        if kind:
-            if bool(selected) is (kind == "l"):
-                self.call.say(name)
-        elif "c" in options:
-            self.call.say(f"{name}:{len(selected)}" if self.named else str(len(selected)))
-        else:
-            self._show_all(lines, selected, name)
-        return bool(selected)
-
-    def _selected(self, lines: list[str]) -> list[int]:
-        """Return the indices of the lines that match, or do not match with ``-v``."""
-        inverse, one_is_enough = "v" in self.options, bool({"q", "l", "L"} & self.options.values.keys())
-        selected: list[int] = []
-        for index, line in enumerate(lines):
-            if self.limit is not None and len(selected) >= self.limit:
-                break
-            if self.expression.found_in(line) is not inverse:
-                selected.append(index)
-                if one_is_enough:
-                    break
-        return selected
-
-    def _show_all(self, lines: list[str], selected: list[int], name: str) -> None:
-        """Print the selected lines and those around them, with a line of dashes between groups."""
-        chosen = set(selected)
-        shown = 0  # the index after the last line shown
-        for position, index in enumerate(selected):
-            begin = max(index - self.before, shown)
-            if self.separates and self.has_shown and (begin > shown or not position):
-                self.call.say("--")
-            following = selected[position + 1] if position + 1 < len(selected) else len(lines)
-            shown = min(index + self.after + 1, following)
-            for each in range(begin, shown):
-                self._show(lines[each], ":" if each in chosen else "-", name, each)
-            self.has_shown = True
-
-    def _show(self, line: str, sign: str, name: str, index: int) -> None:
-        prefix = (name + sign if self.named else "") + (f"{index + 1}{sign}" if "n" in self.options else "")
-        if "o" not in self.options:
-            self.call.say(prefix + line)
-        elif "v" not in self.options and sign == ":":
-            self.call.process.run.step(len(line))
-            for begin, end in self.expression.spans(line):
-                self.call.say(prefix + line[begin:end])
+def _show(call: Call, options: ProgramOptions, chosen: list[tuple[int, str]], name: str, *, named: bool) -> None:
+    """Print the chosen lines of one text, which have numbers, or what the options ask for about them."""
+    prefix = f"{name}:" if named else ""
+    if "l" in options:
+        call.out.append(f"{name}\n" if chosen else "")
+    elif "c" in options:
+        call.say(f"{prefix}{len(chosen)}")
+    else:
+        for number, line in chosen:
+            call.say(prefix + (f"{number}:" if "n" in options else "") + line)
 
 
 @Program("wc", "l/lines w/words c/bytes m/chars L!/max-line-length /files0-from")
@@ -320,3 +242,80 @@ def _cat(call: Call, options: ProgramOptions) -> int:
         else:
             call.out.append(text)
     return call.status
+
+
+_NUMBER = lazy_regex(r"[ \t]*(-?)(\d*(?:\.\d*)?)", re.ASCII)
+
+
+def _numeric(text: str) -> Decimal:
+    found = _NUMBER.match(text)
+    assert found is not None
+    value = Decimal(found[2]) if found[2].strip(".") else Decimal(0)
+    return -value if found[1] else value
+
+
+@Program(
+    "sort",
+    "b/ignore-leading-blanks f/ignore-case n/numeric-sort r/reverse s/stable "
+    "u/unique z!/zero-terminated k!/key o=/output t!/field-separator S=/buffer-size/parallel/batch-size "
+    "T=/temporary-directory d!/dictionary-order g!/general-numeric-sort h!/human-numeric-sort i!/ignore-nonprinting "
+    "M!/month-sort V!/version-sort R!/random-sort m!/merge c!/check C! /sort /compress-program /debug /files0-from "
+    "/random-source",
+    usage=2,
+)
+def _sort(call: Call, options: ProgramOptions) -> int:
+    """Print the lines in order."""
+    lines = list[str]()
+    for path in options.operands or ["-"]:
+        text = read_input(call, path)
+        if text is None:
+            return 2
+        lines += lines_of(text)
+    call.process.run.step(len(lines))
+
+    def value(line: str) -> Decimal | str:
+        line = line.lstrip(" \t") if "b" in options else line
+        line = line.upper() if "f" in options else line
+        return _numeric(line) if "n" in options else line
+
+    if not {"s", "u"} & options.values.keys():
+        lines.sort(reverse="r" in options)
+    lines.sort(key=value, reverse="r" in options)
+    if "u" in options:
+        lines = [next(same) for _, same in groupby(lines, value)]
+    return _write(call, options.values.get("o", ""), "".join(f"{line}\n" for line in lines))
+
+
+def _write(call: Call, path: str, text: str) -> int:
+    if not path:
+        call.out.append(text)
+        return 0
+    process, key = call.process, call.process.key(path)
+    if path == "/dev/null":
+        return 0
+    if process.files.is_dir(key) or not process.holds(key):
+        reason = "Is a directory" if process.files.is_dir(key) else "No such file or directory"
+        return call.fail(f"sort: open failed: {path}: {reason}", 2)
+    process.files.write(key, text)
+    return 0
+
+
+@Program(
+    "uniq",
+    "c/count d/repeated u/unique i/ignore-case z!/zero-terminated f!/skip-fields s!/skip-chars w!/check-chars D! "
+    "/all-repeated /group",
+    most=2,
+)
+def _uniq(call: Call, options: ProgramOptions) -> int:
+    """Print each of several equal lines in a row once."""
+    text = all_text(call, options.operands[:1])
+    if call.status:
+        return call.status
+    parts = []
+    for _, group in groupby(lines_of(text), str.lower if "i" in options else str):
+        line, *others = group
+        count = len(others) + 1
+        if ("d" in options and count == 1) or ("u" in options and count > 1):
+            continue
+        parts.append(f"{count:7d} {line}\n" if "c" in options else f"{line}\n")
+    return _write(call, options.operands[1] if len(options.operands) > 1 else "", "".join(parts))

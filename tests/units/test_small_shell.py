@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.base.terms import OsFamily
+from engine.shell.date import formatted
 from engine.shell.small_shell import facts_of, parse
 from engine.shell.syntax import simple_commands
 from tests.units.conftest import DIRECTORY, WD, Machine
@@ -186,10 +187,28 @@ def test_beyond_the_grammar_a_script_is_an_unknown_program(linux, script):
             "date +%^a",
             "date +%10Y",
         ),
+        *("date -d tomorrow +%F", "date -Iseconds", "date +%q", "sort -k2 f", "sort -t, f", "sort --num f"),
+        *("grep -o a f", "grep -A1 a f", "grep -r a .", "grep -w a f", 'grep "\\bfoo" f', 'grep "\\(a\\)\\1" f'),
+        *("head -c 3 f", "tail -n 1K f", "expr a : b"),
     ],
 )
 def test_with_an_option_that_only_the_real_program_has_a_call_is_an_unknown_program(linux, script):
     assert linux.run(sh(script), 4, "out") == (4, "out", "", True)
+
+
+@pytest.mark.parametrize(
+    ("clock_ms", "form", "text"),
+    [
+        (0, "%F %T|%D %R|%c", "1970-01-01 00:00:00|01/01/70 00:00|Thu Jan  1 00:00:00 1970"),
+        (1_767_603_600_042, "%s%3N %N %A %d %B %Y", "1767603600042 042000000 Monday 05 January 2026"),
+        (1_767_603_600_000, "%_d|%-m|%a|%_e|%e|%_H|%k|%-S|%_M", " 5|1|Mon| 5| 5| 9| 9|0| 0"),
+        (1_798_675_200_000, "%j %V %U %u %p %b %h %y", "365 53 52 4 AM Dec Dec 26"),
+        (-1_000, "%F %T %z %Z", "1969-12-31 23:59:59 +0000 UTC"),
+        (0, "a%%b%n%t%", "a%b\n\t%"),
+    ],
+)
+def test_task_24_a_moment_in_the_formats_of_date(clock_ms, form, text):
+    assert formatted(clock_ms, form) == text
 
 
 @pytest.mark.parametrize("line", ["price --deal 1", sh("price > x && ls"), "cmd /c echo hi", "", "cd /tmp", sh("")])
