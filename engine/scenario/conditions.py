@@ -126,12 +126,7 @@ def _bounded(read: Callable[[DocumentPlace], float | None]) -> Reader:
         if not isinstance(place.tree.value, dict):
             exact = read(place)
             return _FAILED if exact is None else exact
-        sides: dict[str, float | None] = {}
-        for name, inner in place.items():
-            if name in ("atLeast", "atMost"):
-                sides[name] = read(inner)
-            else:
-                inner.report(f"{shown(name)} does not exist" + one_of(name, ("atLeast", "atMost")), key=True)
+        sides = {name: read(inner) for name, inner in place.known_items(("atLeast", "atMost"))}
         low, high = sides.get("atLeast"), sides.get("atMost")
         if not place.tree.value:
             place.report("must say atLeast, atMost or both")
@@ -178,13 +173,7 @@ def _counts(names: Iterable[str], *, whole: str | None = None) -> Reader:
             return {whole: _number(place)}
         if not isinstance(value, dict) or not value:
             return _mistake(place, f"must be numbers by name, such as {{{known[0]}: 1}}")
-        found: dict[str, Wanted] = {}
-        for name, inner in place.items():
-            if name in known:
-                found[name] = _number(inner)
-            else:
-                inner.report(f"{shown(name)} does not exist" + one_of(name, known), key=True)
-        return found
+        return {name: _number(inner) for name, inner in place.known_items(known)}
 
     return read
 

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 
-from engine.base.paths import WILDCARD, name_of, parent
+from engine.base.paths import WILDCARD, name_of
 from engine.base.values import lazy_regex
-from engine.shell.call import CMD_COMMANDS, Call, ScriptExit, command, succeed
+from engine.shell.call import CMD_COMMANDS, Call, NotSimulated, ScriptExit, command, succeed
 from engine.shell.expansion import copy_into, matching_paths
 from engine.shell.syntax import AndOr, Pipeline, Redirect, Script, ShellCommand, literal
 
@@ -252,20 +252,6 @@ def _copy(call: Call) -> int:
     return 0
 
 
-@_command("ren", "rename")
-def _ren(call: Call) -> int:
-    if len(call.args) != 2:
-        return call.fail("The syntax of the command is incorrect.")
-    source, name = call.args
-    directory = parent(call.process.key(source))
-    target = f"{directory}/{name}" if directory else name
-    if call.process.files.exists(target):
-        return call.fail("A duplicate file name exists, or the file cannot be found.")
-    if copy_into(call, source, target, move=True):
-        return 0
-    return call.fail("The system cannot find the file specified.")
-
-
 @_command("type")
 def _type(call: Call) -> int:
     for path in call.args:
@@ -280,9 +266,11 @@ def _type(call: Call) -> int:
 @_command("dir")
 def _dir(call: Call) -> int:
     letters, paths = _switches(call.args)
+    if "s" in letters:
+        raise NotSimulated
     for _, key in call.keys(paths or ["."]):
         if call.process.files.is_dir(key):
-            _list_directory(call, key, bare="b" in letters, deep="s" in letters)
+            _list_directory(call, key, bare="b" in letters)
         elif call.process.files.exists(key):
             call.say(name_of(key))
         else:
@@ -290,20 +278,16 @@ def _dir(call: Call) -> int:
     return call.status
 
 
-def _list_directory(call: Call, key: str, *, bare: bool, deep: bool) -> None:
-    files, root, pending = call.process.files, call.process.root, [key]
-    while pending:
-        key = pending.pop()
-        inner = [(name, f"{key}/{name}" if key else name) for name in files.listdir(key)]
-        if not bare:
-            call.say(f" Directory of {root.native(key)}\n")
-        for name, below in inner:
-            size = "<DIR>" if files.is_dir(below) else str(len((files.read(below) or "").encode(errors="replace")))
-            call.say((root.native(below) if deep else name) if bare else f"{size:>14} {name}")
-        if not bare:
-            call.say("")
-        if deep:
-            pending += [below for _, below in reversed(inner) if files.is_dir(below)]
+def _list_directory(call: Call, key: str, *, bare: bool) -> None:
+    files = call.process.files
+    if not bare:
+        call.say(f" Directory of {call.process.root.native(key)}\n")
+    for name in files.listdir(key):
+        below = f"{key}/{name}" if key else name
+        size = "<DIR>" if files.is_dir(below) else str(files.size(below))
+        call.say(name if bare else f"{size:>14} {name}")
+    if not bare:
+        call.say("")
 
 
 @_command("set")

@@ -19,7 +19,6 @@ _ESCAPE = lazy_regex(
 )
 _FIELD = lazy_regex(r"%(?P<flags>[-+ #0]*)(?P<width>\d+|\*)?(?:\.(?P<precision>\d*|\*))?(?P<kind>[a-zA-Z%])")
 _INTEGER = lazy_regex(r"\s*[-+]?(?:0[xX][0-9a-fA-F]+|[0-9]+)", re.ASCII)
-_REAL = lazy_regex(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 
 
 def unescaped(text: str, *, plain_octal: bool = False, escape_sign: bool = True) -> tuple[str, bool]:
@@ -124,7 +123,7 @@ class _Printer:
         if kind == "%":
             self.call.out.append("%")
             return False
-        if "*" in field[0] or "#" in field["flags"]:
+        if "*" in field[0] or "#" in field["flags"] or kind in "aAeEfFgG":
             raise NotSimulated
         flags, width = field["flags"], self._size(field["width"] or "")
         precision = None if field["precision"] is None else self._size(field["precision"])
@@ -139,9 +138,6 @@ class _Printer:
         elif kind in "diouxX":
             text = self._whole(kind, flags, precision)
             flags = flags if precision is None else flags.replace("0", "")
-        elif kind in "eEfFgG":
-            sign, digits = "+" if "+" in flags else "", 6 if precision is None else precision
-            text = f"{self._real(self._next()):{sign}.{digits}{kind}}"
         else:
             self.call.complain(f"%{kind}: invalid directive")
             self.status = 2
@@ -165,19 +161,10 @@ class _Printer:
         value = number(text)
         if value is None:
             found = _INTEGER.match(text)
-            self._expected(text, begins=found is not None)
+            self.call.complain(f"{text}: {'not completely converted' if found else 'expected numeric value'}")
+            self.status = 1
             value = (number(found[0]) if found else None) or 0
         return value
-
-    def _real(self, text: str | None) -> float:
-        found = _REAL.match(text or "")
-        if text and (found is None or found.end() != len(text)):
-            self._expected(text, begins=found is not None)
-        return float(found[0]) if found else 0.0
-
-    def _expected(self, text: str, *, begins: bool) -> None:
-        self.call.complain(f"{text}: {'not completely converted' if begins else 'expected numeric value'}")
-        self.status = 1
 
 
 def _padded(text: str, flags: str, width: int) -> str:

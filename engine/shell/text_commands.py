@@ -168,7 +168,7 @@ def _set(text: str) -> str:
     return "".join(found)
 
 
-@Program("tr", "d/delete s/squeeze-repeats c/complement C t!/truncate-set1", least=1, most=2)
+@Program("tr", "d/delete s/squeeze-repeats c!/complement C! t!/truncate-set1", least=1, most=2)
 def _tr(call: Call, options: ProgramOptions) -> int:
     given = options.operands
     if len(given) < 2 and "d" not in options and "s" not in options:
@@ -178,27 +178,19 @@ def _tr(call: Call, options: ProgramOptions) -> int:
     if deletes and len(sets) == 2 and not squeezes:
         reason = "Only one string may be given when deleting without squeezing repeats."
         return call.misuse(f"extra operand '{given[1][:80]}'\n{reason}")
-    complement = "c" in options or "C" in options
     text = all_text(call, [])
-    chosen = set(sets[0])
     if deletes:
-        text = "".join(sign for sign in text if (sign in chosen) is complement)
+        text = text.translate(dict.fromkeys(map(ord, sets[0])))
     elif len(sets) == 2:
         second = sets[1]
         if not second:
             return call.fail("tr: when not truncating set1, string2 must be non-empty")
-        if complement:
-            text = "".join(sign if sign in chosen else second[-1] for sign in text)
-        else:
-            table = {ord(sign): second[min(index, len(second) - 1)] for index, sign in enumerate(sets[0])}
-            text = text.translate(table)
+        table = {ord(sign): second[min(index, len(second) - 1)] for index, sign in enumerate(sets[0])}
+        text = text.translate(table)
     if squeezes:
         repeated = set(sets[-1])
-        inverse = complement and len(sets) == 1
         text = "".join(
-            sign
-            for index, sign in enumerate(text)
-            if not index or sign != text[index - 1] or (sign in repeated) is inverse
+            sign for index, sign in enumerate(text) if not index or sign != text[index - 1] or sign not in repeated
         )
     call.out.append(text)
     return 0

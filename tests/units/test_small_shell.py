@@ -189,7 +189,16 @@ def test_beyond_the_grammar_a_script_is_an_unknown_program(linux, script):
         ),
         *("date -d tomorrow +%F", "date -Iseconds", "date +%q", "sort -k2 f", "sort -t, f", "sort --num f"),
         *("grep -o a f", "grep -A1 a f", "grep -r a .", "grep -w a f", 'grep "\\bfoo" f', 'grep "\\(a\\)\\1" f'),
-        *("head -c 3 f", "tail -n 1K f", "expr a : b"),
+        *(
+            "head -c 3 f",
+            "tail -n 1K f",
+            "expr a : b",
+            "printf %.2f 1",
+            "tr -cd a-z",
+            "umask",
+            "ulimit -n",
+            "export -p",
+        ),
     ],
 )
 def test_with_an_option_that_only_the_real_program_has_a_call_is_an_unknown_program(linux, script):
@@ -238,7 +247,7 @@ def test_what_only_bash_reads_is_unreadable(script):
         ("echo a>nul & echo b", "b\n"),
         ("exit 1 || echo a", ""),
         ("type x || echo a && echo b", "a\nb\n"),
-        (r"mkdir a\b & echo x>a\b\c.txt & dir /s /b a", f"D:\\batch\\tasks\\{WD}\\a\\b\n".replace("/", "\\")),
+        (r"mkdir a\b & echo x>a\b\c.txt & dir /b a & dir a", "b\n Directory of D:\\batch\\tasks\\"),
     ],
 )
 def test_cmd_expansion_and_control_flow(windows, script, stdout):
@@ -258,7 +267,7 @@ def test_cmd_expansion_and_control_flow(windows, script, stdout):
         ("echo 12>x", {"x": "12\n"}),
         ("echo 1 2>x", {"x": ""}),
         ("echo a>a.txt & echo b>b.txt & echo c>c.csv & del *.txt", {"c.csv": "c\n"}),
-        ('echo a>"a b.txt" & ren "a b.txt" c', {"c": "a\n"}),
+        ('echo a>"a b.txt" & move "a b.txt" c', {"c": "a\n"}),
         (r"md d\e & echo a>d\e\x & rmdir d & rd /s /q d", {}),
         (r"echo a>D:\batch\tasks\workitems\risk\x", {"../../../x": "a\n"}),
     ],
