@@ -28,6 +28,7 @@ from engine.scenario.names import Ids
 from engine.scenario.pasted import command_as_created
 from engine.scenario.text import one_of, shown
 from engine.scenario.tree import JsonTree, Tree
+from engine.specs.base import Int, Spec
 from engine.specs.bodies import JobSpec, TaskSpec
 from engine.specs.command import Command, OnJob
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob
@@ -36,7 +37,6 @@ from engine.specs.job_refusals import task_refusals
 
 TASK_LIMIT = 10_000_000
 _KEYS = {"parametricSweep": ("type", "parameterSets", "repeatTask"), "taskCollection": ("type", "tasks")}
-_SET_KEYS = ("start", "end", "step")
 
 
 def read_tasks(place: DocumentPlace) -> tuple[tuple[DocumentPlace, TaskSpec], ...]:
@@ -58,7 +58,7 @@ def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[
             kind.report(f"{shown(kind.plain)} is not a kind of task factory" + one_of(str(kind.plain), _KEYS))
         check_keys(place, tuple(dict.fromkeys(chain(*_KEYS.values()))))
         for each in place.listed("parameterSets"):
-            check_keys(each, _SET_KEYS)
+            report_names(each, _ParameterSet)
         template = place.get("repeatTask")
         for each in (*place.listed("tasks"), *([] if template is None else [template])):
             report_names(each, TaskSpec)
@@ -139,22 +139,20 @@ def _length(parameter: range) -> int:
     )
 
 
+class _ParameterSet(Spec):
+    """An arithmetic progression of whole numbers, both ends included."""
+
+    start: Int
+    end: Int
+    step: Int = 1
+
+
 def _read_range(place: DocumentPlace) -> range | None:
-    if not check_keys(place, _SET_KEYS):
+    before = len(place.document.problems)
+    given = read_body(place, _ParameterSet)
+    if given is None or len(place.document.problems) > before:
         return None
-    numbers: dict[str, int] = {"step": 1}
-    for name in _SET_KEYS:
-        inner = place.get(name)
-        value = inner.plain if inner is not None else None
-        if inner is not None and (isinstance(value, bool) or not isinstance(value, int)):
-            inner.report("must be a whole number")
-            return None
-        if isinstance(value, int):
-            numbers[name] = value
-        elif name != "step":
-            place.report_missing(name)
-            return None
-    start, end, step = numbers["start"], numbers["end"], numbers["step"]
+    start, end, step = given.start, given.end, given.step
     if step == 0 or (end - start) * step < 0:
         wrong = place.get("step") or place.get("end") or place
         wrong.report(f"steps of {step} from {start} never reach {end}")
