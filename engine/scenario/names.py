@@ -18,7 +18,7 @@ from math import inf
 from typing import Any, NamedTuple, TypeVar
 
 from engine.base.terms import OsFamily, Plain
-from engine.base.values import format_duration, lazy_regex, shortened, text_at, value_at
+from engine.base.values import format_duration, lazy_regex, shortened, text_at, value_at, walk
 from engine.scenario.document import PROBLEM_LIMIT, DocumentPlace, Path
 from engine.scenario.factory import TaskFactory
 from engine.scenario.text import did_you_mean, shown
@@ -34,16 +34,12 @@ _GUID = lazy_regex(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}", re.IGNORECASE
 _SCHEDULED = lazy_regex(r"(?P<schedule>.+):job-[1-9]\d*", re.IGNORECASE | re.ASCII)
 
 
+_CHANGES = tuple((name, "applicationId") for name in ("createApplicationPackage", "updateApplication"))
+
+
 def changed_applications(value: Plain) -> Iterator[str]:
-    """Yield the ids of the applications that commands change anywhere in a document, also those that processes give."""
-    if isinstance(value, dict):
-        for name in ("createApplicationPackage", "updateApplication"):
-            application_id = text_at(value, name, "applicationId")
-            if application_id is not None:
-                yield application_id
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for part in parts:
-        yield from changed_applications(part)
+    """Return the ids of the applications that commands change anywhere in a document, in processes too."""
+    return (text for path, text in walk(value) if path[-2:] in _CHANGES and isinstance(text, str))
 
 
 Told = TypeVar("Told", int, float, str, bool)
