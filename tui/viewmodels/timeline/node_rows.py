@@ -228,7 +228,7 @@ class NodeRows(RowsByNode):
             return []
         doing, page, found = lane.at(when_ms).activity, self.session.tasks(self.session.job_id), []
         if doing is Activity.WORKING:
-            tasks = self.lanes.tasks_at(key, when_ms)
+            tasks = [each.task for each in self.lanes.tracks(key).running_at(when_ms)]
             found = [Openable(called("task", page.id_of(task)), ItemRef("task", task)) for task in tasks]
         elif doing in _HOOK_OF:
             hook, view = _HOOK_OF[doing]
