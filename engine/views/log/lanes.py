@@ -122,8 +122,12 @@ def _kind(meaning: Meaning | None) -> int:
     return _OTHER
 
 
-def _hook_row(hook: Hook, job: int) -> int:
+def _hook_row(hook: Hook | None, job: int) -> int:
     return 2 * job + (hook is Hook.RELEASE)
+
+
+def _is_preparation(hook_row: int) -> bool:
+    return not hook_row & 1
 
 
 class JobStretch(NamedTuple):
@@ -255,7 +259,7 @@ class Lanes:
     def _take_each(
         self, kinds: bytes, when: array[int], shape_of: array[int], rows: array[int], nodes: array[int]
     ) -> None:
-        add, skip, totals = self._entries.add, self._entries.skip, self.totals
+        add, skip, count_task = self._entries.add, self._entries.skip, self.totals.count_task
         for number, kind, when_ms, shape, row, node in zip(count(self._read), kinds, when, shape_of, rows, nodes):
             if kind == _OTHER:
                 self._take_other(number, when_ms, shape, row, node)
@@ -263,10 +267,8 @@ class Lanes:
                 skip()
             else:
                 add(node)
-                if kind == _TASK_ENDS:
-                    totals.end_task(when_ms, node)
-                elif kind == _TASK_BEGINS:
-                    totals.begin_task(when_ms, node)
+                if kind != _NOTED:
+                    count_task(when_ms, node, 1 if kind == _TASK_BEGINS else -1)
         self._read += len(kinds)
 
     def _take_other(self, number: int, when_ms: int, shape: int, row: int, node: int) -> None:
@@ -290,23 +292,23 @@ class Lanes:
             self._note_hook(number, when_ms, meaning, row, node)
 
     def _note_hook(self, number: int, when_ms: int, meaning: Meaning, job: int, node: int) -> None:
+        running = self._running_hooks.setdefault(node, {})
+        before, row = any(map(_is_preparation, running)), _hook_row(meaning.hook, job)
+        is_retry = meaning.is_begin and row in running and _is_preparation(row)
         if meaning.hook is None:
-            for stopped in self._running_hooks.pop(node, ()):
+            for stopped in running:
                 self._hooks[stopped][node].append(number)
                 self._hook_extents[stopped].end(when_ms)
-            return
-        row, running = _hook_row(meaning.hook, job), self._running_hooks.get(node, {})
-        if meaning.is_begin:
-            if row not in running:
+            running.clear()
+        else:
+            if meaning.is_begin and row not in running:
                 self._hook_extents.setdefault(row, HookExtent(when_ms)).running += 1
-            running[row] = None
-            self._running_hooks[node] = running
-        elif row in running:
-            del running[row]
-            if not running:
-                del self._running_hooks[node]
-            self._hook_extents[row].end(when_ms)
-        self._hooks.setdefault(row, {}).setdefault(node, array("I")).append(number)
+                running[row] = None
+            elif not meaning.is_begin and row in running:
+                del running[row]
+                self._hook_extents[row].end(when_ms)
+            self._hooks.setdefault(row, {}).setdefault(node, array("I")).append(number)
+        self.totals.count_preparation(when_ms, node, any(map(_is_preparation, running)) - before, is_retry=is_retry)
 
     # -- queries -------------------------------------------------------------------------------------------------
 
