@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 import re
 import zlib
 from collections.abc import Iterator, Mapping
@@ -55,9 +54,6 @@ if TYPE_CHECKING:
 STDIN = "-"
 LINE_LIMIT = 4_096
 """The most bytes of a line. Longer ones are no log, and could fill the memory."""
-
-JSON_LIMIT = 256 << 20
-"""The most bytes of a file that is read as a whole."""
 
 _GZIP = b"\x1f\x8b"
 _DAMAGED = "its packed content is damaged: get the file again"
@@ -103,30 +99,6 @@ def numbered_lines(stream: BinaryIO, path: str) -> Iterator[tuple[int, bytes]]:
         if b"\0" in content:
             _fail(path, "has a zero byte: this is a binary file", number)
         yield number, content.rstrip(b"\r\n")
-
-
-def json_document(path: str) -> Any:  # noqa: ANN401 - whatever JSON has
-    """Return the JSON of a whole file, plain or packed with gzip. Raises ScenarioError if it is none."""
-    with opened(path) as stream:
-        content = stream.read(JSON_LIMIT + 1)
-    if len(content) > JSON_LIMIT:
-        _fail(path, f"has more than {JSON_LIMIT >> 20} MB")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = content[: error.start]
-        column = error.start - before.rfind(b"\n")
-        message = f"is not UTF-8: the byte 0x{content[error.start]:02x} fits no character"
-        _fail(path, message, before.count(b"\n") + 1, column)
-    del content
-    if not text.strip():
-        _fail(path, "the file is empty")
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        _fail(path, f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}", error.lineno, error.colno)
-    except (RecursionError, ValueError):  # a number of too many digits
-        _fail(path, "this JSON is nested too deep, or has a number of too many digits")
 
 
 def readable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Reading JSON files of exported objects, one object at a time, with the names, times and durations of the REST API.
+"""Reading JSON files: exported objects one at a time, with the names, times and durations of the REST API.
 
 A list may be longer than what fits into memory as Python objects: only the text of one object is held. Another program
 than the service may have written the objects.
@@ -199,7 +199,7 @@ LISTS = frozenset({"value", "pools", "nodes", "formerNodes", "jobs", "tasks", "j
 
 _LONG_INSIDE = frozenset({"pools", "jobs"})  # lists whose objects hold long lists themselves
 PIECE = 1 << 20
-_LARGEST = 64 << 20  # characters of one object
+_LARGEST = 256 << 20  # characters of one value
 _MOST_NAMES = 10_000  # in one object
 _DEEPEST = 60  # levels of one object: a scenario, in which it stands a few levels deep, may have a hundred
 _BLANKS = re.compile(r"[ \t\r\n]*")
@@ -259,6 +259,12 @@ def objects_in(path: Path) -> Iterator[Found]:
     """
     with opened(str(path)) as stream:
         yield from _Reader(stream, name_of(str(path))).objects()
+
+
+def json_document(path: str) -> Any:  # noqa: ANN401 - whatever JSON has
+    """Return the JSON of a whole file, plain or packed with gzip. Raises ScenarioError if it is none."""
+    with opened(path) as stream:
+        return _Reader(stream, name_of(path)).document()
 
 
 def _failure(file: str, message: str, line: int = 0, column: int = 0) -> ScenarioError:
@@ -342,6 +348,16 @@ class _Reader:
         else:
             word = self._text.piece[self._text.at :][:40].split("\n")[0]
             self._text.fail(f"this is not JSON: it begins with {quoted(word)}; export with `--output json`")
+        self._check_end()
+
+    def document(self) -> Any:  # noqa: ANN401 - any JSON
+        if not self._text.next_character():
+            self._text.fail("the file is empty")
+        value = self._value()
+        self._check_end()
+        return value
+
+    def _check_end(self) -> None:
         if self._text.next_character():
             self._text.fail("there is more after the end of the JSON: write each export into a file of its own")
 
@@ -430,11 +446,11 @@ class _Reader:
                     text.at = end
                     return value
             if len(text.piece) - text.at > _LARGEST:
-                text.fail(f"one value of more than {_LARGEST >> 20} MB, which no export has")
+                text.fail(f"has a value of more than {_LARGEST >> 20} MB")
             text.grow()
 
 
-_TOO_DEEP = "nested too deeply to be an export"
+_TOO_DEEP = "nested too deeply"
 _NO_OBJECT = "an object in braces was expected here: export whole objects, without `--query`"
 _CUT = "the file ends in the middle of a value: it was cut off"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from math import ceil, isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.base.errors import Problem, ScenarioError
 from engine.base.values import HOUR_MS, SECOND_MS, first_of, quoted, shortened
@@ -27,10 +27,10 @@ from engine.histories.files import (
     batch_ids,
     emptying,
     file_name,
-    json_document,
     name_of,
     readable,
 )
+from engine.histories.reading import json_document
 from engine.histories.swf import NAMED_LIMIT
 from engine.scenario.document import Path, format_path
 from engine.specs.catalogue import DOWNLOAD_BYTES_PER_SECOND, PROCESS_START_MS, SCHEDULING_LATENCY_MS
@@ -49,7 +49,6 @@ class WorkflowTask:
     """A task of a workflow. ``parents`` are the names of tasks, ``inputs`` and ``outputs`` those of files."""
 
     name: str
-    path: Path
     run_s: float = 0.0
     cores: int = 1
     command: str = ""
@@ -81,201 +80,178 @@ class Workflow:
         return found
 
 
+class _Node(NamedTuple):
+    """A mapping of the file and its path; anything else in its place is an empty one."""
+
+    body: Mapping[str, Any]
+    path: Path
+    mistakes: Mistakes
+
+    def report(self, message: str, *below: str | int) -> None:
+        """Keep a mistake at a value of the mapping, or at itself."""
+        self.mistakes.report(message, format_path((*self.path, *below)))
+
+    @property
+    def name(self) -> str | None:
+        """The id, or the name of what has none; None without either."""
+        name = self.body.get("id", self.body.get("name"))
+        return str(name) if isinstance(name, str | int) and not isinstance(name, bool) and name != "" else None
+
+    def below(self, *keys: str) -> _Node:
+        """Return the mapping at the end of these keys, each of which may be missing."""
+        node = self
+        for key in keys:
+            value = node.body.get(key)
+            if value is not None and not isinstance(value, Mapping):
+                node.report("must be a mapping", key)
+            node = _Node(value if isinstance(value, Mapping) else {}, (*node.path, key), self.mistakes)
+        return node
+
+    def listed(self, key: str) -> list[Any]:
+        """Return a list, which may be missing."""
+        value = self.body.get(key)
+        if value is not None and not isinstance(value, list):
+            self.report("must be a list", key)
+        return value if isinstance(value, list) else []
+
+    def nodes(self, key: str, wanted: str) -> Iterator[_Node]:
+        """Yield the mappings of a list; ``wanted`` is what each has beside its name."""
+        for at, value in enumerate(self.listed(key)):
+            node = _Node(value if isinstance(value, Mapping) else {}, (*self.path, key, at), self.mistakes)
+            if node.name is not None:
+                yield node
+            else:
+                node.report(f"must be a mapping with id or name, and {wanted}")
+
+    def by_name(self, key: str, wanted: str) -> dict[str, _Node]:
+        """Return the mappings of a list by their names, which must differ."""
+        found: dict[str, _Node] = {}
+        for node in self.nodes(key, wanted):
+            first = found.setdefault(str(node.name), node)
+            if first is not node:
+                node.report(f"the id {quoted(node.name)} is that of {format_path(first.path)} too")
+        return found
+
+    def names(self, key: str, what: str) -> list[str]:
+        """Return a list of the ids of something."""
+        names = self.listed(key)
+        for at, name in enumerate(names):
+            if not isinstance(name, str | int):
+                self.report(f"must be the id of a {what}", key, at)
+        return [str(name) for name in names if isinstance(name, str | int)]
+
+    def number(self, *keys: str) -> float | None:
+        """Return the number that the first of these keys has, or None if none has one; report other values."""
+        key, value = next(((key, self.body[key]) for key in keys if self.body.get(key) is not None), ("", None))
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is None or (is_number and isfinite(value) and value >= 0):
+            return value
+        self.report(f"must be a number, 0 or above, not {quoted(value)}", key)
+        return 0
+
+
 def workflow_of(document: object, file: str) -> Workflow:
     """Return the workflow in a parsed file.
 
     Raises:
         ScenarioError: It has mistakes; all of them are listed.
     """
-    reader = _Reader(file)
-    reader.read(document)
-    if reader.mistakes.problems:
-        reader.mistakes.fail()
-    return reader.workflow
+    mistakes = Mistakes(file)
+    root = _Node(document if isinstance(document, Mapping) else {}, (), mistakes)
+    name = root.body.get("name")
+    workflow = Workflow(readable(name) if isinstance(name, str) and name.strip() else "workflow")
+    if isinstance(root.body.get("workflow"), Mapping):
+        _read(root.below("workflow"), workflow)
+    else:
+        root.report("is no workflow in WfFormat: it has no 'workflow'")
+    if mistakes.problems:
+        mistakes.fail()
+    return workflow
 
 
-class _Reader:
-    """A reader of one file, which collects mistakes."""
-
-    def __init__(self, file: str) -> None:
-        self.mistakes = Mistakes(file)
-        self.workflow = Workflow("workflow")
-
-    def read(self, document: object) -> None:
-        """Read the workflow as far as that is possible."""
-        body = document.get("workflow") if isinstance(document, Mapping) else None
-        if not isinstance(document, Mapping) or not isinstance(body, Mapping):
-            self._report((), "is no workflow in WfFormat: it has no 'workflow'")
-            return
-        name = document.get("name")
-        if isinstance(name, str) and name.strip():
-            self.workflow.name = readable(name)
-        path: Path = ("workflow",)
-        described, ran = body, body
-        if "specification" in body:  # since 1.5
-            described, ran = self._mapping(body, "specification", path), self._mapping(body, "execution", path)
-            tasks_path: Path = (*path, "specification", "tasks")
-            machines_path: Path = (*path, "execution", "machines")
-        else:
-            tasks_path, machines_path = (*path, "tasks"), (*path, "machines")
-        bodies = list(self._tasks(described, tasks_path))
-        if not bodies and not self.mistakes.problems:
-            self._report(tasks_path, "must be a list of tasks, with at least one")
-        runs = self._runs(ran, (*path, "execution", "tasks")) if described is not ran else {}
-        for task, task_body in bodies:
-            self._take_run(task, *runs.get(task.name, (task_body, task.path)))
-        for task, _ in bodies:
-            if task.run_s < 0:
-                self._report(task.path, f"the run time of {quoted(task.name)} is missing: give it as runtimeInSeconds")
-        for at, file in enumerate(self._list(described, "files", (*tasks_path[:-1], "files"))):
-            self._take_file(file, (*tasks_path[:-1], "files", at))
-        for task, task_body in bodies:
-            self._take_files(task, task_body)
-        self._take_parents(bodies)
-        for at, machine in enumerate(self._list(ran, "machines", machines_path)):
-            cpu = machine.get("cpu") if isinstance(machine, Mapping) else None
-            known = cpu if isinstance(cpu, Mapping) else {}
-            cores = self._number(known, _MACHINE_CORES, (*machines_path, at, "cpu"))
-            self.workflow.machines.append(max(1, int(cores or 1)))
-        if not self.mistakes.problems:
-            self._check_cycles()
-
-    def _tasks(self, described: Mapping[str, Any], path: Path) -> Iterator[tuple[WorkflowTask, Mapping[str, Any]]]:
-        tasks = self.workflow.tasks
-        for at, body in enumerate(self._list(described, "tasks", path)):
-            here = (*path, at)
-            if not isinstance(body, Mapping):
-                self._report(here, "must be a mapping with name and parents")
-                continue
-            name = body.get("id", body.get("name"))
-            if isinstance(name, int) and not isinstance(name, bool):
-                name = str(name)
-            if not isinstance(name, str) or not name:
-                self._report(here, "must have an id, or a name, which is text")
-            elif name in tasks:
-                self._report(here, f"the id {quoted(name)} is that of {format_path(tasks[name].path)} too")
-            else:
-                tasks[name] = WorkflowTask(name, here)
-                yield tasks[name], body
-
-    def _runs(self, ran: Mapping[str, Any], path: Path) -> dict[str, tuple[Mapping[str, Any], Path]]:
-        """Return what is known of the execution of each task."""
-        found: dict[str, tuple[Mapping[str, Any], Path]] = {}
-        for at, body in enumerate(self._list(ran, "tasks", path)):
-            here = (*path, at)
-            name = body.get("id") if isinstance(body, Mapping) else None
-            if not isinstance(name, str | int):
-                self._report(here, "must be a mapping with id and runtimeInSeconds")
-            elif str(name) in found:
-                self._report(here, f"the execution of {quoted(name)} stands at {format_path(found[str(name)][1])} too")
-            else:
-                found[str(name)] = body, here
-                if str(name) not in self.workflow.tasks:
-                    self.workflow.unknown_tasks.append(str(name))
-        return found
-
-    def _take_run(self, task: WorkflowTask, body: Mapping[str, Any], path: Path) -> None:
-        run_s = self._number(body, _RUN_TIMES, path)
-        task.run_s = -1 if run_s is None else run_s
-        cores = self._number(body, _CORES, path)
-        task.cores = max(1, -int(-(cores or 1) // 1))
-        command = body.get("command")
-        if isinstance(command, Mapping):
-            arguments = command.get("arguments")
-            words = [command.get("program"), *(arguments if isinstance(arguments, list) else [])]
-            task.command = readable(" ".join(word for word in words if isinstance(word, str)))
-
-    def _take_files(self, task: WorkflowTask, body: Mapping[str, Any]) -> None:
-        for at, file in enumerate(self._list(body, "files", (*task.path, "files"))):
-            here = (*task.path, "files", at)
-            name = self._take_file(file, here)
-            link = file.get("link") if isinstance(file, Mapping) else None
-            if name is not None and link not in ("input", "output"):
-                self._report((*here, "link"), f"must be input or output, not {quoted(link)}")
-            elif name is not None:
-                (task.inputs if link == "input" else task.outputs)[name] = None
-        task.inputs |= dict.fromkeys(self._names(body, "inputFiles", (*task.path, "inputFiles")))
-        task.outputs |= dict.fromkeys(self._names(body, "outputFiles", (*task.path, "outputFiles")))
-
-    def _take_file(self, body: object, path: Path) -> str | None:
-        """Read the size of a file; return its name."""
-        name = body.get("id", body.get("name")) if isinstance(body, Mapping) else None
-        if not isinstance(body, Mapping) or not isinstance(name, str) or not name:
-            self._report(path, "must be a mapping with id or name, and sizeInBytes")
-            return None
-        size = self._number(body, _SIZES, path)
-        if size is not None and size > _LARGEST:
-            self._report(path, f"the size of {quoted(name)} must be at most {_LARGEST:,} bytes")
-        elif size is not None:
-            self.workflow.sizes[name] = int(size)
-        return name
-
-    def _take_parents(self, bodies: list[tuple[WorkflowTask, Mapping[str, Any]]]) -> None:
-        """Connect tasks with their parents. A task may be named by its id, or by its name if no other one has that."""
-        known: dict[str, str | None] = {}
-        for task, body in bodies:
-            name = body.get("name")
-            if isinstance(name, str):
-                known[name] = None if name in known else task.name
-        known |= {name: name for name in self.workflow.tasks}
-        for task, body in bodies:
-            for key in ("parents", "children"):
-                for at, name in enumerate(self._names(body, key, (*task.path, key))):
-                    other = known.get(name)
-                    if other is None:
-                        why = "names several tasks" if name in known else "is no task of the workflow"
-                        self._report((*task.path, key, at), f"{quoted(name)} {why}")
-                    elif key == "parents":
-                        task.parents[other] = None
-                    else:
-                        self.workflow.tasks[other].parents[task.name] = None
-
-    def _check_cycles(self) -> None:
+def _read(body: _Node, workflow: Workflow) -> None:
+    """Read the workflow as far as that is possible."""
+    is_split = "specification" in body.body  # since 1.5
+    described, ran = (body.below("specification"), body.below("execution")) if is_split else (body, body)
+    nodes = described.by_name("tasks", "parents")
+    if not nodes and not body.mistakes.problems:
+        described.report("must be a list of tasks, with at least one", "tasks")
+    workflow.tasks |= {name: WorkflowTask(name) for name in nodes}
+    runs = ran.by_name("tasks", "runtimeInSeconds") if is_split else nodes
+    workflow.unknown_tasks += [name for name in runs if name not in nodes]
+    for file in described.nodes("files", "sizeInBytes"):
+        _take_size(workflow, file)
+    for name, node in nodes.items():
+        _take_run(workflow.tasks[name], runs.get(name, node), node)
+        _take_files(workflow, workflow.tasks[name], node)
+    _take_parents(workflow, nodes)
+    for at, machine in enumerate(ran.listed("machines")):
+        known = _Node(machine if isinstance(machine, Mapping) else {}, (*ran.path, "machines", at), ran.mistakes)
+        workflow.machines.append(max(1, int(known.below("cpu").number(*_MACHINE_CORES) or 1)))
+    if not body.mistakes.problems:
         try:
-            self.workflow.levels()
+            workflow.levels()
         except CycleError as error:
             names: list[str] = list(reversed(error.args[1]))
-            self._report(
-                self.workflow.tasks[names[0]].path, f"tasks wait for one another in a circle: {first_of(names)}"
-            )
+            nodes[names[0]].report(f"tasks wait for one another in a circle: {first_of(names)}")
 
-    def _mapping(self, body: Mapping[str, Any], key: str, path: Path) -> Mapping[str, Any]:
-        value = body.get(key)
-        if value is not None and not isinstance(value, Mapping):
-            self._report((*path, key), "must be a mapping")
-        return value if isinstance(value, Mapping) else {}
 
-    def _list(self, body: Mapping[str, Any], key: str, path: Path) -> list[Any]:
-        value = body.get(key)
-        if value is not None and not isinstance(value, list):
-            self._report(path, "must be a list")
-        return value if isinstance(value, list) else []
+def _take_run(task: WorkflowTask, ran: _Node, described: _Node) -> None:
+    """Read how a task ran: for how long, on how many cores, and its command."""
+    run_s, cores = ran.number(*_RUN_TIMES), ran.number(*_CORES)
+    if run_s is None:
+        described.report(f"the run time of {quoted(task.name)} is missing: give it as runtimeInSeconds")
+    elif run_s > _LONGEST_S:
+        key = next(key for key in _RUN_TIMES if key in ran.body)
+        ran.report(f"must be less than a century, not {quoted(run_s)} seconds", key)
+    task.run_s, task.cores = run_s or 0, max(1, ceil(cores or 1))
+    command = ran.body.get("command")
+    if isinstance(command, Mapping):
+        arguments = command.get("arguments")
+        words = [command.get("program"), *(arguments if isinstance(arguments, list) else [])]
+        task.command = readable(" ".join(word for word in words if isinstance(word, str)))
 
-    def _names(self, body: Mapping[str, Any], key: str, path: Path) -> list[str]:
-        names = self._list(body, key, path)
-        for at, name in enumerate(names):
-            if not isinstance(name, str | int):
-                self._report((*path, at), f"must be the id of a {'file' if 'Files' in key else 'task'}")
-        return [str(name) for name in names if isinstance(name, str | int)]
 
-    def _number(self, body: Mapping[str, Any], keys: tuple[str, ...], path: Path) -> float | None:
-        """Return the number that the first of these keys has, or None if none has one; report other values."""
-        key = next((key for key in keys if body.get(key) is not None), None)
-        if key is None:
-            return None
-        value = body[key]
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or (isinstance(value, float) and not isfinite(value)) or value < 0:
-            self._report((*path, key), f"must be a number, 0 or above, not {quoted(value)}")
-            return 0
-        if key in _RUN_TIMES and value > _LONGEST_S:
-            self._report((*path, key), f"must be less than a century, not {quoted(value)} seconds")
-            return 0
-        number: float = value
-        return number
+def _take_files(workflow: Workflow, task: WorkflowTask, node: _Node) -> None:
+    ways = {"input": task.inputs, "output": task.outputs}
+    for file in node.nodes("files", "sizeInBytes"):
+        link = file.body.get("link")
+        if link in ("input", "output"):
+            ways[link][_take_size(workflow, file)] = None
+        else:
+            file.report(f"must be input or output, not {quoted(link)}", "link")
+    for way, files in ways.items():
+        files.update(dict.fromkeys(node.names(f"{way}Files", "file")))
 
-    def _report(self, path: Path, message: str) -> None:
-        self.mistakes.report(message, format_path(path))
+
+def _take_size(workflow: Workflow, file: _Node) -> str:
+    """Read the size of a file; return its name."""
+    name, size = str(file.name), file.number(*_SIZES)
+    if size is not None and size > _LARGEST:
+        file.report(f"the size of {quoted(name)} must be at most {_LARGEST:,} bytes")
+    elif size is not None:
+        workflow.sizes[name] = int(size)
+    return name
+
+
+def _take_parents(workflow: Workflow, nodes: Mapping[str, _Node]) -> None:
+    """Connect tasks with their parents. A task may be named by its id, or by its name if no other one has that."""
+    tasks, known = workflow.tasks, dict[str, str | None]()
+    for task_id, node in nodes.items():
+        name = node.body.get("name")
+        if isinstance(name, str):
+            known[name] = None if name in known else task_id
+    known |= {name: name for name in tasks}
+    for task_id, node in nodes.items():
+        for key in ("parents", "children"):
+            for at, name in enumerate(node.names(key, "task")):
+                other = known.get(name)
+                if other is None:
+                    why = "names several tasks" if name in known else "is no task of the workflow"
+                    node.report(f"{quoted(name)} {why}", key, at)
+                else:
+                    child, parent = (task_id, other) if key == "parents" else (other, task_id)
+                    tasks[child].parents[parent] = None
 
 
 _STORAGE = "https://workflow.blob.core.windows.net"

@@ -6,6 +6,7 @@ line prints. The state as JSON is made of REST bodies.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,10 +36,10 @@ from engine.views.rest.account import (
     utc,
 )
 from engine.views.rest.nodes import node_body
-from engine.views.rest.tasks import encode, prep_release_status, task_lines, whole_bodies
+from engine.views.rest.tasks import encode, prep_release_status, task_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from engine.run.conditions import Outcome
@@ -302,7 +303,8 @@ _LEVELS = 3  # of a section that are indented: its list, its objects, and the li
 
 def document(sim: Simulation, attention: Sequence[object] = ()) -> dict[str, object]:
     """Return the whole state at the moment that is shown, without what was deleted, and what needs ``attention``."""
-    return {name: _held(value) for name, value in _members(sim, attention, whole_bodies).items()}
+    found: dict[str, object] = json.loads("".join(json_text(sim, attention)))
+    return found
 
 
 def json_text(sim: Simulation, attention: Sequence[object] = ()) -> Iterator[str]:
@@ -310,16 +312,7 @@ def json_text(sim: Simulation, attention: Sequence[object] = ()) -> Iterator[str
 
     A million tasks need no more memory. Python's encoder writes a line in C, and indented text twenty times as slowly.
     """
-    return _pieces(_members(sim, attention, lambda *job: map(Json, task_lines(*job))), "", 1 + _LEVELS)
-
-
-def _held(value: object, levels: int = _LEVELS) -> object:
-    """Return a value with lists in place of the iterators in it, which are so many ``levels`` deep."""
-    if levels and isinstance(value, Iterator):
-        return [_held(item, levels - 1) for item in value]
-    if levels and isinstance(value, dict):
-        return {name: _held(member, levels - 1) for name, member in value.items()}
-    return value
+    return _pieces(_members(sim, attention), "", 1 + _LEVELS)
 
 
 def _pieces(value: object, margin: str, levels: int) -> Iterator[str]:
@@ -341,9 +334,7 @@ def _pieces(value: object, margin: str, levels: int) -> Iterator[str]:
     yield f"\n{margin}{closing}" if before == "," else opening + closing
 
 
-def _members(
-    sim: Simulation, attention: Sequence[object], tasks_of: Callable[[World, Job, TaskTransitions], Iterator[object]]
-) -> dict[str, object]:
+def _members(sim: Simulation, attention: Sequence[object]) -> dict[str, object]:
     """Return the members of the document. Lists that may be long are iterators, so that their items come one by one."""
     world = sim.world
     transitions = TaskTransitions(world).now()
@@ -355,7 +346,7 @@ def _members(
         "account": account_body(world),
         "pools": (_pool_member(sim, pool) for pool in world.pools.present()),
         "jobs": (
-            _job_member(sim, job, transitions) | {"tasks": tasks_of(world, job, transitions)}
+            _job_member(sim, job, transitions) | {"tasks": map(Json, task_lines(world, job, transitions))}
             for job in world.jobs.present()
         ),
         "jobSchedules": [

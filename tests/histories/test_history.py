@@ -82,7 +82,7 @@ JOB = '{"id": "a", "poolInfo": {"poolId": "p"}, "url": "https://x/jobs/a"}'
         ('{"tasks": [{"nodes": [2]}]}', f"0.json: tasks[0].nodes[0]: {NO_OBJECT}"),
         ('{"id": NaN}', "0.json:1:8: NaN is no number of JSON"),
         ("[" * 100_000, f"0.json:1:2: {NO_OBJECT}"),
-        ('{"id": ' + "[" * 100_000, "0.json:1:8: nested too deeply to be an export"),
+        ('{"id": ' + "[" * 100_000, "0.json:1:8: nested too deeply"),
         ('{"a": 1} {"b": 2}', f"0.json:1:10: {MORE}"),
         ('{"name": "stdout.txt"}', f"0.json: is none of these: {KINDS}{WHOLE}"),
         ('[{"id": "t", "code": 0}]', f"0.json: [0]: is none of these: {KINDS}{WHOLE} (id 't')"),

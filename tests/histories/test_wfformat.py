@@ -198,10 +198,10 @@ def mistakes(imported, body):
 @pytest.mark.parametrize(
     ("body", "wanted"),
     [
-        (b"", [": the file is empty"]),
-        (b'{"name": "x",\n "workflow": {"tasks": [', [":2:25: this is not JSON: expecting value"]),
+        (b"", [":1:1: the file is empty"]),
+        (b'{"name": "x",\n "workflow": {"tasks": [', [":2:25: the file ends in the middle of a value: it was cut off"]),
         (b'{"a": "\xff"}', [":1:8: is not UTF-8: the byte 0xff fits no character"]),
-        (b"[" * 100_000, [": this JSON is nested too deep, or has a number of too many digits"]),
+        (b"[" * 100_000, [":1:1: nested too deeply"]),
         (b"[1, 2]", [": is no workflow in WfFormat: it has no 'workflow'"]),
         ({"workflow": {}}, [": workflow.tasks: must be a list of tasks, with at least one"]),
         ({"workflow": {"tasks": "many"}}, [": workflow.tasks: must be a list"]),

@@ -159,8 +159,6 @@ def test_the_statistics_of_a_job_are_drawn_at_every_width(session_at):
         assert contains(told, "Run times", "p50")
         assert contains(told, "Waiting times")
         assert contains(told, "Failed attempts by exit code", "exit code")
-        assert contains(told, "Cost by job", "in all")
-        assert contains(told, session.job_id[:4], "$")
 
 
 def test_the_overview_of_a_task_fills_the_page_with_its_states_and_the_end_of_its_output():

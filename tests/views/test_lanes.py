@@ -43,6 +43,10 @@ def read(simulation):
     return lanes
 
 
+def tasks_at(lanes, node, when_ms):
+    return [each.task for each in lanes.tracks(node).running_at(when_ms)]
+
+
 def moments(simulation):
     """Return the moments at which something happened, at most a hundred of them."""
     every = sorted(set(simulation.log.when))
@@ -81,7 +85,7 @@ def test_a_lane_agrees_with_the_world_at_every_moment(name):
             assert stretch.state is world.nodes.state_of(node)
             doing = Activity.IDLE if stretch.activity is Activity.INELIGIBLE else stretch.activity
             assert doing is does(simulation, node), (when_ms, node)
-            assert set(lanes.tasks_at(node, when_ms)) == set(world.nodes.running[node])
+            assert set(tasks_at(lanes, node, when_ms)) == set(world.nodes.running[node])
 
 
 def test_what_is_recorded_stays_while_an_earlier_moment_is_looked_at():
@@ -193,7 +197,7 @@ def test_what_is_read_in_pieces_is_what_is_read_at_once():
         ]
     for node in range(simulation.world.nodes.length):
         assert pieces.lane(node).stretches == whole.lane(node).stretches
-        assert pieces.totals.busy_share(node, simulation.now_ms) == whole.totals.busy_share(node, simulation.now_ms)
+        assert pieces.totals.failures == whole.totals.failures
 
 
 def test_tasks_that_follow_each_other_at_once_are_read_together_unless_the_next_one_is_on_another_node():
@@ -222,8 +226,7 @@ def test_tasks_that_follow_each_other_at_once_are_read_together_unless_the_next_
         lane, other = whole.lane(node), each.lane(node)
         assert lane.stretches == other.stretches
         assert list(lane.task_begins) == list(other.task_begins)
-        assert [whole.tasks_at(node, at) for at in when_ms] == [each.tasks_at(node, at) for at in when_ms]
-        assert whole.totals.busy_share(node, simulation.now_ms) == each.totals.busy_share(node, simulation.now_ms)
+        assert [tasks_at(whole, node, at) for at in when_ms] == [tasks_at(each, node, at) for at in when_ms]
 
 
 def running(world, state, pool):
@@ -270,27 +273,10 @@ def test_hook_runs_agree_with_the_world_at_every_moment(name):
     assert seen >= {False}
 
 
-def test_the_share_of_time_in_which_a_node_worked():
-    simulation = finished("preparation-fails-on-one-node")
-    lanes, until_ms = read(simulation), simulation.now_ms
-    for node in range(2):
-        lane = lanes.lane(node)
-        ends = [*lane.begins[1:], until_ms]
-        worked = sum(end - each.begin_ms for each, end in zip(lane.stretches, ends, strict=True) if works(lane, each))
-        assert lanes.totals.busy_share(node, until_ms) == pytest.approx(
-            worked / (ended_ms(lane, until_ms) - lane.begins[0])
-        )
-    assert lanes.totals.first_work_ms(1) == 181_000
+def test_nodes_with_failures_are_found_among_others():
+    lanes = read(finished("preparation-fails-on-one-node"))
     assert lanes.failed_among([0, 1]) == [1]
     assert lanes.failed_among([0]) == []
-
-
-def works(lane, stretch):
-    return lane.tasks_at(stretch.begin_ms) > 0
-
-
-def ended_ms(lane, until_ms):
-    return lane.stretches[-1].begin_ms if lane.has_left else until_ms
 
 
 def test_the_highest_of_a_time_is_found_again_from_where_it_was_left():

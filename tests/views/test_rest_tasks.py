@@ -5,7 +5,7 @@ import json
 import pytest
 
 from engine.views.log.latest import TaskTransitions, last_transitions
-from engine.views.rest.tasks import task_body, whole_bodies
+from engine.views.rest.tasks import task_bodies_after, task_body
 from tests.builders import (
     READY_S,
     a_job,
@@ -29,7 +29,7 @@ def body(sim, task="t1"):
 
 def bodies(sim, job="j"):
     found = sim.world.jobs.find(job)
-    return list(whole_bodies(sim.world, found, TaskTransitions(sim.world).now()))
+    return [each for _, each in task_bodies_after(sim.world, found, TaskTransitions(sim.world).now(), -1)]
 
 
 def test_gen_6_a_new_task_has_no_previous_state():

@@ -166,25 +166,6 @@ def test_a_short_preparation_has_its_full_height_however_wide_the_columns_are():
     assert [max(series.of_job(job.id, Window.ALL, columns).preparing_nodes) for columns in (2, 10, 200)] == [2, 2, 2]
 
 
-def test_acc_10_a_job_that_fills_its_nodes_costs_what_they_cost_meanwhile():
-    sim = simulation(a_job(tasks=some_tasks(4, seconds=600)), pool=a_pool(nodes=2, taskSlotsPerNode=2))
-    run_to(sim, seconds=READY_S + 300)
-    costs = RunSeries(sim).costs_by_job()
-    pool = sim.world.pools.find("p")
-    price = pool.size.price_usd(pool.os, dedicated=True)
-    assert math.isclose(costs["j"], 2 * price * 300 / 3600, rel_tol=0.01)
-    assert costs["j"] < cost_of_nodes(sim.world.pools.rows, sim.now_ms)
-
-
-def test_acc_10_a_task_with_more_slots_costs_more():
-    small, large = some_tasks(1, seconds=600)[0], some_tasks(1, seconds=600)[0] | {"id": "large", "requiredSlots": 3}
-    sim = simulation(a_job(tasks=[small, large]), pool=a_pool(nodes=1, taskSlotsPerNode=4))
-    run_to(sim, seconds=READY_S + 300)
-    pool = sim.world.pools.find("p")
-    price = pool.size.price_usd(pool.os, dedicated=True)
-    assert math.isclose(RunSeries(sim).costs_by_job()["j"], price * 300 / 3600, rel_tol=0.01)
-
-
 @pytest.mark.parametrize("name", SCENARIOS[:6])
 def test_what_is_too_much_to_be_read_at_once_is_read_bit_by_bit(name):
     sim = finished(name)

@@ -104,7 +104,8 @@ def test_every_node_of_a_task_works_while_it_runs():
     moment_ms = (READY_S + 30) * 1000
     doing = [lanes.lane(node_row(sim, index)).at(moment_ms).activity for index in range(4)]
     assert doing == [Activity.WORKING] * 3 + [Activity.IDLE]
-    assert [lanes.tasks_at(node_row(sim, index), moment_ms) for index in (1, 2)] == [[task_row(sim, "mpi")]] * 2
+    running = [lanes.tracks(node_row(sim, index)).running_at(moment_ms) for index in (1, 2)]
+    assert [[each.task for each in spans] for spans in running] == [[task_row(sim, "mpi")]] * 2
 
 
 # -- why -------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from engine import Simulation, load_scenario
 from engine.scenario.text import bundled
 from engine.views.log.latest import TaskTransitions
 from engine.views.rest import tasks as module
-from engine.views.rest.tasks import encode, task_lines, whole_bodies
+from engine.views.rest.tasks import encode, subtask_bodies, task_bodies_after, task_lines
 from tests.builders import a_job, a_pool, do, run_to, run_to_end, simulation
 
 HOLE = "\0id\0"  # stands for the id in a line that is filled in for many tasks
@@ -19,7 +19,10 @@ def written(sim):
     transitions = TaskTransitions(sim.world).now()
     count, encoded = 0, []
     for job in sim.world.jobs.present():
-        wanted = [encode(body) for body in whole_bodies(sim.world, job, transitions)]
+        wanted = [
+            encode(body | ({"subtasks": subtask_bodies(sim.world, task)} if "multiInstanceSettings" in body else {}))
+            for task, body in task_bodies_after(sim.world, job, transitions, -1)
+        ]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "encode", lambda body: encoded.append(body) or encode(body))
             found = list(task_lines(sim.world, job, transitions))

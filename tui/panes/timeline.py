@@ -56,7 +56,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         Binding("asterisk", "fit", "show the whole run up to now", id="timeline.fit"),
         Binding("exclamation_mark", "only_failed", "only failed", id="timeline.failed"),
         Binding("r", "rows", "rows: nodes, tasks, jobs, preparation, release", id="timeline.rows"),
-        Binding("o", "sort", "order: number, first start, busy share, failures", id="timeline.sort"),
+        Binding("o", "sort", "order: number, first start, failures", id="timeline.sort"),
         Binding("O", "reverse", "reverse the order", id="timeline.turn"),
         Binding("enter", "go", "go to this moment; there, open what was there", id="timeline.go"),
     ]

@@ -1,7 +1,7 @@
 """The graphs on the detail pages of jobs and tasks: dependencies, critical path, and statistics.
 
 The dependencies of a task are a small graph, with the critical path that led to it. The statistics of a job are the
-durations and waits of its tasks, failures by exit code, and its cost beside that of other jobs.
+durations and waits of its tasks, and failures by exit code.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def _right(box: _Box | None, corner: str, is_middle: bool, wires: _Wires) -> lis
 _TWO_COLUMNS_FROM, _THREE_COLUMNS_FROM = 96, 150
 _GAP = 3
 _FEWEST_BINS = 6
-_MOST_ROWS = 8  # of failures and of jobs
+_MOST_ROWS = 8  # of failures
 _LEAST_TASKS = 3  # of the slowest ones; fewer are left out
 _NUMBER_CELLS = 10
 _EIGHTHS = "▏▎▍▌▋▊▉█"
@@ -239,8 +239,6 @@ def statistics_lines(session: Session, job_id: str, cells: int, rows: int) -> li
     others = [
         *_bars("Failed attempts by exit code", "", failures, "None has failed.", glyphs, room),
         *([line(Span(f"and {more:,} more", Role.DIM))] if more > 0 else []),
-        (),
-        *_costs(session, job_id, room),
     ]
     # Where all stands below one another it is scrolled anyway.
     rest = rows - len(others) if columns > 1 else 2 * (_MOST_ROWS + 2)
@@ -290,30 +288,6 @@ def _histogram(title: str, found: Distribution | None, role: Role, glyphs: Glyph
 def _time(ms: int) -> str:
     """Return a duration; short ones with a tenth of a second."""
     return f"{ms / 1000:.1f} s" if ms < 60_000 else fmt.span(ms)
-
-
-def _costs(session: Session, job_id: str, cells: int) -> list[Line]:
-    """Return what the slots used by each job have cost, the highest first, and what nodes without tasks have cost."""
-    session.series.read_all()
-    costs = session.series.costs_by_job()
-    in_order = sorted(costs, key=lambda each: (-costs[each], each))
-    shown = in_order[:_MOST_ROWS]
-    if job_id in costs and job_id not in shown:
-        shown[-1] = job_id
-    room = max(8, cells // 3)
-    rows: list[_Row] = []
-    for each in shown:
-        role = Role.KEY if each == job_id else Role.OFF
-        rows.append((link(squeeze(each, room), ItemRef("job", each)), costs[each], session.money(costs[each]), role))
-    others = [each for each in in_order if each not in shown]
-    if others:
-        usd = sum(costs[each] for each in others)
-        rows.append((Span(f"{len(others):,} more jobs", Role.DIM), usd, session.money(usd), Role.OFF))
-    in_all = session.cost()
-    rest = max(0.0, in_all - sum(costs.values()))
-    rows.append((Span("no task on the slot", Role.DIM), rest, session.money(rest), Role.QUIET))
-    note = f"{session.money(in_all)} in all, by slots in use"
-    return _bars("Cost by job", note, rows if in_all else [], "No cost yet.", session.glyphs, cells)
 
 
 def _bars(title: str, note: str, rows: Sequence[_Row], otherwise: str, glyphs: GlyphSet, cells: int) -> list[Line]:

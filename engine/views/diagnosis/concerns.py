@@ -15,7 +15,7 @@ from engine.base.lifecycles import READY
 from engine.base.terms import CertificateState
 from engine.base.values import SECOND_MS, called, read_table
 from engine.run.agenda import PlannedInputs
-from engine.views.diagnosis.delays import PreparationRetries, ScheduleConcerns, TaskRetries, stalled_concerns
+from engine.views.diagnosis.delays import ScheduleConcerns, TaskRetries, preparation_retries, stalled_concerns
 from engine.views.diagnosis.expectations import broken_expectations
 from engine.views.diagnosis.failures import TaskFailures, ended_concerns, hook_concerns
 from engine.views.diagnosis.model import Condition, Finding, Items, Severity, concern, helps, listed, some
@@ -187,7 +187,6 @@ class Attention:
         self._simulation = simulation
         self._planned = PlannedInputs(simulation)
         self._tasks = TaskFailures(simulation)
-        self._retries = PreparationRetries(simulation)
         self._task_retries = TaskRetries(simulation)
         self._evictions = Evictions(simulation)
         self._left_open = LeftOpen(simulation, self._planned)
@@ -281,7 +280,7 @@ class Attention:
             sources,
             lambda: [
                 *hook_concerns(simulation, names_jobs=names_jobs),
-                *self._retries.concerns(names_jobs=names_jobs),
+                *preparation_retries(simulation, names_jobs=names_jobs),
                 *node_concerns(simulation, names_pools=names_pools),
             ],
         )

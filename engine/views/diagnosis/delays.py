@@ -24,7 +24,7 @@ from engine.base.terms import (
     PoolState,
     TaskState,
 )
-from engine.base.values import called, picked, values
+from engine.base.values import called, picked, places, values
 from engine.rules.decisions import capacity
 from engine.rules.job_schedules import missed
 from engine.run.agenda import may_act, next_words, subjects_of_job
@@ -73,65 +73,42 @@ _IS_OVER = bytes(state in (COMPLETED, DELETED) for state in range(256))
 _IS_OPEN = bytes(not is_over for is_over in _IS_OVER)
 
 
-class PreparationRetries:
-    """Concerns about preparations that run again after a failure. Each entry of the log is read once."""
+def preparation_retries(simulation: Simulation, *, names_jobs: bool) -> list[Finding]:
+    """Return a concern for each job with preparations that run again after a failure; one for all if there are many."""
+    world = simulation.world
+    instances, by_job = world.instances, dict[int, list[int]]()
+    for row in places(bytes(instances.prep_state[: instances.length]), InstanceState.RUNNING):
+        if instances.prep_retries[row] and world.nodes.state[instances.node[row]] != GONE:
+            by_job.setdefault(instances.job[row], []).append(row)
+    return [
+        _retried(world, jobs, [row for job in jobs for row in by_job[job.row]], names_jobs=names_jobs)
+        for jobs in apart([world.jobs[job] for job in by_job])
+    ]
 
-    def __init__(self, simulation: Simulation) -> None:
-        """Create an empty reader."""
-        self._simulation = simulation
-        self._starts = LogReader(simulation, of_kind(_is_new_attempt))
 
-    def concerns(self, *, names_jobs: bool) -> list[Finding]:
-        """Return a concern for each job with such preparations; one for all if there are many jobs."""
-        rows = self._rows()
-        if not rows:
-            return []
-        world = self._simulation.world
-        by_job: dict[int, list[int]] = {}
-        for row in rows:
-            by_job.setdefault(world.instances.job[row], []).append(row)
-        return [
-            self._concern(jobs, [row for job in jobs for row in by_job[job.row]], names_jobs=names_jobs)
-            for jobs in apart([world.jobs[job] for job in by_job])
-        ]
+def _retried(world: World, jobs: Sequence[Job], rows: Sequence[int], *, names_jobs: bool) -> Finding:
+    instances = world.instances
+    nodes = [instances.node[row] for row in rows]
+    on, among = named("node", first_names(world, nodes), len(nodes))
+    names = tuple(job.id for job in jobs)
+    return concern(
+        Condition.PREPARATION_RETRIED,
+        f"preparation task{f' of {whose(names)}' if names_jobs else ''} failed on {on} and is retried",
+        min(instances.prep_start[row] for row in rows),
+        *(_attempt(world, jobs[0], rows) if len(jobs) == 1 else (listed(names),)),
+        items=Items(nodes=nodes, jobs=names),
+        names=among,
+    )
 
-    def _rows(self) -> list[int]:
-        """Return the instances that run again now."""
-        log, world = self._simulation.log, self._simulation.world
-        instances = world.instances
-        started = {instances.row(log.row_a[at], log.row_b[at]) for at in self._starts.entries()}
-        return sorted(
-            row
-            for row in started
-            if row >= 0
-            and instances.prep_state[row] == InstanceState.RUNNING
-            and instances.prep_retries[row]
-            and world.nodes.state[instances.node[row]] != GONE
-        )
 
-    def _concern(self, jobs: Sequence[Job], rows: Sequence[int], *, names_jobs: bool) -> Finding:
-        world = self._simulation.world
-        instances = world.instances
-        nodes = [instances.node[row] for row in rows]
-        on, among = named("node", first_names(world, nodes), len(nodes))
-        names = tuple(job.id for job in jobs)
-        return concern(
-            Condition.PREPARATION_RETRIED,
-            f"preparation task{f' of {whose(names)}' if names_jobs else ''} failed on {on} and is retried",
-            min(instances.prep_start[row] for row in rows),
-            *(self._attempt(jobs[0], rows) if len(jobs) == 1 else (listed(names),)),
-            items=Items(nodes=nodes, jobs=names),
-            names=among,
-        )
-
-    def _attempt(self, job: Job, rows: Sequence[int]) -> tuple[Clause, Clause]:
-        """Return the number of the attempt that runs, and what waits for it."""
-        prep = job.spec.job_preparation_task
-        assert prep is not None
-        most = prep.constraints.max_task_retry_count
-        attempt = max(self._simulation.world.instances.prep_retries[row] for row in rows) + 1
-        waits = "tasks there wait for it" if prep.wait_for_success else ""
-        return Clause(f"attempt {attempt:,}{'' if most < 0 else f' of {most + 1:,}'}"), Clause(waits, "PREP-6")
+def _attempt(world: World, job: Job, rows: Sequence[int]) -> tuple[Clause, Clause]:
+    """Return the number of the attempt of a preparation that runs, and what waits for it."""
+    prep = job.spec.job_preparation_task
+    assert prep is not None
+    most = prep.constraints.max_task_retry_count
+    attempt = max(world.instances.prep_retries[row] for row in rows) + 1
+    waits = "tasks there wait for it" if prep.wait_for_success else ""
+    return Clause(f"attempt {attempt:,}{'' if most < 0 else f' of {most + 1:,}'}"), Clause(waits, "PREP-6")
 
 
 class TaskRetries:
@@ -268,14 +245,6 @@ def _begins_again(shape: Shape) -> bool:
 
 def _is_retry(shape: Shape) -> bool:
     return shape.event == "TaskStateChanged" and is_retry(dict(shape.fields))
-
-
-def _is_new_attempt(shape: Shape) -> bool:
-    """Return whether an event says that a preparation runs on a node where it has run before."""
-    fields = dict(shape.fields)
-    attempt = fields.get("attempt")
-    is_start = shape.event == "JobPreparationTaskStateChanged" and fields.get("to") is InstanceState.RUNNING
-    return is_start and isinstance(attempt, int) and attempt > 1
 
 
 def stalled_concerns(simulation: Simulation, planned: PlannedInputs, never: NeverRun) -> list[Finding]:

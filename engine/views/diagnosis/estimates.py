@@ -1,16 +1,15 @@
 """Planned and estimated ends of what runs, and usual durations of preparation and release.
 
 Planned ends are known; the ends of a job, its tasks and its preparation are estimated as if nothing went wrong. The
-estimate of a job's tasks lets attempts go on as they did so far: as long, as many at once, and retried as often. Usual
-durations are those on the nodes where preparation or release has succeeded.
+estimate of a job's tasks lets attempts go on as they did so far: as long on average, as many at once, and retried as
+often. Usual durations are those on the nodes where preparation or release has succeeded.
 """
 
 from __future__ import annotations
 
-from bisect import insort
-from heapq import heapify, heapreplace
+from bisect import bisect_left
 from itertools import compress
-from operator import eq
+from operator import sub
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, JobState, NodeState, OnAllTasksComplete, TaskState
@@ -20,9 +19,9 @@ from engine.rules.processes.execution import release_duration
 from engine.rules.release import UNREACHABLE_WAIT_MS
 from engine.run.agenda import job_limit, known_end_ms, task_end_ms
 from engine.specs import draws
-from engine.state.task_records import PLAIN
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.hook_status import HookStatus
+from engine.views.log.reader import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,17 +37,7 @@ if TYPE_CHECKING:
 
 MOST_SEEN = 2048  # tasks whose attempts are looked at
 MOST_BLOCKS = 256  # of tasks that were added together
-_MOST_SLOTS = 256  # that are played; more stand for each other
-_MOST_RETRIES = 16  # of one task, that are expected
-_LEAST_RETRIES = 0.7  # on average: then at least one is more likely than none
-_GOLDEN = 0.618  # multiples of it lie scattered between whole numbers
-
-
-class Slot(NamedTuple):
-    """A slot in which an attempt runs, and the number of retries before that attempt."""
-
-    end_ms: int  # of the attempt, in ms since the start
-    retries: int
+_MOST_SLOTS = 256  # that are looked at; more stand for each other
 
 
 class Attempts(NamedTuple):
@@ -56,14 +45,7 @@ class Attempts(NamedTuple):
 
     durations_ms: Sequence[int]  # of the latest attempts of tasks, in order
     retried: float  # the share of the attempts that have ended after which the task was retried
-    most_retries: int  # of one task
     worked_ms: float  # for a task that has begun
-
-    def spread(self, count: int) -> list[int]:
-        """Return ``count`` durations that are spread like those seen, in mixed order."""
-        found = self.durations_ms
-        mixed = sorted(range(count), key=lambda at: (at * _GOLDEN + 0.5) % 1)
-        return [found[(2 * at + 1) * len(found) // (2 * count)] for at in mixed]
 
 
 def attempts_seen(world: World, ranges: Sequence[range]) -> Attempts:
@@ -80,7 +62,7 @@ def attempts_seen(world: World, ranges: Sequence[range]) -> Attempts:
     step = _step(sum(map(len, begun)), MOST_SEEN)
     ended_ms: list[int] = []
     running: list[tuple[int, int]] = []  # start and planned end
-    retries = most_retries = 0
+    retries = 0
     for rows in begun:
         chosen, part = rows[::step], slice(rows.start, rows.stop, step)
         for state, began_ms, end_ms in zip(tasks.state[part], tasks.started[part], tasks.ended[part], strict=True):
@@ -88,9 +70,7 @@ def attempts_seen(world: World, ranges: Sequence[range]) -> Attempts:
                 running.append((began_ms, end_ms))
             elif state == COMPLETED and 0 <= began_ms < end_ms:
                 ended_ms.append(end_ms - began_ms)
-        for extra in filter(None, map(tasks.sparse_of, chosen)):
-            retries += extra.retry_count
-            most_retries = max(most_retries, extra.retry_count)
+        retries += sum(extra.retry_count for extra in filter(None, map(tasks.sparse_of, chosen)))
     begun_tasks = len(ended_ms) + len(running)
     worked_ms: float = sum(ended_ms) + sum(now_ms - began_ms for began_ms, _ in running)
     retried = retries / (1 + len(ended_ms) + retries)  # as if one more had ended well, since one is not enough to judge
@@ -99,7 +79,7 @@ def attempts_seen(world: World, ranges: Sequence[range]) -> Attempts:
         most_ms = max(planned_ms[(len(planned_ms) - 1) * 3 // 4], max(ended_ms, default=0))
         ended_ms += [min(each, most_ms) for each in planned_ms]
     worked_ms /= max(1, begun_tasks) * (1 - retried)
-    return Attempts(sorted(ended_ms), retried, most_retries, worked_ms)
+    return Attempts(sorted(ended_ms), retried, worked_ms)
 
 
 def _step(count: int, most: int) -> int:
@@ -110,62 +90,39 @@ def _step(count: int, most: int) -> int:
     return 1 << ((count - 1) // most).bit_length()
 
 
-def slots_of(world: World, ranges: Sequence[range], running: int) -> list[Slot]:
-    """Return the slots in which tasks of these rows run, as far as their ends are known; of many, a sample.
+def slots_of(world: World, ranges: Sequence[range], running: int) -> list[int]:
+    """Return the planned ends of the tasks of these rows that run, as far as they are known; of many, a sample.
 
     Args:
         world: The state of the run.
         ranges: The rows of a job's tasks.
         running: The number of those that run.
     """
-    tasks = world.tasks
-    chosen = every_row_in_state(tasks.state, ranges, RUNNING, 1 + running // _MOST_SLOTS)
-    return [
-        Slot(tasks.ended[task], (tasks.sparse_of(task) or PLAIN).retry_count)
-        for task in chosen
-        if world.is_known(tasks.ended[task])
-    ]
+    ended = world.tasks.ended
+    chosen = every_row_in_state(world.tasks.state, ranges, RUNNING, 1 + running // _MOST_SLOTS)
+    return [ended[task] for task in chosen if world.is_known(ended[task])]
 
 
-def last_end_ms(seen: Attempts, slots: list[Slot], running: int, waiting: int) -> int:
+def last_end_ms(seen: Attempts, ends_ms: Sequence[int], running: int, waiting: int) -> int:
     """Return when the last of a job's tasks ends, in ms since the start.
 
-    A task that waits begins where another attempt ends, and so does one that is retried. Once none waits, the
-    retries that are expected begin at ends in the last round, and no task is retried more often than one was so far.
+    A task that waits begins where another attempt ends, and so does one that is retried. Each takes the mean time.
 
     Args:
         seen: The attempts so far; some must have ended.
-        slots: Slots that stand for all; there must be one.
+        ends_ms: The ends in slots that stand for all; there must be one.
         running: The number of all slots.
         waiting: The number of tasks that wait.
     """
-    stands_for = running / len(slots)
-    left = round(waiting / (1 - seen.retried) / stands_for)
-    mean_ms = sum(seen.durations_ms) / len(seen.durations_ms)
-    # Whole rounds are taken together, and the last ones are played. A slot that is free only later takes no part.
-    rounds_end_ms = min(slots).end_ms + left * mean_ms / len(slots)
-    taking_part = sum(slot.end_ms <= rounds_end_ms for slot in slots)
-    rounds = max(0, left // taking_part - 1)
-    slots = [
-        Slot(slot.end_ms + round(rounds * mean_ms), 0) if rounds and slot.end_ms <= rounds_end_ms else slot
-        for slot in slots
-    ]
-    heapify(slots)
-    for duration_ms in seen.spread(left - rounds * taking_part):
-        heapreplace(slots, Slot(slots[0].end_ms + duration_ms, 0))
-    latest_ms = 0
-    for _ in range(_MOST_RETRIES + 1):
-        latest_ms = max(latest_ms, max(slots).end_ms)
-        slots = sorted(slot for slot in slots if slot.retries < seen.most_retries)
-        expected = stands_for * len(slots) * seen.retried
-        if expected < _LEAST_RETRIES:
-            break
-        played = min(max(1, round(expected)), _MOST_SLOTS)
-        stands_for = expected / played
-        again = [slots[(2 * at + 1) * len(slots) // (2 * played)] for at in range(played)]
-        durations = seen.spread(played)
-        slots = [Slot(slot.end_ms + ms, slot.retries + 1) for slot, ms in zip(again, durations, strict=True)]
-    return latest_ms
+    mean_ms = max(1, sum(seen.durations_ms) // len(seen.durations_ms))
+    left = round(waiting / (1 - seen.retried) * len(ends_ms) / running)
+    first_ms, last_ms = min(ends_ms), max(ends_ms)
+    moments = range(first_ms, first_ms + left * mean_ms)  # when one slot alone has ended them
+
+    def ended(by_ms: int) -> int:
+        return sum(max(0, by_ms - end_ms) // mean_ms for end_ms in ends_ms)
+
+    return max(last_ms, first_ms + bisect_left(moments, left, key=ended))
 
 
 _RUNS = equals(RUNNING)
@@ -313,14 +270,14 @@ class Forecaster:
         world, ranges = self._simulation.world, self._tasks.ranges()
         running, waiting = job.counts[RUNNING], job.counts[ACTIVE] + job.counts[PREPARING]
         began_ms = self._starts.began_ms(job)
-        seen, slots = attempts_seen(world, ranges), slots_of(world, ranges, running)
-        if began_ms is None or not slots or not seen.durations_ms:
+        seen, ends_ms = attempts_seen(world, ranges), slots_of(world, ranges, running)
+        if began_ms is None or not ends_ms or not seen.durations_ms:
             return None
         # As many as on average so far run at once: some wait for others, or for nodes that have been lost.
         worked_ms = seen.worked_ms * (job.counts[COMPLETED] + running)
         idle = max(0, min(waiting, round(worked_ms / max(1, world.now_ms - began_ms)) - running))
-        slots += [Slot(world.now_ms, 0)] * round(idle * len(slots) / running)
-        last_ms = last_end_ms(seen, slots, running + idle, waiting)
+        ends_ms += [world.now_ms] * round(idle * len(ends_ms) / running)
+        last_ms = last_end_ms(seen, ends_ms, running + idle, waiting)
         if not _may_end_later(world, ranges, running, last_ms):
             return last_ms
         # The longest of those that run may not be among these slots.
@@ -396,44 +353,22 @@ class Spread(NamedTuple):
 
 
 class Durations:
-    """The durations of the last successful runs, in order; each call reads only what is new."""
+    """The durations of the successful runs of a page, in order; kept until one more has ended, or another began."""
 
     def __init__(self, simulation: Simulation) -> None:
         """Create without a page."""
         self._simulation = simulation
-        self._known: tuple[int, InstancePage | None] = (-1, None)
-        self._counted = b""  # a byte for each instance of the page, 1 if it is among the durations
-        self._starts: Sequence[int] = ()  # of all instances of the page
-        self._sorted_ms: list[int] = []
+        self._sorted_ms: Kept[list[int]] = Kept()
 
     def spread(self, page: InstancePage) -> Spread | None:
         """Return the spread of the successful runs so far; None where there are none."""
-        self._update(page)
-        found = self._sorted_ms
+        rows, (_, all_starts, ends), codes = page.rows(), page.columns(), page.codes()
+        starts, done = values(all_starts, rows), codes.translate(_SUCCEEDED)
+        sources = self._simulation.jumps, page, done, starts
+        found = self._sorted_ms.get(
+            sources, lambda: sorted(map(sub, compress(values(ends, rows), done), compress(starts, done)))
+        )
         if not found:
             return None
         median_ms, p95_ms = (round(percentile(found, share) or 0) for share in (0.5, 0.95))
         return Spread(median_ms, p95_ms, found[-1])
-
-    def _update(self, page: InstancePage) -> None:
-        rows, (_, all_starts, ends) = page.rows(), page.columns()
-        starts = values(all_starts, rows)
-        counted = page.codes().translate(_SUCCEEDED)
-        known = self._simulation.jumps, page
-        if (self._known, self._counted, self._starts) == (known, counted, starts):
-            return
-        before = self._counted.ljust(len(counted), b"\0")
-        # Whether all runs that were counted are still successful in the same run.
-        is_prefix = len(before) == len(counted) and not int.from_bytes(before) & ~int.from_bytes(counted)
-        still_holds = is_prefix and all(map(eq, compress(starts, before), compress(self._starts, before)))
-        if self._known != known or not still_holds:
-            before = bytes(len(counted))
-            self._sorted_ms = []
-        new = places((int.from_bytes(counted) ^ int.from_bytes(before)).to_bytes(len(counted)), 1)
-        taken_ms = (ends[rows[at]] - starts[at] for at in new)
-        if len(new) > len(self._sorted_ms):
-            self._sorted_ms = sorted([*self._sorted_ms, *taken_ms])
-        else:
-            for took_ms in taken_ms:
-                insort(self._sorted_ms, took_ms)
-        self._known, self._counted, self._starts = known, counted, starts

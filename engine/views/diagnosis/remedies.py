@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from engine.base.terms import NodeState, PoolState, SchedulingState, TaskResult
 from engine.base.values import called, lazy_regex, read_table
 from engine.rules.decisions.capacity import current_counts, granted, missing_nodes, preempted_nodes
-from engine.rules.decisions.verdicts import job_command_verdict
+from engine.rules.decisions.verdicts import job_command_verdict, unmet_parents
 from engine.rules.node_operations import operation_verdict, scheduling_verdict
 from engine.rules.processes import execution
 from engine.rules.processes.setup import is_storage_out
 from engine.rules.resizing import resize_verdict
 from engine.state.nodes import Operation
+from engine.views.diagnosis.candidates import max_retries
 from engine.views.diagnosis.model import Clause, Condition, name_of, some, task_name
 
 if TYPE_CHECKING:
@@ -191,11 +192,10 @@ def _run(world: World, task: int, on: int = -1) -> _Attempts | None:
     node = world.tasks.node[task] if on < 0 else on
     if node < 0 or world.tasks.result(task) is not TaskResult.FAILURE:
         return None
-    launch, profile = execution.task_launch(world, task, node, 1), world.tasks.profile_of(task)
+    launch = execution.task_launch(world, task, node, 1)
     if on < 0 and launch.simulate is not None and launch.simulate.on_node:
         return None
-    retries = world.jobs[profile.job].max_retries if profile.max_retries is None else profile.max_retries
-    return launch, world.tasks.extra(task).attempts, retries
+    return launch, world.tasks.extra(task).attempts, max_retries(world, task)
 
 
 def _failed_parents(world: World, job_id: str) -> list[int]:
@@ -205,13 +205,8 @@ def _failed_parents(world: World, job_id: str) -> list[int]:
     if job is None or book is None:
         return []
     for task in book.waiting():
-        wanted = world.tasks.spec(task).depends_on
-        if wanted is None:
-            continue
-        spans = [(part.start, part.end) for part in wanted.task_id_ranges]
-        ids = [*book.unmet(wanted)[0], *map(str, book.unmet_numbers(spans, _MOST_LOOKED_AT))]
-        rows = (world.tasks.find(job.row, task_id) for task_id in ids)
-        failed = [row for row in rows if row is not None and world.tasks.result(row) is TaskResult.FAILURE]
+        rows = [row for _, row in unmet_parents(world, job, task) if row is not None]
+        failed = [row for row in rows if world.tasks.result(row) is TaskResult.FAILURE]
         if failed:
             return failed
     return []

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from engine.base.lifecycles import COMING_UP
 from engine.base.log import LogSubject
 from engine.base.terms import NodeState, TaskResult, TaskState
-from engine.views.log.reader import block_of_all, kinds_of, tally, where
+from engine.views.log.reader import block_of_all, kinds_of, tally
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from engine import Simulation
     from engine.base.log import EventLog, Shape
@@ -30,13 +30,12 @@ class Measure(IntEnum):
     WAITING = 0  # tasks in state active
     PREPARING = 1  # tasks
     RUNNING = 2  # tasks
-    SLOTS = 3  # that the running tasks take
-    SUCCEEDED = 4  # tasks so far
-    FAILED = 5  # tasks so far
-    NODES_RUNNING = 6
-    NODES_IDLE = 7
-    NODES_STARTING = 8
-    NODES_DOWN = 9  # in any other state: offline, failed, preempted, deallocated, leaving
+    SUCCEEDED = 3  # tasks so far
+    FAILED = 4  # tasks so far
+    NODES_RUNNING = 5
+    NODES_IDLE = 6
+    NODES_STARTING = 7
+    NODES_DOWN = 8  # in any other state: offline, failed, preempted, deallocated, leaving
 
 
 _FEW_PROFILES = 32
@@ -52,7 +51,7 @@ _NODE_MEASURES = {NodeState.RUNNING: Measure.NODES_RUNNING, NodeState.IDLE: Meas
 _TASK_MEASURES = {
     TaskState.ACTIVE: (Measure.WAITING,),
     TaskState.PREPARING: (Measure.PREPARING,),
-    TaskState.RUNNING: (Measure.RUNNING, Measure.SLOTS),
+    TaskState.RUNNING: (Measure.RUNNING,),
     TaskState.COMPLETED: (),
 }
 
@@ -72,12 +71,10 @@ class ChangeCounter:
         self._is_node: list[bool] = []
         self._added: set[int] = set()  # shapes of blocks of new tasks
         self._pools = array("i")  # by node
-        self.pool_of_job: dict[int, int] = {}  # the pool in which its first counted task started, by job
 
     def forget_rows(self) -> None:
-        """Forget which pools nodes and jobs belong to: after a branch others may have their rows."""
+        """Forget which pools nodes belong to: after a branch others may have their rows."""
         del self._pools[:]
-        self.pool_of_job.clear()
 
     def count(self, start: int, stop: int) -> Changes:
         """Return the changes in the entries from number ``start`` to before ``stop``, without those that cancel out."""
@@ -88,9 +85,7 @@ class ChangeCounter:
         counts = tally(shapes, len(self._effects))
         if tasks := {shape: times for shape, times in counts.items() if self._is_task[shape]}:
             for (shape, number), times in self._by_profile(tasks, shapes, log.row_a[start:stop]).items():
-                profile = world.tasks.profiles[number]
-                _add(found, self._effects[shape], profile.job, times, profile.required_slots)
-            self._learn_pools(found, start, stop)
+                _add(found, self._effects[shape], world.tasks.profiles[number].job, times)
         if nodes := {shape: times for shape, times in counts.items() if self._is_node[shape]}:
             for (shape, pool), times in self._by_pool(nodes, shapes, log.row_b[start:stop]).items():
                 _add(found, self._effects[shape], pool, times)
@@ -132,18 +127,6 @@ class ChangeCounter:
         found = [number for number, profile in enumerate(tasks.profiles) if profile.job == block.job]
         return found[0] if len(found) == 1 else None
 
-    def _learn_pools(self, found: Changes, start: int, stop: int) -> None:
-        """Note the pools of jobs whose tasks started for the first time in this part of the log."""
-        log, world = self._simulation.log, self._simulation.world
-        new = {job for measure, job in found if measure is Measure.RUNNING and job not in self.pool_of_job}
-        for at in where([_starts(effect) for effect in self._effects], log.shape_of[start:stop], start) if new else ():
-            job, node = world.tasks.profile_of(log.row_a[at]).job, log.row_b[at]
-            if job in new and node >= 0:
-                self.pool_of_job[job] = world.nodes[node].pool
-                new.discard(job)
-            if not new:
-                break
-
     def _by_pool(
         self, counts: Mapping[int, int], shapes: array[int], rows: Sequence[int]
     ) -> Mapping[tuple[int, int], int]:
@@ -171,13 +154,9 @@ def _all_with(number: int, counts: Mapping[int, int]) -> dict[tuple[int, int], i
     return {(shape, number): times for shape, times in counts.items()}
 
 
-def _starts(effect: _Effect) -> bool:
-    return (Measure.RUNNING, 1) in effect
-
-
-def _add(found: Changes, effect: _Effect, row: int, times: int, slots: int = 1) -> None:
+def _add(found: Changes, effect: _Effect, row: int, times: int) -> None:
     for measure, change in effect:
-        found[measure, row] += change * times * (slots if measure is Measure.SLOTS else 1)
+        found[measure, row] += change * times
 
 
 def _effect(shape: Shape, *, is_task: bool) -> _Effect:
@@ -355,10 +334,6 @@ class Buckets:
             is_last = number == self.stop - 1 and end == self._reached
             value += (self._begun if is_last else self._counter.count(begin, end)).get((measure, row), 0)
         return value
-
-    def changes(self, stop: int) -> Iterator[Changes]:
-        """Yield the changes in the buckets before ``stop``."""
-        yield from self._changes[: stop - self.first]
 
 
 def _merge(into: Changes, other: Changes) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import READY
 from engine.base.terms import JobState
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
-from engine.views.hook_status import Hook, eligible_again
+from engine.views.hook_status import OVER, Hook, eligible_again
 from engine.views.log.levels import LaneTotals
 from engine.views.log.node_lane import Lane, Step, TaskTracks, meaning_of
 from engine.views.log.reader import Cuts, KeptByKey, kinds_of
@@ -106,7 +106,6 @@ class NodeEntries:
 
 
 _NOTHING, _NOTED, _TASK_BEGINS, _TASK_ENDS, _OTHER = range(5)
-_JOB_IS_OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
 # Entries in which a task ends and another one begins. In most of them it does so at once, in the place of the first.
 _TURNS = re.compile(b"(?:%c%c)+" % (_TASK_ENDS, _TASK_BEGINS))
 _EVERYTHING = 1 << 62
@@ -123,8 +122,12 @@ def _kind(meaning: Meaning | None) -> int:
     return _OTHER
 
 
-def _hook_row(hook: Hook, job: int) -> int:
+def _hook_row(hook: Hook | None, job: int) -> int:
     return 2 * job + (hook is Hook.RELEASE)
+
+
+def _is_preparation(hook_row: int) -> bool:
+    return not hook_row & 1
 
 
 class JobStretch(NamedTuple):
@@ -256,7 +259,7 @@ class Lanes:
     def _take_each(
         self, kinds: bytes, when: array[int], shape_of: array[int], rows: array[int], nodes: array[int]
     ) -> None:
-        add, skip, totals = self._entries.add, self._entries.skip, self.totals
+        add, skip, count_task = self._entries.add, self._entries.skip, self.totals.count_task
         for number, kind, when_ms, shape, row, node in zip(count(self._read), kinds, when, shape_of, rows, nodes):
             if kind == _OTHER:
                 self._take_other(number, when_ms, shape, row, node)
@@ -264,10 +267,8 @@ class Lanes:
                 skip()
             else:
                 add(node)
-                if kind == _TASK_ENDS:
-                    totals.end_task(when_ms, node)
-                elif kind == _TASK_BEGINS:
-                    totals.begin_task(when_ms, node)
+                if kind != _NOTED:
+                    count_task(when_ms, node, 1 if kind == _TASK_BEGINS else -1)
         self._read += len(kinds)
 
     def _take_other(self, number: int, when_ms: int, shape: int, row: int, node: int) -> None:
@@ -276,7 +277,7 @@ class Lanes:
         assert meaning is not None
         if meaning.step is Step.JOB_CHANGES:
             self._jobs.setdefault(row, array("I")).append(number)
-            for ineligible in self._ineligible_for.pop(row, ()) if meaning.state in _JOB_IS_OVER else ():
+            for ineligible in self._ineligible_for.pop(row, ()) if meaning.state in OVER else ():
                 self._entries.share(number, ineligible)
         if node < 0 or meaning.step is Step.JOB_CHANGES:
             self._entries.skip()
@@ -291,23 +292,23 @@ class Lanes:
             self._note_hook(number, when_ms, meaning, row, node)
 
     def _note_hook(self, number: int, when_ms: int, meaning: Meaning, job: int, node: int) -> None:
+        running = self._running_hooks.setdefault(node, {})
+        before, row = any(map(_is_preparation, running)), _hook_row(meaning.hook, job)
+        is_retry = meaning.is_begin and row in running and _is_preparation(row)
         if meaning.hook is None:
-            for stopped in self._running_hooks.pop(node, ()):
+            for stopped in running:
                 self._hooks[stopped][node].append(number)
                 self._hook_extents[stopped].end(when_ms)
-            return
-        row, running = _hook_row(meaning.hook, job), self._running_hooks.get(node, {})
-        if meaning.is_begin:
-            if row not in running:
+            running.clear()
+        else:
+            if meaning.is_begin and row not in running:
                 self._hook_extents.setdefault(row, HookExtent(when_ms)).running += 1
-            running[row] = None
-            self._running_hooks[node] = running
-        elif row in running:
-            del running[row]
-            if not running:
-                del self._running_hooks[node]
-            self._hook_extents[row].end(when_ms)
-        self._hooks.setdefault(row, {}).setdefault(node, array("I")).append(number)
+                running[row] = None
+            elif not meaning.is_begin and row in running:
+                del running[row]
+                self._hook_extents[row].end(when_ms)
+            self._hooks.setdefault(row, {}).setdefault(node, array("I")).append(number)
+        self.totals.count_preparation(when_ms, node, any(map(_is_preparation, running)) - before, is_retry=is_retry)
 
     # -- queries -------------------------------------------------------------------------------------------------
 
@@ -382,27 +383,6 @@ class Lanes:
         pool = self._simulation.world.pools.latest(pool_id)
         return self.totals.of_pool[-1 if pool is None else pool.row]
 
-    def tasks_at(self, node: int, when_ms: int) -> list[int]:
-        """Return the tasks that ran on a node at a moment, in the order of their starts."""
-        entries = self._entries.of(node)
-        at = bisect_right(entries, when_ms, key=lambda number: self._log.recorded_entry(number)[0])
-        running = self.lane(node).tasks_at(when_ms)
-        ended: set[int] = set()
-        found: list[int] = []
-        for _, meaning, task in self._noted(entries[at] for at in range(at - 1, -1, -1)):
-            if len(found) == running:
-                break
-            if meaning.step is Step.TASK_ENDS:
-                ended.add(task)
-            elif meaning.step is Step.TASK_BEGINS:
-                if task not in ended:
-                    found.append(task)
-                ended.discard(task)
-        return found[::-1]
-
-
-_ENDS = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
-
 
 class JobPhases(NamedTuple):
     """The phases of a job that have begun."""
@@ -437,7 +417,7 @@ class PhasesOverTime:
         if begin_ms is None:
             return None
         if any(job.counts[state] for state in (ACTIVE, PREPARING, RUNNING)):
-            ends = (each.begin_ms for each in self._lanes.job(job_id) if each.state in _ENDS)
+            ends = (each.begin_ms for each in self._lanes.job(job_id) if each.state in OVER)
             return Extent(begin_ms, next(ends, None))
         key = job.row, job.counts[COMPLETED]
         return Extent(begin_ms, self._last_ends.get(self._simulation.jumps, key, lambda: max(self._ends(job))))

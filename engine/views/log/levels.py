@@ -9,7 +9,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import READY, WITHOUT_BILL
@@ -101,112 +100,35 @@ def _nothing() -> PoolCounts:
     return CountsOverTime(), CountsOverTime(), CountsOverTime()
 
 
-@dataclass(slots=True)
-class _NodeTotals:
-    """The totals of one node; moments are in ms since the start."""
-
-    pool: int
-    came_ms: int
-    left_ms: int | None = None
-    first_work_ms: int | None = None
-    working: int = 0  # tasks and subtasks that run
-    busy_since_ms: int = 0
-    busy_ms: int = 0
-
-
 class LaneTotals:
-    """Totals by node, and numbers over time by pool."""
+    """Failures and retries by node, and numbers over time by pool."""
 
     def __init__(self) -> None:
-        self._nodes: list[_NodeTotals] = []
+        self._pools = array("i")  # by node
         self.failures: dict[int, int] = {}  # by node: failures of it, and of preparation or release there
         self.retries: dict[int, int] = {}  # by node
-        self._preparing: dict[int, dict[int, None]] = {}  # node -> jobs
         self.of_pool: defaultdict[int, PoolCounts] = defaultdict(_nothing)  # by pool
 
-    # -- counting ------------------------------------------------------------------------------------------------
-
-    def begin_task(self, when_ms: int, node: int) -> None:
-        """Count a task that begins on a node."""
-        self._begin_work(when_ms, node)
-        self.of_pool[self._nodes[node].pool][1].add(when_ms, 1)
-
-    def end_task(self, when_ms: int, node: int) -> None:
-        """Count a task that has ended on a node."""
-        self._end_work(when_ms, node)
-        self.of_pool[self._nodes[node].pool][1].add(when_ms, -1)
-
-    def _begin_work(self, when_ms: int, node: int) -> None:
-        totals = self._nodes[node]
-        if not totals.working:
-            totals.busy_since_ms = when_ms
-            if totals.first_work_ms is None:
-                totals.first_work_ms = when_ms
-        totals.working += 1
-
-    def _end_work(self, when_ms: int, node: int) -> None:
-        totals = self._nodes[node]
-        totals.working -= 1
-        if not totals.working:
-            totals.busy_ms += when_ms - totals.busy_since_ms
+    def count_task(self, when_ms: int, node: int, change: int) -> None:
+        """Count a task that begins or ends on a node."""
+        self.of_pool[self._pools[node]][1].add(when_ms, change)
 
     def take(self, when_ms: int, meaning: Meaning, row: int, node: int) -> None:
         """Count an entry that is not about a plain task; a new node's pool is its ``row``."""
-        if node >= len(self._nodes):
-            self._nodes.append(_NodeTotals(row, when_ms))
+        if node >= len(self._pools):
+            self._pools.append(row)
             self.of_pool[row][0].add(when_ms, 1)
         if meaning.has_failed:
             self.failures[node] = self.failures.get(node, 0) + 1
-        match meaning.step:
-            case Step.TASK_BEGINS:
-                self._begin_work(when_ms, node)
-            case Step.TASK_ENDS:
-                self._end_work(when_ms, node)
-            case Step.PREPARATION_BEGINS:
-                self._begin_preparation(when_ms, node, row)
-            case Step.PREPARATION_ENDS:
-                self._end_preparation(when_ms, node, row)
-            case Step.STATE if meaning.state not in READY:
-                if meaning.state is None:
-                    self._nodes[node].left_ms = when_ms
-                    self.of_pool[self._nodes[node].pool][0].add(when_ms, -1)
-                self._end_preparation(when_ms, node, None)
+        if meaning.step is Step.STATE and meaning.state is None:
+            self.of_pool[self._pools[node]][0].add(when_ms, -1)
 
-    def _begin_preparation(self, when_ms: int, node: int, job: int) -> None:
-        jobs = self._preparing.setdefault(node, {})
-        if job in jobs:
+    def count_preparation(self, when_ms: int, node: int, change: int, *, is_retry: bool) -> None:
+        """Count a node on which preparation begins or ends; without a ``change`` perhaps a retry."""
+        if is_retry:
             self.retries[node] = self.retries.get(node, 0) + 1
-        elif not jobs:
-            self.of_pool[self._nodes[node].pool][2].add(when_ms, 1)
-        jobs[job] = None
-
-    def _end_preparation(self, when_ms: int, node: int, job: int | None) -> None:
-        """Count the end of one job's preparation on a node; of all of them where no job is named."""
-        jobs = self._preparing.get(node)
-        if not jobs:
-            return
-        if job is None:
-            jobs.clear()
-        else:
-            jobs.pop(job, None)
-        if not jobs:
-            del self._preparing[node]
-            self.of_pool[self._nodes[node].pool][2].add(when_ms, -1)
-
-    # -- queries -------------------------------------------------------------------------------------------------
-
-    def first_work_ms(self, node: int) -> int | None:
-        """Return the start of the first task on a node; None while there was none."""
-        return self._nodes[node].first_work_ms if node < len(self._nodes) else None
-
-    def busy_share(self, node: int, until_ms: int) -> float:
-        """Return the share of its time in the pool, up to ``until_ms``, in which tasks ran on a node: 0 to 1."""
-        if node >= len(self._nodes):
-            return 0.0
-        totals = self._nodes[node]
-        left_ms = until_ms if totals.left_ms is None else totals.left_ms
-        busy_ms = totals.busy_ms + (until_ms - totals.busy_since_ms if totals.working else 0)
-        return busy_ms / max(1, left_ms - totals.came_ms)
+        if change:
+            self.of_pool[self._pools[node]][2].add(when_ms, change)
 
 
 _COST = 16  # entries of other kinds are skipped in the time that one takes

@@ -5,7 +5,6 @@ A series has as many columns as a drawing has room for. A column has its times, 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from enum import Enum
 from functools import cached_property
 from itertools import pairwise, repeat
@@ -314,14 +313,6 @@ class RunSeries:
         """Return the number of tasks of all jobs that run now."""
         return sum(job.counts[RUNNING] for job in self._simulation.world.jobs.rows)
 
-    def costs_by_job(self) -> dict[str, float]:
-        """Return the cost of the task slots that each job has used, in US dollars, by job id (ACC-10).
-
-        A slot costs its share of what the billed nodes of the pool cost on average at that time. The rest of a pool's
-        cost is for nodes and slots without tasks.
-        """
-        return self._once(("costs", self._until_ms), self._costs_by_job)
-
     def _pool(self, pool_id: str | None, window: Window, columns: int) -> PoolSeries:
         buckets, axis = self._axis(window, columns)
         world = self._simulation.world
@@ -369,28 +360,6 @@ class RunSeries:
         is_gone = pool.gone_ms is not None and pool.gone_ms <= when_ms
         return 0 if is_gone else self._levels.target[pool.row].at(when_ms)
 
-    def _usd(self, pool: Pool, when_ms: int) -> float:
-        return price_of(pool, *self._levels.billed_ms(pool.row, when_ms))
-
     def _usd_at(self, pool: Pool, moments_ms: Sequence[int]) -> list[float]:
         dedicated, spot = (level[pool.row].areas(moments_ms) for level in (self._levels.dedicated, self._levels.spot))
         return [price_of(pool, *each) for each in zip(dedicated, spot, strict=True)]
-
-    def _costs_by_job(self) -> dict[str, float]:
-        world, buckets = self._simulation.world, self._all
-        slots: dict[int, int] = {}  # that run, by job
-        costs: defaultdict[int, float] = defaultdict(float)  # by job
-        stop = max(0, self._until_ms - 1) // buckets.every_ms + 1
-        for number, changes in enumerate(buckets.changes(stop)):
-            begin_ms, end_ms = number * buckets.every_ms, min((number + 1) * buckets.every_ms, self._until_ms)
-            for (measure, job), change in changes.items():
-                if measure is Measure.SLOTS and job != ALL:
-                    slots[job] = slots.get(job, 0) + change
-            slots = {job: count for job, count in slots.items() if count}
-            for job, count in slots.items():
-                pool = world.pools[self._counter.pool_of_job[job]]
-                until_end, until_begin = (sum(self._levels.billed_ms(pool.row, ms)) for ms in (end_ms, begin_ms))
-                usd = self._usd(pool, end_ms) - self._usd(pool, begin_ms)
-                if billed_ms := until_end - until_begin:
-                    costs[job] += count / pool.slots * usd * (end_ms - begin_ms) / billed_ms
-        return {world.jobs[job].id: usd for job, usd in costs.items()}

@@ -357,20 +357,11 @@ _ID, _LINE, _STARTED, _ENDED, _NODE = (f"\0{name}\0" for name in ("id", "line", 
 _ID_IN_TEXT = _quoted(_ID)[1:-1]
 
 
-def whole_bodies(world: World, job: Job, transitions: TaskTransitions) -> Iterator[Body]:
-    """Yield the tasks of a job, multi-instance ones with ``subtasks`` as ``subtasksinfo`` lists them (MI-7).
-
-    They come in the order in which they were added, without deleted ones, and share parts: copy a body before changing
-    it.
-    """
-    writer = _Writer(world, job, transitions)
-    for number in job.blocks:
-        block = BlockParts(world, world.tasks.blocks[number])
-        yield from (writer.whole(block, task) for task in block.rows if world.tasks.state[task] != GONE)
-
-
 def task_lines(world: World, job: Job, transitions: TaskTransitions) -> Iterator[str]:
-    """Yield the same tasks as JSON."""
+    """Yield the tasks of a job as JSON, multi-instance ones with ``subtasks`` as ``subtasksinfo`` lists them (MI-7).
+
+    They come in the order in which they were added, without deleted ones.
+    """
     writer = _Writer(world, job, transitions)
     for number in job.blocks:
         yield from writer.lines(BlockParts(world, world.tasks.blocks[number]))

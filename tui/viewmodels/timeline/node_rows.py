@@ -72,7 +72,7 @@ class NodeRows(RowsByNode):
     """The nodes of the pool in focus."""
 
     name = "nodes"
-    sorts = (Sort.NUMBER, Sort.FIRST_START, Sort.BUSY, Sort.TROUBLE)
+    sorts = (Sort.NUMBER, Sort.TROUBLE)
     _page: NodePage
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
@@ -96,31 +96,15 @@ class NodeRows(RowsByNode):
         return self.lanes.failed_among(nodes) if only_failed else nodes
 
     def value(self, sort: Sort) -> Callable[[int], Any] | None:
-        """Return the sort key: first start, or the busiest nodes or most failures first."""
-        totals, until_ms = self.lanes.totals, self.known_ms()
-
-        def first_start(node: int) -> int:
-            when_ms = totals.first_work_ms(node)
-            return NEVER_MS if when_ms is None else when_ms
-
-        values: dict[Sort, Callable[[int], Any]] = {
-            Sort.FIRST_START: first_start,
-            Sort.BUSY: lambda node: -totals.busy_share(node, until_ms),
-            Sort.TROUBLE: lambda node: (-totals.failures.get(node, 0), -totals.retries.get(node, 0)),
-        }
-        return values.get(sort)
+        """Return the sort key: most failures first."""
+        failures, retries = self.lanes.totals.failures, self.lanes.totals.retries
+        return (lambda node: (-failures.get(node, 0), -retries.get(node, 0))) if sort is Sort.TROUBLE else None
 
     def value_text(self, key: int, sort: Sort) -> str:
+        if sort is not Sort.TROUBLE:
+            return ""
         totals = self.lanes.totals
-        match sort:
-            case Sort.FIRST_START:
-                return f"first task {self.session.clock(totals.first_work_ms(key))}"
-            case Sort.BUSY:
-                return f"busy {totals.busy_share(key, self.known_ms()):.0%}"
-            case Sort.TROUBLE:
-                return f"{totals.failures.get(key, 0)} failed, {totals.retries.get(key, 0)} retried"
-            case _:
-                return ""
+        return f"{totals.failures.get(key, 0)} failed, {totals.retries.get(key, 0)} retried"
 
     def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return what the node did in each column. Columns that are over are cached."""
@@ -228,7 +212,7 @@ class NodeRows(RowsByNode):
             return []
         doing, page, found = lane.at(when_ms).activity, self.session.tasks(self.session.job_id), []
         if doing is Activity.WORKING:
-            tasks = self.lanes.tasks_at(key, when_ms)
+            tasks = [each.task for each in self.lanes.tracks(key).running_at(when_ms)]
             found = [Openable(called("task", page.id_of(task)), ItemRef("task", task)) for task in tasks]
         elif doing in _HOOK_OF:
             hook, view = _HOOK_OF[doing]

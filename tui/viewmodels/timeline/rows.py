@@ -191,7 +191,6 @@ class Sort(Enum):
 
     NUMBER = "number"
     FIRST_START = "first start"
-    BUSY = "busy share"
     TROUBLE = "failures"
 
 
