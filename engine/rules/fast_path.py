@@ -167,6 +167,7 @@ def _fixed_plan(world: World, job: Job) -> Plan | None:
 _PREPARED = PrepFlag.VALID
 _SETTLED = PrepFlag.VALID | PrepFlag.RAN
 _NO_ROWS = array("i")
+_TOGETHER = 1024  # tasks that are looked at together at most: few are followed where attempts fail
 _STATE_RUNNING = bytes([RUNNING])
 _JOB_ACTIVE, _POOL_ACTIVE = JobState.ACTIVE, PoolState.ACTIVE
 
@@ -349,7 +350,7 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
         profile = profile_of[first]  # tasks of a range were added together and are alike, but for updated limits
         # The last task of the queue is left to the other loop. So one task of the job stays active and another one
         # runs, and no completion here can be one that matters to the job (``Job.reports_from``).
-        last = min(queue.end - 1, first + calendar.left)
+        last = min(queue.end - 1, first + calendar.left, first + _TOGETHER)
         _, _, ends_plainly, has_outputs = briefs[profile]
         if first >= last or has_outputs or not ends_plainly:
             return
