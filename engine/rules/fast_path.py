@@ -5,7 +5,7 @@ of the tables itself. While one job has all the turns, a shorter loop follows it
 tasks at once.
 
 A job's first task comes to each node, waits for the preparation there, and starts, one node after the other, so that
-nothing can be done for many at once.
+nothing can be done for many at once. ``fast_retries`` has what the loop does with attempts that fail.
 
 ``preparation``, ``tasks.attempts`` and ``scheduling`` do the same in many steps, and everything that is not plain.
 Tests play runs both ways and compare the logs byte for byte.
@@ -22,6 +22,7 @@ from engine.base.calendar import Due, DueKind
 from engine.base.terms import InstanceState, JobState, PoolState, ReleaseAfter
 from engine.rules import preparation, scheduling
 from engine.rules.facts import TaskStopped
+from engine.rules.fast_retries import PREPARED, SETTLED, ender_of_retries, retrier_in_place
 from engine.rules.processes import output_files
 from engine.rules.tasks import attempts
 from engine.state.instances import FLAGS, PREP, PrepFlag
@@ -163,9 +164,6 @@ def _fixed_plan(world: World, job: Job) -> Plan | None:
     return None if hook is None else hook.fixed
 
 
-# A job's preparation is valid on the node; with a release task it also counts that a task has run there.
-_PREPARED = PrepFlag.VALID
-_SETTLED = PrepFlag.VALID | PrepFlag.RAN
 _NO_ROWS = array("i")
 _TOGETHER = 1024  # tasks that are looked at together at most: few are followed where attempts fail
 _STATE_RUNNING = bytes([RUNNING])
@@ -188,6 +186,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
     fill_after_task, look_elsewhere = scheduling.fill_after_task, world.scheduler.look_elsewhere
     assign, leave_outputs, start_again = scheduling.assign, output_files.leave_plain_outputs, attempts.start
     prepare, follow = preparer_of_nodes(world), follower_of_jobs(world)
+    retry, end_retried = retrier_in_place(world), ender_of_retries(world)
 
     def fill_by_rules(node: int, slots: int, task: int) -> None:
         """Leave the choice of the next task to ``scheduling``; the task that has ended may have to run again."""
@@ -221,6 +220,12 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
                 needs_care = 1
             pool = pools[records[node].pool]
             here = running[node]
+            shape = success
+            if needs_care and ends_plainly and not has_outputs:
+                if not token and retry(pool, job, task, node):
+                    continue
+                if token and (retried := end_retried(task)) is not None:
+                    needs_care, shape = 0, retried
             if needs_care:
                 attempts.end_with_care(world, task, node, profiles[profile_of[task]])
                 pool.change_busy_slots(now_ms, slots)  # until it is known that no task follows
@@ -234,7 +239,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
                 counts[RUNNING] -= 1
                 counts[COMPLETED] += 1
                 when(now_ms)
-                shape_of(success)
+                shape_of(shape)
                 row_a(task)
                 row_b(node)
                 if counts[COMPLETED] >= job.reports_from or job.state is not _JOB_ACTIVE:
@@ -291,7 +296,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
             if not is_prepared:
                 rows = instance_rows.get(job.row)
                 row = rows[node] if rows is not None and node < len(rows) else -1
-                needed = _SETTLED if job.has_release else _PREPARED
+                needed = SETTLED if job.has_release else PREPARED
                 is_prepared = row >= 0 and flags[row] & needed == needed
             if has_run or not is_prepared:
                 pool.change_busy_slots(now_ms, -slots)
@@ -356,7 +361,7 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
             return
         pool_row, next_number = pool.row, calendar.next_number
         limit_ms = min(calendar.limit_ms, others[0][0]) if others else calendar.limit_ms
-        needed = (_SETTLED if job.has_release else _PREPARED) if job.has_prep else 0
+        needed = (SETTLED if job.has_release else PREPARED) if job.has_prep else 0
         rows = instance_rows.get(job.row, _NO_ROWS)
         completed_of_others = 0
         times_ms: list[int] = []
