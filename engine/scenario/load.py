@@ -357,7 +357,7 @@ class _ScenarioReader:
         section = self._root.get("timeline")
         for place, entry, added in read_timeline(section, self._start, self._asked) if section is not None else ():
             if added is not None and entry is not None:
-                self._given.names.add_tasks(str(added["jobId"]), added)
+                self._given.names.add_tasks(str(added["jobId"]), added, None, come=True)
                 collector.add_line(added, place)
                 yield entry
                 continue

@@ -215,13 +215,7 @@ class DeclaredIds:
         return None
 
     def add_tasks(
-        self,
-        job_id: str,
-        body: Mapping[str, Plain],
-        factory: TaskFactory | None = None,
-        at_ms: int = 0,
-        *,
-        come: bool = True,
+        self, job_id: str, body: Mapping[str, Plain], factory: TaskFactory | None, at_ms: int = 0, *, come: bool
     ) -> None:
         """Declare the tasks that a body adds to a job, at a time; ``come`` if the service accepts them."""
         known = self._tasks.setdefault(job_id.casefold(), _Tasks())

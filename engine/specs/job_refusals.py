@@ -125,13 +125,11 @@ _SHORT, _SHORT_CHARACTERS = {"id", "command_line", "required_slots", "simulate"}
 
 
 def _is_short(task: TaskSpec) -> bool:
-    duration = None if task.simulate is None else task.simulate.duration
-    return (
-        len(task.id) + len(task.command_line) <= _SHORT_CHARACTERS
-        and task.model_fields_set <= _SHORT
-        and (task.simulate is None or task.simulate.model_fields_set == {"duration"})
-        and (duration is None or duration.kind == "constant")
-    )
+    simulate = task.simulate
+    if len(task.id) + len(task.command_line) > _SHORT_CHARACTERS or not task.model_fields_set <= _SHORT:
+        return False
+    kind = None if simulate is None or simulate.duration is None else simulate.duration.kind
+    return simulate is None or (simulate.model_fields_set == {"duration"} and kind == "constant")
 
 
 def schedule_refusals(spec: JobScheduleSpec) -> list[Refusal]:

@@ -266,9 +266,8 @@ class TaskTable(Columns[TaskExtra]):
         self.state.extend(bytes(count))
         self.satisfied.extend(bytes(count))
         self.profile.extend(profiles)
-        none = array("i", [-1]) * count
-        self.node.extend(none)
-        self.start_entry.extend(none)
+        self.node.extend(array("i", [-1]) * count)
+        self.start_entry.extend(array("i", [-1]) * count)
         never = array(self.started.typecode, [NEVER_MS]) * count
         self.started.extend(never)
         self.ended.extend(never)

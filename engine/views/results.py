@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
+from itertools import islice, starmap
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.log import Json
@@ -333,7 +334,8 @@ def _pieces(value: object, margin: str, levels: int) -> Iterator[str]:
     pairs = ((f"{encode(name)}: ", each) for name, each in value.items()) if isinstance(value, dict) else None
     members = pairs or (("", each) for each in value)
     before, inner = opening, f"{margin}  "
-    while levels == 1 and (lines := [head + _line(member) for head, member in islice(members, _TOGETHER)]):
+    texts = ((head, each.text if isinstance(each, Json) else encode(each)) for head, each in members)
+    while levels == 1 and (lines := list(starmap(add, islice(texts, _TOGETHER)))):
         yield f"{before}\n{inner}" + f",\n{inner}".join(lines)
         before = ","
     for head, member in members:
@@ -341,10 +343,6 @@ def _pieces(value: object, margin: str, levels: int) -> Iterator[str]:
         yield from _pieces(member, inner, levels - 1)
         before = ","
     yield f"\n{margin}{closing}" if before == "," else opening + closing
-
-
-def _line(value: object) -> str:
-    return value.text if isinstance(value, Json) else encode(value)
 
 
 def _members(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from itertools import chain
 from json.encoder import encode_basestring as _quoted
 from operator import itemgetter
@@ -39,7 +40,7 @@ from engine.views.rest.account import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from engine.specs.bodies import JobReleaseTask, TaskSpec
     from engine.state.instances import InstanceView
@@ -358,7 +359,9 @@ MOST_NODES = 4096  # texts that are kept
 # A hole is text that no body has; where one has it nevertheless, its line is not used for others.
 _ID, _LINE, _STARTED, _ENDED, _NODE = _NAMES = tuple(f"\0{name}\0" for name in words("id line started ended node"))
 _HOLES = [_quoted(name)[1:-1] for name in _NAMES]  # as they stand in JSON
-_HOLE = lazy_regex(f"({'|'.join(map(re.escape, _HOLES))})")
+_HOLE = lazy_regex("|".join(map(re.escape, _HOLES)))
+_Form = tuple[str, Callable[[tuple[str, ...]], tuple[str, ...]]]
+"""The JSON of a task with ``%s`` in each hole, and a choice of what fills them among the values of all ``_HOLES``."""
 
 
 def whole_bodies(world: World, job: Job, transitions: TaskTransitions) -> Iterator[Body]:
@@ -378,22 +381,6 @@ def task_lines(world: World, job: Job, transitions: TaskTransitions) -> Iterator
     writer = _Writer(world, job, transitions)
     blocks = (BlockParts(world, world.tasks.blocks[number]) for number in job.blocks)
     return chain.from_iterable(chain.from_iterable(map(writer.lines, blocks)))
-
-
-class _Form:
-    """The JSON of a task with holes for what differs between tasks."""
-
-    def __init__(self, text: str) -> None:
-        """Take the text, in which each of ``_HOLES`` stands where its value is to be written."""
-        first, *rest = _HOLE.split(text)
-        self._constants = first, *rest[1::2]
-        places = range(len(_HOLES), len(_HOLES) + len(self._constants))
-        order = chain.from_iterable(zip(places, map(_HOLES.index, rest[::2]), strict=False))
-        self._in_order = itemgetter(*order, places[-1])
-
-    def filled(self, *values: str) -> str:
-        """Return the text with a value in each hole, in the order of ``_HOLES``."""
-        return "".join(self._in_order(values + self._constants))
 
 
 class _Writer:
@@ -433,7 +420,8 @@ class _Writer:
                     continue
                 name, started_ms, ended_ms = _quoted(task_id)[1:-1], tasks.started[task], tasks.ended[task]
                 times = format_utc(start, started_ms), format_utc(start, ended_ms)
-                lines.append(form.filled(name, _quoted(line)[1:-1], *times, name.join(self._node(tasks.node[task]))))
+                values = name, _quoted(line)[1:-1], *times, name.join(self._node(tasks.node[task]))
+                lines.append(form[0] % form[1](values))
             yield lines
 
     def _form(self, block: BlockParts, task: int) -> _Form | None:
@@ -448,11 +436,12 @@ class _Writer:
             | {"stateTransitionTime": _ENDED, "previousStateTransitionTime": _STARTED}
             | {"executionInfo": info | {"startTime": _STARTED, "endTime": _ENDED}, "nodeInfo": _NODE}
         )
-        form = _Form(text.replace(f'"{_HOLES[-1]}"', _HOLES[-1]))
+        text = text.replace("%", "%%").replace(f'"{_HOLES[-1]}"', _HOLES[-1])
+        form = _HOLE.sub("%s", text), itemgetter(*map(_HOLES.index, _HOLE.findall(text)))
         name, line = (_quoted(body[key])[1:-1] for key in ("id", "commandLine"))
         times = body["previousStateTransitionTime"], body["stateTransitionTime"]
-        is_right = form.filled(name, line, *times, name.join(self._node(self._world.tasks.node[task]))) == encode(body)
-        return form if is_right else None
+        values = name, line, *times, name.join(self._node(self._world.tasks.node[task]))
+        return form if form[0] % form[1](values) == encode(body) else None
 
     def _node(self, node: int) -> list[str]:
         """Return what stands in ``nodeInfo`` around the id of the task."""
