@@ -96,7 +96,7 @@ def give(world: World, command: Command, extras: Extras = NOTHING, giver: Giver 
     """
     log = world.log
     body = LateJson(command, Command.masked)
-    event = "FaultInjected" if isinstance(command, c.FAULTS) else "CommandAccepted"
+    event = "FaultInjected" if type(command) in c.FAULTS else "CommandAccepted"
     rule = () if command.RULE is None else (("rule", command.RULE),)
     subject, *rows = giver
     before = len(log)

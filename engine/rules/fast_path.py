@@ -5,7 +5,7 @@ of the tables itself. While one job has all the turns, a shorter loop follows it
 tasks at once.
 
 A job's first task comes to each node, waits for the preparation there, and starts, one node after the other, so that
-nothing can be done for many at once.
+nothing can be done for many at once. ``fast_retries`` has what the loop does with attempts that fail.
 
 ``preparation``, ``tasks.attempts`` and ``scheduling`` do the same in many steps, and everything that is not plain.
 Tests play runs both ways and compare the logs byte for byte.
@@ -19,9 +19,10 @@ from heapq import heappop, heappush, heapreplace
 from typing import TYPE_CHECKING
 
 from engine.base.calendar import Due, DueKind
-from engine.base.terms import InstanceState, JobState, PoolState, ReleaseAfter
+from engine.base.terms import InstanceState, JobState, ReleaseAfter
 from engine.rules import preparation, scheduling
 from engine.rules.facts import TaskStopped
+from engine.rules.fast_retries import PREPARED, SETTLED, end_retried, next_queue, retry_in_place
 from engine.rules.processes import output_files
 from engine.rules.tasks import attempts
 from engine.state.instances import FLAGS, PREP, PrepFlag
@@ -54,7 +55,6 @@ def preparer_of_nodes(world: World) -> Callable[[Job, int, int], bool]:
     state, on_node, copied_whole, preparing = tasks.state, tasks.node, tasks.copied_whole, nodes.preparing
     runs, first, started, ended = instances.prep_runs, instances.prep_first, instances.prep_start, instances.prep_end
     prep_state, ends, latest_ms = instances.prep_state, calendar.ends, world.latest_ms
-    when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
     prep_start, wait = instances.first_prep_start, tasks.first_wait
     start_matters = world.options.release_after is ReleaseAfter.PREPARATION
 
@@ -69,10 +69,7 @@ def preparer_of_nodes(world: World) -> Callable[[Job, int, int], bool]:
         first[row] = started[row] = now_ms
         ended[row] = end_ms = min(now_ms + plan.total_ms, latest_ms)
         prep_state[row] = _PREP_RUNNING
-        when(now_ms)
-        shape_of(prep_start)
-        row_a(job.row)
-        row_b(node)
+        log.append(now_ms, prep_start, job.row, node)
         heappop(ends)
         calendar.at(end_ms, _PREPARATION_ENDED, row)
         # The task waits (attempts.task_assigned, TaskTable.prepare).
@@ -83,16 +80,13 @@ def preparer_of_nodes(world: World) -> Callable[[Job, int, int], bool]:
         counts = job.counts
         counts[ACTIVE] -= 1
         counts[PREPARING] += 1
-        when(now_ms)
-        shape_of(wait)
-        row_a(task)
-        row_b(node)
+        log.append(now_ms, wait, task, node)
         return True
 
     return prepare
 
 
-def ender_of_preparations(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # long on purpose
+def ender_of_preparations(world: World) -> Callable[[Due], None]:
     """Return the rule for ends of preparations."""
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
     state, started, ended, planned = tasks.state, tasks.started, tasks.ended, tasks.planned
@@ -101,7 +95,6 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:  # noqa: PLR09
     job_of, node_of, flags = instances.job, instances.node, instances.flags
     prep_state, prep_runs = instances.prep_state, instances.prep_runs
     flags_dirty, prep_dirty = instances.dirty[FLAGS], instances.dirty[PREP]
-    when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
     prep_success, start = instances.first_prep_success, tasks.first_prepared_start
     jobs, pools, ends = world.jobs.rows, world.pools.rows, calendar.ends
 
@@ -126,10 +119,7 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:  # noqa: PLR09
         page = row >> PAGE_BITS
         flags_dirty[page] = prep_dirty[page] = 1
         instances.changes += 1
-        when(now_ms)
-        shape_of(prep_success)
-        row_a(job.row)
-        row_b(node)
+        log.append(now_ms, prep_success, job.row, node)
         record = records[node]
         if record.pool == job.pool:
             job.prepared |= 1 << record.position
@@ -147,10 +137,7 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:  # noqa: PLR09
         counts = job.counts
         counts[PREPARING] -= 1
         counts[RUNNING] += 1
-        when(now_ms)
-        shape_of(start)
-        row_a(task)
-        row_b(node)
+        log.append(now_ms, start, task, node)
         pools[record.pool].change_busy_slots(now_ms, slots)
         heappush(ends, (end_ms, calendar.next_number(), task, 0))
 
@@ -163,12 +150,10 @@ def _fixed_plan(world: World, job: Job) -> Plan | None:
     return None if hook is None else hook.fixed
 
 
-# A job's preparation is valid on the node; with a release task it also counts that a task has run there.
-_PREPARED = PrepFlag.VALID
-_SETTLED = PrepFlag.VALID | PrepFlag.RAN
 _NO_ROWS = array("i")
+_TOGETHER = 1024  # tasks that are looked at together at most: few are followed where attempts fail
 _STATE_RUNNING = bytes([RUNNING])
-_JOB_ACTIVE, _POOL_ACTIVE = JobState.ACTIVE, PoolState.ACTIVE
+_JOB_ACTIVE = JobState.ACTIVE
 
 
 def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  # long on purpose
@@ -177,8 +162,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
     profiles = tasks.profiles
     state, started, ended, planned, on_node = tasks.state, tasks.started, tasks.ended, tasks.planned, tasks.node
     code, profile_of, briefs, start_entry = tasks.code, tasks.profile, tasks.briefs, tasks.start_entry
-    is_open, free, ran, running = nodes.open, nodes.free, nodes.ran, nodes.running
-    nodes_dirty = nodes.dirty[BUSY]
+    ran, running, nodes_dirty = nodes.ran, nodes.running, nodes.dirty[BUSY]
     jobs, pools, records = world.jobs.rows, world.pools.rows, nodes.records.rows
     flags, instance_rows = instances.flags, instances.rows
     log_times, ends, others = log.when, calendar.ends, calendar.others
@@ -188,8 +172,9 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
     assign, leave_outputs, start_again = scheduling.assign, output_files.leave_plain_outputs, attempts.start
     prepare, follow = preparer_of_nodes(world), follower_of_jobs(world)
 
-    def fill_by_rules(node: int, slots: int, task: int) -> None:
+    def fill_by_rules(pool: Pool, node: int, slots: int, task: int) -> None:
         """Leave the choice of the next task to ``scheduling``; the task that has ended may have to run again."""
+        pool.change_busy_slots(calendar.now_ms, -slots)
         heappop(ends)
         fill_after_task(world, node, slots)
         look_elsewhere(task)
@@ -220,6 +205,12 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
                 needs_care = 1
             pool = pools[records[node].pool]
             here = running[node]
+            shape = success
+            if needs_care and ends_plainly and not has_outputs:
+                if not token and retry_in_place(world, pool, job, task, node):
+                    continue
+                if token and (retried := end_retried(world, task)) is not None:
+                    needs_care, shape = 0, retried
             if needs_care:
                 attempts.end_with_care(world, task, node, profiles[profile_of[task]])
                 pool.change_busy_slots(now_ms, slots)  # until it is known that no task follows
@@ -233,39 +224,22 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
                 counts[RUNNING] -= 1
                 counts[COMPLETED] += 1
                 when(now_ms)
-                shape_of(success)
+                shape_of(shape)
                 row_a(task)
                 row_b(node)
                 if counts[COMPLETED] >= job.reports_from or job.state is not _JOB_ACTIVE:
                     world.emit(TaskStopped(job.row))
             # Choose the next task (scheduling.fill_after_task).
-            turns = pool.turns
-            if not turns or not is_open[node] or pool.pass_due or not pool.fills_at_once:
-                pool.change_busy_slots(now_ms, -slots)
-                fill_by_rules(node, slots, task)
+            chosen = next_queue(world, pool, node, slots)
+            if chosen is None:
+                fill_by_rules(pool, node, slots, task)
                 continue
-            turn = turns[0]
-            job = jobs[turn & ROW_MASK]
-            queue = job.ready.get(slots)
-            if (
-                queue is None
-                or (slots > 1 and free[node])  # there is room for more than one, if not for every task (SCHED-11)
-                or len(job.ready) > 1
-                or job.ineligible
-                or job.max_parallel >= 0
-                or job.state is not _JOB_ACTIVE
-                or pool.state is not _POOL_ACTIVE
-                or queue.late
-                or not queue.size
-            ):
-                pool.change_busy_slots(now_ms, -slots)
-                fill_by_rules(node, slots, task)
-                continue
+            job, queue = chosen
+            turns, turn = pool.turns, pool.turns[0]
             ended_task, has_run = task, bool(queue.returned)
             task = queue.head() if has_run else queue.next
             if not briefs[profile_of[task]][2]:
-                pool.change_busy_slots(now_ms, -slots)
-                fill_by_rules(node, slots, ended_task)
+                fill_by_rules(pool, node, slots, ended_task)
                 continue
             # The job's turn is over (ReadyQueue.take, Pool.end_turn).
             if has_run or task + 1 == queue.end:
@@ -290,7 +264,7 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
             if not is_prepared:
                 rows = instance_rows.get(job.row)
                 row = rows[node] if rows is not None and node < len(rows) else -1
-                needed = _SETTLED if job.has_release else _PREPARED
+                needed = SETTLED if job.has_release else PREPARED
                 is_prepared = row >= 0 and flags[row] & needed == needed
             if has_run or not is_prepared:
                 pool.change_busy_slots(now_ms, -slots)
@@ -349,13 +323,13 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
         profile = profile_of[first]  # tasks of a range were added together and are alike, but for updated limits
         # The last task of the queue is left to the other loop. So one task of the job stays active and another one
         # runs, and no completion here can be one that matters to the job (``Job.reports_from``).
-        last = min(queue.end - 1, first + calendar.left)
+        last = min(queue.end - 1, first + calendar.left, first + _TOGETHER)
         _, _, ends_plainly, has_outputs = briefs[profile]
         if first >= last or has_outputs or not ends_plainly:
             return
         pool_row, next_number = pool.row, calendar.next_number
         limit_ms = min(calendar.limit_ms, others[0][0]) if others else calendar.limit_ms
-        needed = (_SETTLED if job.has_release else _PREPARED) if job.has_prep else 0
+        needed = (SETTLED if job.has_release else PREPARED) if job.has_prep else 0
         rows = instance_rows.get(job.row, _NO_ROWS)
         completed_of_others = 0
         times_ms: list[int] = []

@@ -54,7 +54,7 @@ class Input(NamedTuple):
     @property
     def kind(self) -> DueKind:
         """The kind of its calendar entry: faults precede commands of the same millisecond."""
-        return DueKind.FAULT if isinstance(self.command, FAULTS) else DueKind.COMMAND
+        return DueKind.FAULT if type(self.command) in FAULTS else DueKind.COMMAND
 
     @property
     def order(self) -> tuple[int, int, int]:

@@ -269,15 +269,15 @@ class Simulation:
             self._enter(schedule.at_ms, c.CreateJobSchedule.from_wire(schedule.spec.written()))
         for entry in scenario.timeline:
             if entry.at_ms is not None:
-                self._enter_entry(entry, entry.at_ms, Origin.SCENARIO)
+                self.journal.add(self._input_of(entry, entry.at_ms, Origin.SCENARIO))
+        self._enter_next_input()
 
     def _enter(self, when_ms: int, command: Command, extras: Extras = commands.NOTHING) -> None:
-        self._add_input(Input(when_ms, self.journal.next_number(), Origin.SCENARIO, command, extras))
+        self.journal.add(Input(when_ms, self.journal.next_number(), Origin.SCENARIO, command, extras))
 
-    def _enter_entry(self, entry: TimelineEntry, when_ms: int, origin: Origin) -> None:
+    def _input_of(self, entry: TimelineEntry, when_ms: int, origin: Origin) -> Input:
         extras = Extras(entry.tasks, entry.factory)
-        number = self.journal.next_number()
-        self._add_input(Input(when_ms, number, origin, entry.command, extras, entry.refused))
+        return Input(when_ms, self.journal.next_number(), origin, entry.command, extras, entry.refused)
 
     def _add_input(self, one: Input) -> None:
         self.journal.add(one)
@@ -329,7 +329,7 @@ class Simulation:
             seen = observe(world, entry.when.subject, entry.when.wanted, world.now_ms)
             if matches(entry.when.wanted, seen):
                 self._waiting.remove(entry)
-                self._enter_entry(entry, world.now_ms + entry.after_ms, Origin.CONDITION)
+                self._add_input(self._input_of(entry, world.now_ms + entry.after_ms, Origin.CONDITION))
         for awaited in list(commands.awaited(world)) if has_changed and self._acts_wait else ():
             if matches(awaited.wanted, observe(world, awaited.subject, awaited.wanted, world.now_ms)):
                 commands.has_come_true(world, awaited)

@@ -34,7 +34,7 @@ from engine.scenario.model import (
 from engine.scenario.names import DeclaredIds, Ids, changed_applications
 from engine.scenario.pasted import as_created, is_there, report_template_parts
 from engine.scenario.text import ScenarioSource, did_you_mean, read_source, shown
-from engine.scenario.timeline import added_body, read_job_tasks, read_timeline
+from engine.scenario.timeline import read_job_tasks, read_timeline
 from engine.scenario.tree import ReadingStopped, Tree, parse
 from engine.scenario.warnings import WarningCollector
 from engine.specs.account import Account, SimulateStorage
@@ -355,10 +355,9 @@ class _ScenarioReader:
 
     def _timeline(self, collector: WarningCollector) -> Iterator[TimelineEntry]:
         section = self._root.get("timeline")
-        for place, entry in read_timeline(section, self._start, self._asked) if section is not None else ():
-            added = added_body(place.tree)
+        for place, entry, added in read_timeline(section, self._start, self._asked) if section is not None else ():
             if added is not None and entry is not None:
-                self._given.names.add_command(entry.command.NAME, dict(added))
+                self._given.names.add_tasks(str(added["jobId"]), added, None, come=True)
                 collector.add_line(added, place)
                 yield entry
                 continue

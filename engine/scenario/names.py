@@ -187,9 +187,9 @@ class DeclaredIds:
                 self._jobs[own_id.casefold()] = own_id
                 self._owners[own_id.casefold()] = owner_in(body)
                 self._add_parts(own_id, body)
-                self._add_tasks(own_id, body, factory, come=not is_refused)
+                self.add_tasks(own_id, body, factory, come=not is_refused)
             case "addTasks" if job_id is not None:
-                self._add_tasks(job_id, body, factory, at_ms or 0, come=not is_refused)
+                self.add_tasks(job_id, body, factory, at_ms or 0, come=not is_refused)
             case "updateJob" if job_id and not is_refused:
                 moved = text_at(body, "poolInfo", "poolId")
                 self._moves.setdefault(job_id.casefold(), []).extend([] if moved is None else [NodeOwner(moved)])
@@ -210,9 +210,10 @@ class DeclaredIds:
                 return key, f"{shown(ids[-1])} is created only at {format_duration(since_ms)}"
         return None
 
-    def _add_tasks(
-        self, job_id: str, body: dict[str, Plain], factory: TaskFactory | None, at_ms: int = 0, *, come: bool
+    def add_tasks(
+        self, job_id: str, body: Mapping[str, Plain], factory: TaskFactory | None, at_ms: int = 0, *, come: bool
     ) -> None:
+        """Declare the tasks that a body adds to a job, at a time; ``come`` if the service accepts them."""
         known = self._tasks.setdefault(job_id.casefold(), _Tasks())
         written = body.get("taskFactory")
         if factory is not None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from engine.base.terms import Plain
-from engine.base.values import lazy_regex, quoted
+from engine.base.values import lazy_regex, quoted, value_at
 from engine.scenario.bodies import read_body, read_value, report_names, report_refusals
 from engine.scenario.conditions import Asked, parse_time, read_condition, read_time
 from engine.scenario.document import DocumentPlace, check_keys, read_text
@@ -229,7 +229,7 @@ _SETTINGS = {"numberOfInstances", "coordinationCommandLine", "simulate"}
 _SIMULATE = {"duration", "exitCode"}
 
 
-def added_body(tree: Tree) -> Mapping[str, Plain] | None:
+def _added_body(tree: Tree) -> Mapping[str, Plain] | None:
     """Return the body of a line that adds ordinary tasks at a time; None if the line is of another kind."""
     entry = tree.plain if isinstance(tree, JsonTree) else None
     if not isinstance(entry, dict) or entry.keys() != _ENTRY:
@@ -241,13 +241,8 @@ def added_body(tree: Tree) -> Mapping[str, Plain] | None:
     return body if isinstance(tasks, list) and all(map(is_ordinary, tasks)) else None
 
 
-def addition(tree: Tree, start: datetime) -> tuple[AddTasks, int] | None:
-    """Return the command of a line that adds tasks, and its time in ms.
-
-    None if the line is of another kind, or if anything in it is wrong.
-    """
-    body = added_body(tree)
-    at = tree.plain["at"] if body is not None and isinstance(tree.plain, dict) else None
+def _addition(body: Mapping[str, Plain], at: Plain, start: datetime) -> tuple[AddTasks, int] | None:
+    """Return the command of a line that adds tasks, and its time in ms; None if anything in it is wrong."""
     if isinstance(at, bool) or not isinstance(at, str | int | float):
         return None
     try:
@@ -276,20 +271,21 @@ _CODE = lazy_regex(r"[A-Z][A-Za-z0-9]{1,79}", re.ASCII)
 
 def read_timeline(
     place: DocumentPlace, start: datetime, asked: Asked
-) -> Iterator[tuple[DocumentPlace, TimelineEntry | None]]:
-    """Yield each entry with its place; None for one with a mistake, which is reported.
+) -> Iterator[tuple[DocumentPlace, TimelineEntry | None, Mapping[str, Plain] | None]]:
+    """Yield each entry with its place, and its body if it only adds ordinary tasks at a time.
 
-    Subjects of ``when`` are added to ``asked``.
+    An entry with a mistake, which is reported, is None. Subjects of ``when`` are added to ``asked``.
     """
     place.is_list("must be a list of entries such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
     for index, written in enumerate(place.entries()):
-        added = addition(written.tree, start)
+        body = _added_body(written.tree)
+        added = None if body is None else _addition(body, value_at(written.plain, "at"), start)
         if added is not None:
             command, at_ms = added
-            yield written, TimelineEntry(index, command, at_ms, tasks=command.tasks, line=written.line)
+            yield written, TimelineEntry(index, command, at_ms, tasks=command.tasks, line=written.line), body
             continue
         entry = command_as_created(written)
-        yield entry, _read_entry(entry, index, start, asked)
+        yield entry, _read_entry(entry, index, start, asked), body
 
 
 def _read_entry(place: DocumentPlace, index: int, start: datetime, asked: Asked) -> TimelineEntry | None:

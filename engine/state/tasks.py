@@ -95,7 +95,7 @@ class TaskTable(Columns[TaskExtra]):
         self.first_start = self._begin_shape(ACTIVE, RUNNING, 1, "SCHED-7")
         self.first_wait = self._begin_shape(ACTIVE, PREPARING, 1, "PREP-6")
         self.first_prepared_start = self._begin_shape(PREPARING, RUNNING, 1, "PREP-7")
-        self.first_success = self._success_shape(1)
+        self.first_success = self.success_shape(1)
 
     # -- identity ------------------------------------------------------------------------------------------------
 
@@ -335,7 +335,7 @@ class TaskTable(Columns[TaskExtra]):
             shape = self.first_success
         else:
             self.copied_whole.discard(task)
-            shape = self._success_shape(extra.attempts)
+            shape = self.success_shape(extra.attempts)
             self.set_extra(task, extra._replace(exit_code=0, failure=None))
         self._move(task, RUNNING, COMPLETED)
         self.ended[task] = now_ms
@@ -440,8 +440,14 @@ class TaskTable(Columns[TaskExtra]):
             shape = self._begin_shapes[key] = self._shape(old, TaskState(new), attempt, ("rule", rule))
         return shape
 
-    def _success_shape(self, attempt: int) -> int:
+    def success_shape(self, attempt: int) -> int:
+        """Return the shape of the success of an attempt."""
         return self._shape(RUNNING, TaskState.COMPLETED, attempt, *_ENDED_WELL)
+
+    def retry_shapes(self, exit_code: int) -> tuple[int, int]:
+        """Return the shapes of a first attempt that ends with such a code to be made again, and of the second start."""
+        end = self._shape(RUNNING, TaskState.ACTIVE, 1, ("exitCode", exit_code), ("rule", "RETRY-5"))
+        return end, self._begin_shape(ACTIVE, RUNNING, 2, "RETRY-5")
 
     def shapes_of_moves(self) -> tuple[set[int], set[int]]:
         """Return the shapes of the log in which a task changes its state, and those of them in which it starts."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import islice, starmap
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.log import Json
@@ -298,6 +300,7 @@ def _subject(command: Command) -> str:
 
 # Enough digits for any currency or share.
 _DIGITS = 6
+_TOGETHER = 100  # lines of a piece, which takes less time
 _LEVELS = 3  # of a section that are indented: its list, its objects, and the lists in them
 
 
@@ -308,7 +311,7 @@ def document(sim: Simulation, attention: Sequence[object] = ()) -> dict[str, obj
 
 
 def json_text(sim: Simulation, attention: Sequence[object] = ()) -> Iterator[str]:
-    """Yield the document as JSON text in pieces, a line for each task, node and preparation.
+    """Yield the document as JSON text in pieces of a few lines, of which each task, node and preparation has one.
 
     A million tasks need no more memory. Python's encoder writes a line in C, and indented text twenty times as slowly.
     """
@@ -321,15 +324,16 @@ def _pieces(value: object, margin: str, levels: int) -> Iterator[str]:
         yield encode(value)
         return
     opening, closing = "{}" if isinstance(value, dict) else "[]"
-    members = value.items() if isinstance(value, dict) else ((None, item) for item in value)
+    pairs = ((f"{encode(name)}: ", each) for name, each in value.items()) if isinstance(value, dict) else None
+    members = pairs or (("", each) for each in value)
     before, inner = opening, f"{margin}  "
-    for name, member in members:
-        head = f"{before}\n{inner}" if name is None else f"{before}\n{inner}{encode(name)}: "
-        if levels > 1:
-            yield head
-            yield from _pieces(member, inner, levels - 1)
-        else:
-            yield head + (member.text if isinstance(member, Json) else encode(member))
+    texts = ((head, each.text if isinstance(each, Json) else encode(each)) for head, each in members)
+    while levels == 1 and (lines := list(starmap(add, islice(texts, _TOGETHER)))):
+        yield f"{before}\n{inner}" + f",\n{inner}".join(lines)
+        before = ","
+    for head, member in members:
+        yield f"{before}\n{inner}{head}"
+        yield from _pieces(member, inner, levels - 1)
         before = ","
     yield f"\n{margin}{closing}" if before == "," else opening + closing
 

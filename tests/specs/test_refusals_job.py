@@ -238,6 +238,12 @@ def test_task_3_a_collection_has_a_hundred_tasks_and_less_than_a_megabyte():
     assert found(add_tasks_refusals(tasks)) == [("RequestBodyTooLarge", "tasks")]
     heavy = [TaskSpec(id="t", command_line="x" * 2**20)]
     assert found(add_tasks_refusals(heavy)) == [("RequestBodyTooLarge", "tasks")]
+    escaped = [TaskSpec(id=f"t{k}", command_line="\x01" * 990) for k in range(100)]
+    assert add_tasks_refusals(escaped) == []
+    for simulate in ({"stdout": "x" * 2**20}, {"duration": {"choice": [60] * 2**18}}):
+        assert found(add_tasks_refusals([TaskSpec(id="t", command_line="x", simulate=simulate)])) == [
+            ("RequestBodyTooLarge", "tasks")
+        ]
     assert add_tasks_refusals(heavy)[0].error(AddTasks(job_id="j", tasks=tuple(heavy))).status == 413
 
 

@@ -28,6 +28,7 @@ UPLOADS = {
     "simulate": {"writes": {"result.bin": "1 KB"}},
 }
 FAILS = {"exit_code": 1, "constraints": {"maxTaskRetryCount": 1}}
+OFTEN_FAILS = {"exit_code": {0: 0.6, 1: 0.4}, "constraints": {"maxTaskRetryCount": 2}}
 LARGE, LONG_S = {"requiredSlots": 2}, 4_000
 LIMITED = {"constraints": {"maxWallClockTime": "PT100S"}}
 LETS_TASKS_END = {"nodeDisableSchedulingOption": "taskcompletion"}
@@ -114,6 +115,30 @@ CASES = {
         a_job("few", tasks("few", 8), maxParallelTasks=1, priority=10),
         a_job("many", tasks("many", 12, 40)),
         pool=a_pool(nodes=2),
+    ),
+    # -- an attempt that fails
+    "retries while other tasks wait": run(a_job("j", tasks("t", 40, **OFTEN_FAILS)), pool=a_pool(nodes=3)),
+    "retries with preparation and release": run(
+        a_job("j", tasks("t", 40, **OFTEN_FAILS), prep=PREPARATION, release=RELEASE), pool=a_pool(nodes=3)
+    ),
+    "retries of two jobs in turns": run(
+        *(a_job(name, tasks(name, 20, **OFTEN_FAILS)) for name in ("one", "two")), pool=a_pool(nodes=3)
+    ),
+    "a retry behind a task that has lost its node": run(
+        a_job("j", [*tasks("t", 3, 100, **FAILS), *tasks("u", 8, 100, **FAILS)]),
+        pool=a_pool(nodes=3),
+        timeline=(at(READY_S + 99, "rebootNode", poolId="p", node=0),),
+    ),
+    "retries of the last tasks": run(a_job("j", tasks("t", 3, **FAILS)), pool=a_pool(nodes=3)),
+    "retries end at a time limit": run(
+        a_job("j", tasks("t", 12, exit_code=1, constraints={"maxTaskRetryCount": 1, "maxWallClockTime": "PT50S"}))
+    ),
+    "no retries are left": run(a_job("j", tasks("t", 12, exit_code=1)), pool=a_pool(nodes=2)),
+    "retries while a job is being disabled": run(
+        a_job("j", tasks("t", 12, **FAILS)),
+        a_job("k", tasks("k", 12), priority=-5),
+        pool=a_pool(nodes=3),
+        timeline=(at(READY_S + 30, "disableJob", jobId="j", disableTasks="wait"),),
     ),
     # -- the node
     "a node that takes no more tasks": run(

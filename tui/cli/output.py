@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _COUNTS = (">tasks", ">ok", ">failed", ">left", ">prep", ">release")  # of a job
 _COLUMN_GAP = 2
-_PIECES_TOGETHER = 1000  # encoding pieces one by one takes longer than making them
+_PIECES_TOGETHER = 10  # encoding pieces one by one takes longer than making them
 _MOST_OPEN_JOBS, _MOST_CONCERNS = 10, 20
 MOST_AGAIN = 5  # tasks that began again, those that did most often
 _STYLES = {"error": "bold red", "warning": "yellow", "info": ""}

@@ -76,7 +76,7 @@ def start(world: World, task: int, node: int, instance: int, rule: str = "SCHED-
         if first:
             length_ms = tasks.planned[task]
         else:
-            length_ms = _plan_of_attempt(world, task, profile, tasks.extra(task).attempts + 1).total_ms
+            length_ms = plan_of_attempt(world, task, profile, tasks.extra(task).attempts + 1).total_ms
         begun, end_ms = None, min(now_ms + length_ms, world.latest_ms)
     else:
         begun = execution.start_of(world, _begin(world, task, node, profile))
@@ -108,7 +108,7 @@ def limit_changed(world: World, changed: TaskLimitChanged) -> None:
     limit_ms = profile.wall_clock_ms
     if profile.process is not None and extra.attempts <= 1:
         if tasks.code[task] == TIME_LIMIT_CODE:  # how long it would have taken by itself is not known any more
-            plan = _plan_of_attempt(world, task, profile, 1)
+            plan = plan_of_attempt(world, task, profile, 1)
             total_ms = min(plan.total_ms, world.longest_ms)
             tasks.plan(task, total_ms, TIME_LIMIT_CODE if plan.failure else plan.exit_code or 0)
         elif limit_ms is not None and tasks.planned[task] > limit_ms:
@@ -226,12 +226,12 @@ def _present_plan(world: World, task: int, profile: TaskProfile, extra: TaskExtr
         launch = execution.task_launch(world, task, tasks.node[task], extra.attempts)
         return world.executor.plan(launch)
     if extra.attempts > 1:
-        return _plan_of_attempt(world, task, profile, extra.attempts)
+        return plan_of_attempt(world, task, profile, extra.attempts)
     total_ms, code = tasks.planned[task], tasks.code[task]
     return Plan(total_ms, None, TIME_LIMIT) if code == TIME_LIMIT_CODE else Plan(total_ms, code)
 
 
-def _plan_of_attempt(world: World, task: int, profile: TaskProfile, attempt: int) -> Plan:
+def plan_of_attempt(world: World, task: int, profile: TaskProfile, attempt: int) -> Plan:
     """Return the plan of an attempt of a plain task, counted from 1."""
     assert profile.process is not None
     known = world.plans.get(task)

@@ -88,9 +88,11 @@ class TaskTransitions:
         old = self._previous[task]
         return Transitions(self._since[task], _STATES[old] if old >= 0 else None, self._previous_since[task])
 
-    def ran_ms(self, task: int, now_ms: int) -> int:
-        """Return how long the task has run, all attempts together."""
-        return self._ran[task] + (now_ms - self._since[task] if self._now[task] == RUNNING else 0)
+    def ran_ms(self, tasks: Sequence[int], now_ms: int) -> int:
+        """Return how long the tasks have run, all attempts together."""
+        running = [task for task in tasks if self._now[task] == RUNNING]
+        ended_ms = sum(map(self._ran.__getitem__, tasks))
+        return ended_ms + now_ms * len(running) - sum(map(self._since.__getitem__, running))
 
 
 def plain_transitions(world: World, task: int) -> Transitions | None:

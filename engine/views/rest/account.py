@@ -341,13 +341,13 @@ def usage_of(world: World, job: Job, transitions: TaskTransitions, now_ms: int) 
     ran_ms = waited_ms = retries = 0
     for number in job.blocks:
         block = tasks.blocks[number]
-        for task in block.rows:
-            if tasks.state[task] == GONE or tasks.started[task] == NEVER_MS:
-                continue
-            ran_ms += transitions.ran_ms(task, now_ms)
-            begun_ms = tasks.begun_ms(task)
-            waited_ms += 0 if begun_ms is None else begun_ms - block.created_ms
-            retries += tasks.extra(task).retry_count
+        cut = slice(block.first, block.rows.stop)
+        each = zip(block.rows, tasks.state[cut], tasks.started[cut], strict=True)
+        rows = [task for task, state, started_ms in each if state != GONE and started_ms != NEVER_MS]
+        ran_ms += transitions.ran_ms(rows, now_ms)
+        begun_ms = [ms for ms in tasks.begun(rows) if ms != NEVER_MS]
+        waited_ms += sum(begun_ms) - block.created_ms * len(begun_ms)
+        retries += sum(tasks.extra(task).retry_count for task in rows if task in tasks.sparse[task >> PAGE_BITS])
     return Usage(ran_ms, waited_ms, job.counts[COMPLETED] - job.failed, job.failed, retries)
 
 

@@ -10,17 +10,21 @@ body of the first of them is written with gaps, which are filled in for the othe
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
+from collections.abc import Callable
+from itertools import chain
 from json.encoder import encode_basestring as _quoted
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from engine.base.errors import BatchError, result_of
 from engine.base.paths import subtask_directory, task_directory
 from engine.base.terms import InstanceState, TaskResult, TaskState
-from engine.base.values import format_duration, format_utc
+from engine.base.values import format_duration, format_utc, lazy_regex, words
 from engine.scenario.factory import TaskFactory
 from engine.specs.bodies import JobPreparationTask
-from engine.state.tables import NEVER_MS
+from engine.state.tables import NEVER_MS, PAGE_BITS
 from engine.state.tasks import COMPLETED, GONE, PREPARING
 from engine.views.rest.account import (
     container_info,
@@ -36,7 +40,7 @@ from engine.views.rest.account import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from engine.specs.bodies import JobReleaseTask, TaskSpec
     from engine.state.instances import InstanceView
@@ -353,18 +357,21 @@ encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 TOGETHER = 1000  # tasks of which the names are made together
 MOST_NODES = 4096  # texts that are kept
 # A hole is text that no body has; where one has it nevertheless, its line is not used for others.
-_ID, _LINE, _STARTED, _ENDED, _NODE = (f"\0{name}\0" for name in ("id", "line", "started", "ended", "node"))
-_ID_IN_TEXT = _quoted(_ID)[1:-1]
+_ID, _LINE, _STARTED, _ENDED, _NODE = _NAMES = tuple(f"\0{name}\0" for name in words("id line started ended node"))
+_HOLES = [_quoted(name)[1:-1] for name in _NAMES]  # as they stand in JSON
+_HOLE = lazy_regex("|".join(map(re.escape, _HOLES)))
+_Form = tuple[str, Callable[[tuple[str, ...]], tuple[str, ...]]]
+"""The JSON of a task with ``%s`` in each hole, and a choice of what fills them among the values of all ``_HOLES``."""
 
 
 def task_lines(world: World, job: Job, transitions: TaskTransitions) -> Iterator[str]:
-    """Yield the tasks of a job as JSON, multi-instance ones with ``subtasks`` as ``subtasksinfo`` lists them (MI-7).
+    """Return an iterator over the tasks of a job as JSON, multi-instance ones with ``subtasks`` as ``subtasksinfo`` lists them (MI-7).
 
     They come in the order in which they were added, without deleted ones.
     """
     writer = _Writer(world, job, transitions)
-    for number in job.blocks:
-        yield from writer.lines(BlockParts(world, world.tasks.blocks[number]))
+    blocks = (BlockParts(world, world.tasks.blocks[number]) for number in job.blocks)
+    return chain.from_iterable(chain.from_iterable(map(writer.lines, blocks)))
 
 
 class _Writer:
@@ -374,34 +381,42 @@ class _Writer:
         self._world = world
         self._transitions = transitions
         self._bodies = TaskBodies(world, job)
-        self._nodes: dict[int, str] = {}
+        self._nodes: dict[int, list[str]] = {}
 
     def whole(self, block: BlockParts, task: int) -> Body:
         """Return the body of a task, with its subtasks if it may have some."""
         body = self._bodies.body(task, block, self._transitions[task])
         return body | {"subtasks": subtask_bodies(self._world, task)} if "multiInstanceSettings" in body else body
 
-    def lines(self, block: BlockParts) -> Iterator[str]:
-        """Yield the lines of a block's tasks."""
-        tasks, sweep, begin = self._world.tasks, block.sweep, block.rows.start
-        forms: dict[int, str | None] = {}  # by profile
+    def lines(self, block: BlockParts) -> Iterator[list[str]]:
+        """Yield the lines of a block's tasks in lists of about a thousand, which takes less time."""
+        tasks, sweep, begin, start = self._world.tasks, block.sweep, block.rows.start, self._world.scenario.start
+        forms: dict[int, _Form | None] = {}  # by profile
         for first in range(begin, block.rows.stop, TOGETHER):
             rows = [row for row in block.rows[first - begin : first - begin + TOGETHER] if tasks.state[row] != GONE]
             if sweep is None:
-                yield from (encode(self.whole(block, task)) for task in rows)
+                yield [encode(self.whole(block, task)) for task in rows]
                 continue
+            lines = []
             ordinals = [row - begin for row in rows]
             names = zip(sweep.task_ids(ordinals), sweep.command_lines(ordinals), strict=True)
             for task, (task_id, line) in zip(rows, names, strict=True):
                 profile = tasks.profile[task]
-                is_ordinary = tasks.state[task] == COMPLETED and tasks.sparse_of(task) is None
+                is_ordinary = tasks.state[task] == COMPLETED and task not in tasks.sparse[task >> PAGE_BITS]
                 if is_ordinary and profile not in forms:
                     forms[profile] = self._form(block, task)
                 form = forms[profile] if is_ordinary else None
-                yield encode(self.whole(block, task)) if form is None else form % self._filling(task, task_id, line)
+                if form is None:
+                    lines.append(encode(self.whole(block, task)))
+                    continue
+                name, started_ms, ended_ms = _quoted(task_id)[1:-1], tasks.started[task], tasks.ended[task]
+                times = format_utc(start, started_ms), format_utc(start, ended_ms)
+                values = name, _quoted(line)[1:-1], *times, name.join(self._node(tasks.node[task]))
+                lines.append(form[0] % form[1](values))
+            yield lines
 
-    def _form(self, block: BlockParts, task: int) -> str | None:
-        """Return the line of an ordinary task with holes; None if others cannot be filled into it."""
+    def _form(self, block: BlockParts, task: int) -> _Form | None:
+        """Return the form of an ordinary task's line; None if others cannot be filled into it."""
         body = self.whole(block, task)
         info: Body = body["executionInfo"]
         if "multiInstanceSettings" in body or "containerInfo" in info:  # these differ from task to task
@@ -411,29 +426,19 @@ class _Writer:
             | {"id": _ID, "url": body["url"].removesuffix(body["id"]) + _ID, "commandLine": _LINE}
             | {"stateTransitionTime": _ENDED, "previousStateTransitionTime": _STARTED}
             | {"executionInfo": info | {"startTime": _STARTED, "endTime": _ENDED}, "nodeInfo": _NODE}
-        ).replace("%", "%%")
-        text = text.replace(_quoted(_NODE), "%(node)s")
-        for name, hole in (("id", _ID), ("line", _LINE), ("started", _STARTED), ("ended", _ENDED)):
-            text = text.replace(_quoted(hole)[1:-1], f"%({name})s")
-        return text if text % self._filling(task, body["id"], body["commandLine"]) == encode(body) else None
+        )
+        text = text.replace("%", "%%").replace(f'"{_HOLES[-1]}"', _HOLES[-1])
+        form = _HOLE.sub("%s", text), itemgetter(*map(_HOLES.index, _HOLE.findall(text)))
+        name, line = (_quoted(body[key])[1:-1] for key in ("id", "commandLine"))
+        times = body["previousStateTransitionTime"], body["stateTransitionTime"]
+        values = name, line, *times, name.join(self._node(self._world.tasks.node[task]))
+        return form if form[0] % form[1](values) == encode(body) else None
 
-    def _filling(self, task: int, task_id: str, line: str) -> dict[str, str]:
-        """Return what is written into the holes for a task."""
-        tasks, start = self._world.tasks, self._world.scenario.start
-        name = _quoted(task_id)[1:-1]
-        return {
-            "id": name,
-            "line": _quoted(line)[1:-1],
-            "started": format_utc(start, tasks.started[task]),
-            "ended": format_utc(start, tasks.ended[task]),
-            "node": self._node(tasks.node[task]).replace(_ID_IN_TEXT, name),
-        }
-
-    def _node(self, node: int) -> str:
-        """Return ``nodeInfo`` with a hole for the id of the task."""
-        text = self._nodes.get(node)
-        if text is None:
+    def _node(self, node: int) -> list[str]:
+        """Return what stands in ``nodeInfo`` around the id of the task."""
+        parts = self._nodes.get(node)
+        if parts is None:
             if len(self._nodes) >= MOST_NODES:
                 self._nodes.clear()
-            text = self._nodes[node] = encode(self._bodies.node_info(_ID, node))
-        return text
+            parts = self._nodes[node] = encode(self._bodies.node_info(_ID, node)).split(_HOLES[0])
+        return parts
