@@ -87,6 +87,7 @@ class StudySummary:
         """The recommended variants, one at most for each combination of values that nobody chooses."""
         return [one.recommended for one in self.advice if one.recommended is not None]
 
+    @property
     def runs(self) -> int:
         """The number of runs that have results."""
         return sum(variant.runs for variant in self.variants)
