@@ -88,11 +88,6 @@ class StudySummary:
         return [one.recommended for one in self.advice if one.recommended is not None]
 
     @property
-    def runs(self) -> int:
-        """The number of runs that have results."""
-        return sum(variant.runs for variant in self.variants)
-
-    @property
     def errors(self) -> int:
         """The number of runs that failed."""
         return sum(variant.errors for variant in self.variants)

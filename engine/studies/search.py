@@ -39,9 +39,8 @@ def rounds(
     The results of a round have to be in ``played`` before the next one is asked for. A search takes no notice of other
     results. Each combination of values that nobody chooses is searched on its own.
     """
-    parts = [iter([list(study.runs())])]
-    if confidence is not None:
-        parts = [one.rounds(played, currency) for one in _searches(study, confidence)]
+    searches = [] if confidence is None else _searches(study, confidence)
+    parts = [one.rounds(played, currency) for one in searches] or [iter([list(study.runs())])]
     while wanted := list(chain.from_iterable(next(each, ()) for each in parts)):
         if missing := [run for run in wanted if run not in played]:
             yield missing
@@ -49,9 +48,8 @@ def rounds(
 
 def most_runs(study: Study, confidence: float | None) -> int:
     """Return how many runs a study has, or its search if it finds a variant that keeps the expectations by then."""
-    if confidence is None:
-        return study.variants * len(study.seeds)
-    return sum(one.budget for one in _searches(study, confidence))
+    runs = study.variants * len(study.seeds)
+    return runs if confidence is None else sum(one.budget for one in _searches(study, confidence))
 
 
 class _Axis(NamedTuple):

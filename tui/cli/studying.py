@@ -86,15 +86,15 @@ def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
     with ExitStack() as stack:
         stack.enter_context(interrupts.unwinding)
         file = None if options["results"] is None else stack.enter_context(_results(options["results"], study))
-        wanted = set(study.runs())
-        played = {} if file is None else {run: result for run, result in file.results.items() if run in wanted}
+        played = {run: file.results[run] for run in study.runs() if file is not None and run in file.results}
         before = len(played)
-        confidence = options["confidence"] if options["search"] else None
-        missing = rounds(study, played, confidence, scenario.currency)
+        confidence, currency = options["confidence"], scenario.currency
+        search = confidence if options["search"] else None
+        missing = rounds(study, played, search, currency)
         first = next(missing, None)
-        most = most_runs(study, confidence) - before
+        most = max(1, most_runs(study, search) - before)
         with interrupts.held:
-            workers = stack.enter_context(_workers(study, options, max(1, most))) if first else None
+            workers = stack.enter_context(_workers(study, options, most)) if first else None
         with scenario_mistakes(quiet=True):
             Variants(study).check()  # while the workers begin
         plot = None if options["plot"] is None else stack.enter_context(FileLines(Path(options["plot"])))
@@ -109,14 +109,13 @@ def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
                         progress.update(len(played) - before)
                         interrupts.check()
         except KeyboardInterrupt:
-            echo(f"\nInterrupted after {_how_far(study, played)}; {_kept(options)}.", err=True)
+            echo(f"\nInterrupted {_how_far(study, played, options)}", err=True)
             return INTERRUPTED
         except WorkersLost as error:
-            echo(f"Error: {error}, after {_how_far(study, played)}; {_kept(options)}.", err=True)
+            echo(f"Error: {error}, {_how_far(study, played, options)}", err=True)
             return FAILED
         outcomes = [played[run] for run in study.runs() if run in played]
-        currency = scenario.currency
-        summary = summarize(study, scenario.name, outcomes, confidence=options["confidence"], currency=currency)
+        summary = summarize(study, scenario.name, outcomes, confidence=confidence, currency=currency)
         if plot is not None:
             plot.write_bytes([drawn(summary, plot.path.suffix.lower().removeprefix("."), deadline_s(scenario.expect))])
             with interrupts.held:
@@ -150,14 +149,11 @@ def _workers(study: Study, options: StudyOptions, runs: int) -> AbstractContextM
         raise click.BadParameter(str(error), param_hint="--dask") from None
 
 
-def _how_far(study: Study, played: dict[Run, Result]) -> str:
-    return f"{len(played):,} of {study.variants * len(study.seeds):,} runs"
-
-
-def _kept(options: StudyOptions) -> str:
-    if options["results"] is None:
-        return "nothing was kept; --results FILE keeps what is done"
-    return f"they are in {Path(options['results'])}, and the same command goes on"
+def _how_far(study: Study, played: dict[Run, Result], options: StudyOptions) -> str:
+    kept = "nothing was kept; --results FILE keeps what is done"
+    if options["results"] is not None:
+        kept = f"they are in {Path(options['results'])}, and the same command goes on"
+    return f"after {len(played):,} of {most_runs(study, None):,} runs; {kept}."
 
 
 def _print(
@@ -240,7 +236,8 @@ def _legend(summary: StudySummary, *, has_done_cost: bool) -> str:
         lines.append("cost: up to the end of each run, which the timeline or a formula may put off. until done: up to")
         lines.append("the end of the last task or job, in all runs alike; pareto and recommended go by that.")
     if not all(one.is_whole for one in summary.variants):
-        lines.append(f"The search has played {summary.runs:,} of {len(summary.variants) * len(summary.seeds):,} runs.")
+        runs = sum(one.runs for one in summary.variants)
+        lines.append(f"The search has played {runs:,} of {len(summary.variants) * len(summary.seeds):,} runs.")
         lines.append("Only variants that were played with all seeds are pareto or recommended.")
     return "\n".join(lines)
 

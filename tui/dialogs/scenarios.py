@@ -152,17 +152,14 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
         fields = factors | {
             SEEDS: Field[Any](SEEDS, "Seeds", f"{seeds}; a number, or a range such as 1..20"),
             RESULTS: Field[Any](RESULTS, "Results file", "none; a file keeps what is played"),
-            PLAYED: Field[Any](PLAYED, "To be played"),
         }
         texts = {f"factor-{at}": option for at, option in enumerate(request.vary)}
-        texts |= {SEEDS: request.seeds, RESULTS: request.results, PLAYED: request.played}
+        texts |= {SEEDS: request.seeds, RESULTS: request.results}
         self._is_asked = False  # somebody has tried to begin: mistakes stand below their lines
         self._factors = list(factors)
-        options = {PLAYED: (ALL_RUNS, SEARCH)}
-        self._rows = {
-            name: FieldRow(field, texts.get(name, ""), options.get(name, ()), session.glyphs)
-            for name, field in fields.items()
-        }
+        self._rows = {name: FieldRow(field, texts.get(name, ""), (), session.glyphs) for name, field in fields.items()}
+        played = Field[Any](PLAYED, "To be played")
+        self._rows[PLAYED] = FieldRow(played, request.played, (ALL_RUNS, SEARCH), session.glyphs)
 
     def compose(self) -> ComposeResult:
         title = f"Study {self._scenario.name}"

@@ -237,7 +237,7 @@ class StudyModel:
     @property
     def is_complete(self) -> bool:
         """True once every run has a result that the summary has taken in."""
-        return self.background.state is StudyState.DONE and self.tally.count == self.background.total
+        return self.background.state is StudyState.DONE and self.tally.count == self.background.done
 
     @property
     def share(self) -> float:
@@ -296,8 +296,6 @@ def progress_line(study: StudyModel, glyphs: GlyphSet, stop_key: str) -> Line:
     """Return how far a study is, how fast, and when it will be done."""
     background = study.background
     total, done = background.total, study.tally.count
-    whole = study.study.variants * len(study.study.seeds)
-    total = whole if study.is_complete else total
     runs = f"{done:,} of {total:,} runs"
     failed = study.summary.errors
     errors = [Span(f"   {failed:,} failed", Role.FAILED)] if failed else []

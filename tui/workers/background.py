@@ -129,7 +129,7 @@ class BackgroundStudy:
             after.join()
         try:
             self._play()
-            self.total, state = self.done, StudyState.DONE
+            self.total, state = most_runs(self.study, None), StudyState.DONE
         except _Stopped:
             state = StudyState.STOPPED
         except ScenarioError as error:
