@@ -46,6 +46,7 @@ class VariantSummary:
     done_cost: Spread  # until the work was done, by which variants are compared
     currency: str
     jobs: dict[str, Spread]
+    is_whole: bool = True  # it was played with all seeds
     pareto: bool = False
 
     @property
@@ -122,6 +123,7 @@ def variant_summary(study: Study, number: int, results: Iterable[Result], curren
         errors=sum(result["error"] is not None for result in results),
         met=wilson(sum(map(all, met)), runs),
         each=tuple(sum(one[at] for one in met if at < len(one)) / runs for at in range(count)),
+        is_whole=runs == len(study.seeds),
         measures={name: spread(one[name] for one in good) for name in MEASURES},
         cost=spread(amount_of(one, currency) for one in good),
         done_cost=spread(amount_of(one, currency, DONE_COST) for one in good),
@@ -165,7 +167,7 @@ def _variant_json(one: VariantSummary) -> dict[str, object]:
         "values": one.values,
         "runs": one.runs,
         "errors": one.errors,
-        "met": {**one.met._asdict(), "expectations": list(one.each)},
+        "met": {**(one.met._asdict() if one.runs else dict.fromkeys(Share._fields)), "expectations": list(one.each)},
         "pareto": one.pareto,
         **{name: measure._asdict() for name, measure in one.measures.items()},
         "cost": {"currency": one.currency, **one.cost._asdict()},
@@ -215,11 +217,11 @@ class Tally:
     def _concluded(self) -> StudySummary:
         """Return the summary of the study: which variants are on the Pareto line, and the recommendation."""
         study, variants = self._study, self._variants
-        line = pareto([(one.done_cost.median, one.end_s) for one in variants])
+        line = pareto([(one.done_cost.median if one.is_whole else None, one.end_s) for one in variants])
         marked = tuple(replace(one, pareto=is_on) for one, is_on in zip(variants, line, strict=True))
         has_expectations = any(one.each for one in marked)
         factors = tuple((one.path, [value.written.plain for value in one.values]) for one in study.factors)
-        given = [path for path, values in factors if len(values) > 1 and _is_given(path)]
+        given = held_paths(study)
         cases: dict[str, list[VariantSummary]] = {}
         for one in marked if has_expectations else ():
             cases.setdefault(values_text({path: one.values[path] for path in given}), []).append(one)
@@ -236,6 +238,11 @@ class Tally:
 _BEFALLS = ("evictNode", "failNode", "capacity", "storageOutage", "guestOSRelease")  # commands that nobody gives
 
 
+def held_paths(study: Study) -> list[str]:
+    """Return the factors that nobody chooses, each value of which has a recommendation."""
+    return [factor.path for factor in study.factors if len(factor.values) > 1 and _is_given(factor.path)]
+
+
 def _is_given(path: str) -> bool:
     """Return whether nobody chooses what a path names: how long things take and fail, faults, prices, the seed."""
     steps = path.split(".")
@@ -243,7 +250,11 @@ def _is_given(path: str) -> bool:
 
 
 def _advice(values: Mapping[str, Plain], variants: Sequence[VariantSummary], confidence: float) -> Advice:
-    """Return the cheapest of some variants that keeps all expectations often enough, or else the nearest one."""
+    """Return the cheapest of some variants that keeps all expectations often enough, or else the nearest one.
+
+    Those that were not played with all seeds count only while there is no other.
+    """
+    variants = [one for one in variants if one.is_whole] or variants
     most = max((one.met.share for one in variants if one.median_cost is not None), default=0.0)
     best = _cheapest(one for one in variants if one.met.share >= min(most, confidence))
     return Advice(values, *((best, None) if most >= confidence else (None, best)))

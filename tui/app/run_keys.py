@@ -197,9 +197,10 @@ def begin_study(main: ViewScreen, scenario: Scenario, request: StudyRequest, stu
         after = None if studies.shown is None else studies.shown.background
         if after is not None:
             after.stop()
-        studies.shown = viewmodels.study.StudyModel(
-            scenario, workers.background.BackgroundStudy(study, tell, results=request.path, after=after)
+        background = workers.background.BackgroundStudy(
+            study, tell, results=request.path, after=after, search=request.search, currency=scenario.currency
         )
+        studies.shown = viewmodels.study.StudyModel(scenario, background)
         _show_study(main)
         if main.recorder.is_unsaved:
             say(app.screen, "The study plays the scenario without the commands given by hand.", "warning")

@@ -138,6 +138,7 @@ def _planned(scenario: Scenario, vary: Sequence[str], seeds: str | None) -> Stud
     metavar="P",
     help="The share of runs in which a variant has to keep all expectations.",
 )
+@click.option("--search", is_flag=True, help="Play only the runs that it takes to find the variant to recommend.")
 @click.option("--results", metavar="FILE", help="Collect results in FILE, and go on where it ends.")
 @output_option("table", "json", "csv", about="How to show the result; csv has a line for each run.")
 @click.option("--plot", metavar="FILE", help="Draw end against cost into FILE, which ends in .svg or .png.")
@@ -161,6 +162,7 @@ def study(scenario: str, **given: Unpack[StudyOptions]) -> int:
       batchdeck study night.yaml
       batchdeck study night.yaml --vary pools.render.targetDedicatedNodes=10..80:10 --seeds 20
       batchdeck study night.yaml --results night.jsonl --plot night.svg
+      batchdeck study night.yaml --vary pools.render.targetDedicatedNodes=1..60 --search
       batchdeck study night.yaml --vary pools.render.vmSize=standard_d2s_v3,standard_f4s_v2 --list
 
     \b
@@ -184,7 +186,12 @@ def study(scenario: str, **given: Unpack[StudyOptions]) -> int:
         for variant in range(1, planned.variants + 1):
             echo(f"{variant:<{cells}}  {values_text(planned.values(variant))}".rstrip())
         return 0
-    runs = planned.variants * len(planned.seeds)
+    if given["search"] and not loaded.expect:
+        said = "the scenario expects nothing, so there is no variant to search for: add `expect`, or leave it out."
+        raise click.BadParameter(said, param_hint="--search")
+    from engine.studies.search import most_runs
+
+    runs = most_runs(planned, given["confidence"] if given["search"] else None)
     if runs > RUN_LIMIT and not given["yes"]:
         raise click.UsageError(f"{planned.variants:,} variants make {runs:,} runs; --yes plays so many.")
     from tui.cli.studying import conduct

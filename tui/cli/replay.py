@@ -157,6 +157,7 @@ class StudyProgress(_Bar):
         elapsed_s = self._elapsed_s
         if not done or not elapsed_s:
             return
+        self._total = max(self._total, done)  # of a search only estimated
         rate = f"runs  {pace_text(done, self._total, elapsed_s)}"
         if self._visible:
             self._show("Study", done, self._total, rate)

@@ -10,6 +10,8 @@ import csv
 import io
 import json
 from contextlib import AbstractContextManager, ExitStack
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -37,6 +39,7 @@ from engine.studies.outcome import (
     time_step_s,
 )
 from engine.studies.runs import Run, Variants
+from engine.studies.search import most_runs, rounds
 from tui import interrupts
 from tui.cli.arguments import DONE, FAILED, INTERRUPTED, WRONG, echo, echo_json, echo_styled, needing, scenario_mistakes
 from tui.cli.output import parts_text, plain_text, table
@@ -68,6 +71,7 @@ class StudyOptions(TypedDict):
     workers: int | None
     dask: str | None
     confidence: float
+    search: bool
     results: str | None
     output: str
     plot: str | None
@@ -82,32 +86,35 @@ def conduct(scenario: Scenario, study: Study, options: StudyOptions) -> int:
     with ExitStack() as stack:
         stack.enter_context(interrupts.unwinding)
         file = None if options["results"] is None else stack.enter_context(_results(options["results"], study))
-        played = {} if file is None else dict(file.results)
+        played = {run: file.results[run] for run in study.runs() if file is not None and run in file.results}
         before = len(played)
-        missing = [run for run in study.runs() if run not in played]
+        confidence, currency = options["confidence"], scenario.currency
+        search = confidence if options["search"] else None
+        missing = rounds(study, played, search, currency)
+        first = next(missing, None)
+        most = max(1, most_runs(study, search) - before)
         with interrupts.held:
-            workers = stack.enter_context(_workers(study, options, len(missing))) if missing else None
+            workers = stack.enter_context(_workers(study, options, most)) if first else None
         with scenario_mistakes(quiet=True):
             Variants(study).check()  # while the workers begin
         plot = None if options["plot"] is None else stack.enter_context(FileLines(Path(options["plot"])))
-        if file is not None and missing:
+        if file is not None and first:
             file.open()
         try:
-            if workers is not None:
+            if workers is not None and first:
                 # Between two batches: then what was played, kept and counted is the same.
-                with StudyProgress(len(missing), hidden=options["quiet"]) as progress, interrupts.held:
-                    for results in results_of(study, missing, workers, file):
+                with StudyProgress(most, hidden=options["quiet"]) as progress, interrupts.held:
+                    for results in results_of(study, chain([first], missing), workers, file):
                         played |= {Run(result["variant"], result["seed"]): result for result in results}
                         progress.update(len(played) - before)
                         interrupts.check()
         except KeyboardInterrupt:
-            echo(f"\nInterrupted after {_how_far(study, played)}; {_kept(options)}.", err=True)
+            echo(f"\nInterrupted {_how_far(study, played, options)}", err=True)
             return INTERRUPTED
         except WorkersLost as error:
-            echo(f"Error: {error}, after {_how_far(study, played)}; {_kept(options)}.", err=True)
+            echo(f"Error: {error}, {_how_far(study, played, options)}", err=True)
             return FAILED
-        outcomes = [played[run] for run in study.runs()]
-        confidence, currency = options["confidence"], scenario.currency
+        outcomes = [played[run] for run in study.runs() if run in played]
         summary = summarize(study, scenario.name, outcomes, confidence=confidence, currency=currency)
         if plot is not None:
             plot.write_bytes([drawn(summary, plot.path.suffix.lower().removeprefix("."), deadline_s(scenario.expect))])
@@ -142,15 +149,11 @@ def _workers(study: Study, options: StudyOptions, runs: int) -> AbstractContextM
         raise click.BadParameter(str(error), param_hint="--dask") from None
 
 
-def _how_far(study: Study, played: dict[Run, Result]) -> str:
-    done = sum(run in played for run in study.runs())
-    return f"{done:,} of {study.variants * len(study.seeds):,} runs"
-
-
-def _kept(options: StudyOptions) -> str:
-    if options["results"] is None:
-        return "nothing was kept; --results FILE keeps what is done"
-    return f"they are in {Path(options['results'])}, and the same command goes on"
+def _how_far(study: Study, played: dict[Run, Result], options: StudyOptions) -> str:
+    kept = "nothing was kept; --results FILE keeps what is done"
+    if options["results"] is not None:
+        kept = f"they are in {Path(options['results'])}, and the same command goes on"
+    return f"after {len(played):,} of {most_runs(study, None):,} runs; {kept}."
 
 
 def _print(
@@ -178,7 +181,7 @@ def study_text(summary: StudySummary, shown: Sequence[str | JobEnd], target: Con
     paths = [path for path, _ in summary.factors]
     heads = [">#", *short_names(paths), ">met", *(f">{heading(one)}" for one in columns), ""]
     words = [_value_words(values) for _, values in summary.factors]
-    rows = [_variant_row(one, words, columns, summary.all_recommended) for one in summary.variants]
+    rows = [_variant_row(one, words, columns, summary) for one in summary.variants]
     title = f"{shortened(summary.scenario)}: {len(rows):,} variants, {len(summary.seeds):,} seeds"
     text = parts_text([plain_text(title), table("", heads, rows, target)], target)
     advice = "\n".join(map(visible, recommendation(summary).splitlines()))  # no width breaks these lines
@@ -195,9 +198,11 @@ def _value_words(values: Sequence[Plain]) -> dict[str, str]:
 
 
 def _variant_row(
-    one: VariantSummary, words: Sequence[dict[str, str]], columns: Iterable[str | JobEnd], recommended: Sequence[int]
+    one: VariantSummary, words: Sequence[dict[str, str]], columns: Iterable[str | JobEnd], summary: StudySummary
 ) -> Sequence[Text | str]:
-    marks = [word for word, is_on in (("pareto", one.pareto), ("recommended", one.variant in recommended)) if is_on]
+    cut = f"only {one.runs:,} seed{'s' * (one.runs != 1)}" if one.runs else "not played"
+    known = ("pareto", one.pareto), ("recommended", one.variant in summary.all_recommended), (cut, not one.is_whole)
+    marks = [word for word, is_on in known if is_on]
     return (
         f"{one.variant:,}",
         *(known[flow_text(value)] for known, value in zip(words, one.values.values(), strict=True)),
@@ -230,12 +235,17 @@ def _legend(summary: StudySummary, *, has_done_cost: bool) -> str:
     if has_done_cost:
         lines.append("cost: up to the end of each run, which the timeline or a formula may put off. until done: up to")
         lines.append("the end of the last task or job, in all runs alike; pareto and recommended go by that.")
+    if not all(one.is_whole for one in summary.variants):
+        runs = sum(one.runs for one in summary.variants)
+        lines.append(f"The search has played {runs:,} of {len(summary.variants) * len(summary.seeds):,} runs.")
+        lines.append("Only variants that were played with all seeds are pareto or recommended.")
     return "\n".join(lines)
 
 
 def csv_text(study: Study, results: Iterable[Result], currency: str = USD) -> str:
     """Return a line for each run, by variant and seed; what a run does not have is empty.
 
+    A variant that was not played has one line, without a seed.
     The cost in another ``currency`` than US dollars has a column of its own, the last one.
     """
     stream = io.StringIO()
@@ -243,12 +253,13 @@ def csv_text(study: Study, results: Iterable[Result], currency: str = USD) -> st
     writer = csv.writer(stream, lineterminator="\n")
     costs = [] if currency == USD else [f"cost{currency}"]
     writer.writerow(["variant", "seed", *paths, *MEASURES, *costs])
-    for result in sorted(results, key=lambda one: (one["variant"], one["seed"])):
-        measured = result["summary"] or {}
-        values = [_cell(result["values"][path]) for path in paths]
+    rows = {(one["variant"], one["seed"]): one["summary"] or {} for one in results}
+    left = set(range(1, study.variants + 1)) - {variant for variant, _ in rows}
+    for (variant, seed), measured in sorted([*rows.items(), *(((one, None), {}) for one in left)], key=itemgetter(0)):
+        values = [_cell(value) for value in study.values(variant).values()]
         values += [measured.get(name) for name in MEASURES]
         values += [amount_of(measured, currency) for _ in costs] if measured else []
-        writer.writerow([result["variant"], result["seed"], *values])
+        writer.writerow([variant, seed, *values])
     return stream.getvalue()
 
 
@@ -306,9 +317,11 @@ def drawn(summary: StudySummary, kind: str, due_s: float | None = None) -> bytes
 def _draw(axes: Any, one: VariantSummary, summary: StudySummary) -> None:  # noqa: ANN401 - matplotlib has no types here
     """Draw the median of a variant, with bars from the 5th to the 95th percentile."""
     cost, end = one.done_cost, one.measures["makespanSeconds"]
-    keeps = not summary.has_expectations or one.met.share >= summary.confidence
+    keeps = one.is_whole and (not summary.has_expectations or one.met.share >= summary.confidence)
     is_best, color = one.variant in summary.all_recommended, _KEEPS if keeps else _FAILS
     style = {"fmt": "*", "markersize": 14, "zorder": 3} if is_best else {"fmt": "o", "markersize": 6, "zorder": 2}
+    if not one.is_whole:
+        style["markerfacecolor"] = "none"
     axes.errorbar(
         [cost.median], [end.median], xerr=_bars(cost), yerr=_bars(end), color=color, elinewidth=0.8, alpha=0.9, **style
     )
@@ -332,6 +345,11 @@ def _plot_legend(summary: StudySummary) -> list[Line2D]:
         share = percent(summary.confidence)
         handles.append(point(_KEEPS, f"keeps all expectations in {share} of its runs"))
         handles.append(point(_FAILS, "keeps them less often"))
+    cut = [one for one in summary.variants if not one.is_whole]
+    if cut:
+        none = sum(not one.runs for one in cut)
+        handles.append(point(_FAILS, f"{len(cut) - none:,} played with fewer seeds, {none:,} not at all"))
+        handles[-1].set_markerfacecolor("none")
     if summary.all_recommended:
         handles.append(point(_KEEPS, f"recommended: variant {', '.join(map(str, summary.all_recommended))}", "*"))
     return handles

@@ -283,7 +283,8 @@ class StudyScreen(Modal[None]):
         if self.study.tally.variant(message.key).runs:
             self.app.push_screen(VariantRuns(self._session, self.study, message.key), opened)
         else:
-            say(self, f"No run of variant {message.key:,} has ended yet.")
+            said = "The search has played no run of" if self.study.is_complete else "No run has ended yet of"
+            say(self, f"{said} variant {message.key:,}.")
 
     # -- keys ----------------------------------------------------------------------------------------------------
 

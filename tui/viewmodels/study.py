@@ -23,6 +23,7 @@ from engine.scenario.record import flow_text, values_text
 from engine.scenario.tree import parse_valid
 from engine.studies.outcome import DAY_S, TIME_STEPS_S, Tally, pace_text, recommendation, short_names
 from engine.studies.runs import Run, StudyState, Variants, installed_version, planned
+from engine.studies.search import most_runs
 from tui.viewmodels.format import counted
 from tui.viewmodels.glyphs import (
     VARIANT_BREAKS,
@@ -123,18 +124,29 @@ def _names_of(factor: Factor, root: Tree) -> dict[str, str]:
     return found
 
 
+CONFIDENCE = 0.95
 RUN_LIMIT = 100_000
 """More runs than these are for the command line."""
-SEEDS, RESULTS = "seeds", "results"
+SEEDS, RESULTS, PLAYED = "seeds", "results", "played"
+ALL_RUNS, SEARCH = "all runs", "a search"
 
 
 @dataclass(frozen=True, slots=True)
 class StudyRequest:
-    """The factors, each ``PATH=VALUES``, seeds such as ``20`` or ``1..20``, and a file; as the command takes them."""
+    """The factors, each ``PATH=VALUES``, seeds such as ``20`` or ``1..20``, and a file; as the command takes them.
+
+    ``played`` is ``ALL_RUNS`` or ``SEARCH``.
+    """
 
     vary: tuple[str, ...] = ()
     seeds: str = ""
     results: str = ""
+    played: str = ALL_RUNS
+
+    @property
+    def search(self) -> float | None:
+        """The confidence of a search; None if all runs are to be played."""
+        return CONFIDENCE if self.played == SEARCH else None
 
     @property
     def path(self) -> Path | None:
@@ -154,7 +166,9 @@ def plan(scenario: Scenario, request: StudyRequest) -> Study:
         ScenarioError: What was typed has mistakes. The path of each problem is the option that has it.
     """
     study = planned(scenario, request.vary, seeds=request.seeds or None, version=installed_version())
-    runs = study.variants * len(study.seeds)
+    if request.search is not None and not scenario.expect:
+        raise ScenarioError([Problem("The scenario expects nothing, so there is no variant to search for", "")])
+    runs = most_runs(study, request.search)
     if runs > RUN_LIMIT:
         said = f"{study.variants:,} variants make {runs:,} runs; here at most {RUN_LIMIT:,} are played"
         raise ScenarioError([Problem(f"{said}: `batchdeck study --yes` plays so many", "")])
@@ -175,7 +189,6 @@ def size_text(study: Study) -> str:
     return f"{counted(variants, 'variant')}, {counted(seeds, 'seed')}: {counted(variants * seeds, 'run')}"
 
 
-CONFIDENCE = 0.95
 _IDLE_SHARE = 9  # the summary is computed again after nine times as long as that took
 _WORTH_S = 10.0  # results that took longer to play are not thrown away without a question
 
@@ -224,7 +237,7 @@ class StudyModel:
     @property
     def is_complete(self) -> bool:
         """True once every run has a result that the summary has taken in."""
-        return self.background.state is StudyState.DONE and self.tally.count == self.background.total
+        return self.background.state is StudyState.DONE and self.tally.count == self.background.done
 
     @property
     def share(self) -> float:
@@ -244,7 +257,7 @@ class StudyModel:
     def glyph(self, one: VariantSummary) -> Glyph:
         """Return the mark of a variant."""
         summary = self.tally.summary
-        if not one.runs:
+        if not one.runs or (self.is_complete and not one.is_whole):
             return VARIANT_PENDING
         if one.errors == one.runs:
             return VARIANT_FAILED
@@ -339,6 +352,7 @@ def legend_line(study: StudyModel, glyphs: GlyphSet) -> Line:
             (VARIANT_BREAKS, "breaks"),
         ]
     there = {study.glyph(one) for one in study.summary.variants}
+    marks += [(VARIANT_PENDING, "not all seeds")] if study.is_complete else []
     known = [(glyph, word) for glyph, word in marks if glyph in there]
     spread = (Span(f"{glyphs.wide}{glyphs.high} {SPREAD}", Role.DIM),) if known else ()
     return (*(span for glyph, word in known for span in (glyphs.span(glyph), Span(f" {word}  ", Role.DIM))), *spread)

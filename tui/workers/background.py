@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import ExitStack
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from engine.base.errors import ScenarioError
+from engine.base.values import USD
 from engine.studies.runs import Run, StudyState, Variants
+from engine.studies.search import most_runs, rounds
 from tui.saving.targets import TargetError
 from tui.workers.runs import NoResults, ResultsFile, WorkersLost, results_of
 
@@ -39,6 +42,8 @@ class BackgroundStudy:
         *,
         results: Path | None = None,
         after: BackgroundStudy | None = None,
+        search: float | None = None,
+        currency: str = USD,
     ) -> None:
         """Begin to play the study.
 
@@ -47,17 +52,21 @@ class BackgroundStudy:
             on_news: Is called in the thread when there are results, or the state has changed.
             results: A file that collects the results; those that it has are not played again.
             after: A study that is stopped; this one begins when that has ended.
+            search: The confidence of a search for the variant to recommend; without it all runs are played.
+            currency: The currency in which a search compares costs.
         """
         self.study = study
         self.results = results
-        self.total = study.variants * len(study.seeds)
+        self.total = most_runs(study, search)
         self.state = StudyState.CHECKING
         self.problems: list[Problem] = []
         self.reason = ""
         self.began_s: float | None = None
         self._on_news = on_news
         self._new: list[Result] = []  # that were not taken yet
-        self._known: set[Run] = set()
+        self._known: dict[Run, Result] = {}
+        self._search = search
+        self._currency = currency
         self._played = 0  # since the study was begun or continued
         self._lock = threading.Lock()
         self._stops = threading.Event()
@@ -120,7 +129,7 @@ class BackgroundStudy:
             after.join()
         try:
             self._play()
-            state = StudyState.DONE
+            self.total, state = most_runs(self.study, None), StudyState.DONE
         except _Stopped:
             state = StudyState.STOPPED
         except ScenarioError as error:
@@ -148,17 +157,18 @@ class BackgroundStudy:
             if file is not None:
                 wanted = set(study.runs())
                 self._take_in(result for run, result in file.results.items() if run in wanted)
-            missing = [run for run in study.runs() if run not in self._known]
-            if not missing:
+            missing = rounds(study, self._known, self._search, self._currency)
+            first = next(missing, None)
+            if not first:
                 return
-            count = min(processors(), len(missing))
+            count = min(processors(), max(1, self.total - self.done))
             workers = stack.enter_context(LocalWorkers(study, count, yields=True))
             Variants(study).check(between=check)
             if file is not None:
                 file.open()
             self.began_s = time.monotonic()
             self.state = StudyState.PLAYING
-            for results in results_of(study, missing, workers, file):
+            for results in results_of(study, chain([first], missing), workers, file):
                 self._played += len(results)
                 self._take_in(results)
                 self._on_news()
@@ -168,4 +178,5 @@ class BackgroundStudy:
         found = [result for result in results if Run(result["variant"], result["seed"]) not in self._known]
         with self._lock:
             self._new += found
-            self._known.update(Run(result["variant"], result["seed"]) for result in found)
+            self._known |= {Run(result["variant"], result["seed"]): result for result in found}
+            self.total = max(self.total, self.done)

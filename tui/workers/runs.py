@@ -17,6 +17,7 @@ from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple, NoReturn, Protocol, Self, cast
@@ -417,9 +418,15 @@ class Dispatcher:
         self._sent.clear()
 
 
-def results_of(study: Study, runs: Iterable[Run], workers: Workers, file: ResultsFile | None) -> Iterator[list[Result]]:
-    """Yield the results of runs, batch by batch; they are in the file then, if there is one. Raises TargetError."""
-    for lines in Dispatcher(study, workers).play(runs):
+def results_of(
+    study: Study, rounds: Iterable[Iterable[Run]], workers: Workers, file: ResultsFile | None
+) -> Iterator[list[Result]]:
+    """Yield the results of runs, batch by batch; they are in the file then, if there is one. Raises TargetError.
+
+    A round of runs begins when all results of the one before it have been taken.
+    """
+    dispatcher = Dispatcher(study, workers)
+    for lines in chain.from_iterable(dispatcher.play(runs) for runs in rounds):
         if lines and file is not None:
             file.add(lines)
         yield [read(line) for line in lines]
