@@ -66,7 +66,7 @@ class Nested(BuildHookInterface):
                 source.parent.mkdir(parents=True, exist_ok=True)
                 source.write_text(installed(path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
             places[str(source)] = f"batchdeck/{name.as_posix()}"
-        places[str(rewritten / "tui" / "__main__.py")] = "batchdeck/__main__.py"
+        places[str(rewritten / "tui" / "__main__.py")] = "batchdeck/__main__.py"  # `python -m batchdeck`
         return places
 
 
