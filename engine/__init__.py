@@ -26,14 +26,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BatchError": ("engine.base.errors", "BatchError"),
-    "BrokenInvariant": ("engine.state.tables", "BrokenInvariant"),
-    "Input": ("engine.run.journal", "Input"),
-    "Problem": ("engine.base.errors", "Problem"),
-    "Scenario": ("engine.scenario.model", "Scenario"),
-    "ScenarioError": ("engine.base.errors", "ScenarioError"),
-    "Simulation": ("engine.run.simulation", "Simulation"),
-    "load_scenario": ("engine.scenario.load", "load"),
+    "BatchError": (".base.errors", "BatchError"),
+    "BrokenInvariant": (".state.tables", "BrokenInvariant"),
+    "Input": (".run.journal", "Input"),
+    "Problem": (".base.errors", "Problem"),
+    "Scenario": (".scenario.model", "Scenario"),
+    "ScenarioError": (".base.errors", "ScenarioError"),
+    "Simulation": (".run.simulation", "Simulation"),
+    "load_scenario": (".scenario.load", "load"),
 }
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of this module
@@ -43,5 +43,5 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this modu
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         module, attribute = _HOMES[name]
-        found = globals()[name] = getattr(import_module(module), attribute)
+        found = globals()[name] = getattr(import_module(module, __name__), attribute)
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,9 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_configure() -> None:
     """Tune this process, and what its children inherit."""
+    # Where batchdeck is installed from a wheel, processes that a test starts in another folder find no `tui` otherwise.
+    places = str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, places))
     # Few collections of garbage save a fifth of the time of tests of the dashboard and cost some ten megabytes.
     gc.set_threshold(100_000, 10, 10)
     # A shell ignores interrupts for what it runs in the background; programs that a test interrupts would inherit that.

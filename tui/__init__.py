@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from types import ModuleType
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 # Textual reads this when it is imported. It draws at the next tick of its clock at which something has changed, so at
 # its own sixty ticks a second what a key has changed would wait for up to a thirtieth of a second.

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from engine.base.values import lazy_regex
 
@@ -58,7 +58,7 @@ class Chapter:
 @cache
 def chapters() -> tuple[Chapter, ...]:
     """Return the chapters in the order of the file."""
-    return parse(files("engine").joinpath("RULES.md").read_text(encoding="utf-8"))
+    return parse((Path(__file__).parents[1] / "RULES.md").read_text(encoding="utf-8"))
 
 
 @cache

@@ -22,7 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f'{MARKER}(scenario=None, step="PT10S", speed=None, seed=None, ...): the account of the fixture {MARKER}, '
-        "as engine.rest.testing.local_account takes it.",
+        "as local_account takes it.",
     )
 
 

@@ -20,8 +20,6 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from errno import EINVAL
 from functools import cached_property
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from math import isfinite
 from pathlib import Path
 from stat import S_ISREG
@@ -95,12 +93,9 @@ class ScenarioSource:
     prices: PriceFile | None = field(default=None, repr=False)
 
 
-def bundled() -> dict[str, Traversable]:
+def bundled() -> dict[str, Path]:
     """Return the bundled scenarios by name, in alphabetical order."""
-    found = {
-        path.name.removesuffix(".yaml"): path for path in files("scenarios").iterdir() if path.name.endswith(".yaml")
-    }
-    return dict(sorted(found.items()))
+    return dict(sorted((path.stem, path) for path in (Path(__file__).parents[2] / "scenarios").glob("*.yaml")))
 
 
 def headline(text: str) -> tuple[str, list[str]]:
@@ -205,7 +200,7 @@ def listed(directory: Path) -> list[str]:
         return []
 
 
-def _near(path_or_name: str, shipped: dict[str, Traversable]) -> str:
+def _near(path_or_name: str, shipped: dict[str, Path]) -> str:
     """Return which scenarios may be meant: those whose names begin so, else the most similar ones."""
     path = Path(path_or_name)
     file = nearest(path.name, listed(path.parent))

@@ -161,7 +161,7 @@ def test_mistakes_of_the_scenario_are_raised(tmp_path):
 
 def test_the_plugin_is_declared():
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
-    assert declared == {"batchdeck": "engine.rest.pytest_plugin"}
+    assert declared == {"batchdeck": "batchdeck.engine.rest.pytest_plugin"}
 
 
 def test_the_fixture_serves_an_account_to_each_test(pools):

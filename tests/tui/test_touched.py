@@ -8,9 +8,9 @@ from tests import touched
 from tests.module_counts import LONG, longest_chain, modules
 
 # To be lowered whenever less is needed; `python -m tests.touched` prints the numbers of today.
-MOST_MODULES = 318
-MOST_LINES = 101_250
-MOST_CODE = 63_992
+MOST_MODULES = 320
+MOST_LINES = 101_530
+MOST_CODE = 64_138
 LONGEST_CHAIN = 20
 MOST_FILES_OF_A_STEP = 85
 MOST_FILES_OF_A_COMMAND = 124

@@ -101,7 +101,7 @@ def complete_scenario(_context: click.Context, _parameter: click.Parameter, inco
     from engine.scenario.text import bundled
 
     names = [CompletionItem(name) for name in bundled() if name.startswith(incomplete)]
-    return [*names, CompletionItem(incomplete, type="file")]
+    return [CompletionItem(incomplete, type="file"), *names]  # bash forgets the names that come before a file
 
 
 def is_json(name: str) -> bool:

@@ -49,7 +49,7 @@ from tui.cli.arguments import (
     scenario_mistakes,
     seed_option,
 )
-from tui.cli.reference import rules, sizes
+from tui.cli.reference import completion, docs, rules, sizes
 from tui.cli.serve import ClientOptions, client_options, import_history, read_options, serve
 from tui.saving.settings import THEME_NAMES
 
@@ -113,12 +113,11 @@ def cli(context: click.Context) -> None:
       batchdeck serve my.yaml                   let clients of Azure Batch act on a simulation
       batchdeck rules PREP-16                   a rule of the service that the simulation follows
       batchdeck sizes 'd4*v5'                   VM sizes: cores, memory, prices, retirement
+      batchdeck docs                            the pages of the documentation
 
     \b
-    Completion of commands, options and scenario names:
-      bash    eval "$(_BATCHDECK_COMPLETE=bash_source batchdeck)"
-      zsh     eval "$(_BATCHDECK_COMPLETE=zsh_source batchdeck)"
-      fish    _BATCHDECK_COMPLETE=fish_source batchdeck | source
+    Completion of commands, options and names in bash, zsh and fish:
+      batchdeck completion --install
 
     \b
     Exit status:
@@ -443,7 +442,7 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
     return DONE
 
 
-for _command in (compare, import_history, rules, serve, sizes, study, why):
+for _command in (compare, completion, docs, import_history, rules, serve, sizes, study, why):
     cli.add_command(_command)
 
 

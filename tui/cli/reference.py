@@ -1,17 +1,25 @@
-"""``batchdeck rules`` and ``batchdeck sizes``: the rulebook and the table of VM sizes, as text, JSON or CSV."""
+"""Commands that show what is known without a scenario: rules, VM sizes, the pages of the documentation.
+
+``batchdeck completion`` is here too, which completes commands, options and names in a shell.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import sys
+import textwrap
 from dataclasses import asdict
+from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click import style
 
-from engine.base.values import USD, shortened, visible
+from engine.base.values import USD, lazy_regex, shortened, visible
 from tui.cli.arguments import DONE, echo, echo_json, echo_styled, output_option, prices_option, scenario_mistakes
 
 if TYPE_CHECKING:
@@ -272,3 +280,153 @@ def _sizes_text(sizes: Sequence[VmSize], about: str) -> str:
     if derived:
         notes.append(f"Not in the table, so derived from the name: {', '.join(derived)}.")
     return parts_text([table("", _HEADINGS, rows, target), plain_text("\n".join(notes))], target)
+
+
+# --- pages
+
+_HOME = Path(__file__).parents[2]  # the folder that has README.md: of the clone, or of the installed package
+_ROW = lazy_regex(r"^\| \[[^]]+\]\(([^)]+)\) \| (.+) \|$", re.MULTILINE)
+_RELATIVE = lazy_regex(r"^!\[.*\n+|\[([^][]+)\]\((?!https?:)[^()]+\)", re.MULTILINE)
+
+
+def _pages() -> dict[str, tuple[Path, str]]:
+    """Return the pages that are installed by their names, each with a line about it: those that the README lists."""
+    listed = _ROW.findall((_HOME / "README.md").read_text(encoding="utf-8"))
+    files = {"README.md": "what batchdeck is for, and how to begin", **dict(listed)}
+    paths = {_HOME / file: about for file, about in files.items()}
+    return {
+        (path.parent.name if path.name == "README.md" and path.parent != _HOME else path.stem).lower(): (path, about)
+        for path, about in paths.items()
+        if path.is_file()
+    }
+
+
+def _complete_page(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names of pages that begin so, with a line each."""
+    from click.shell_completion import CompletionItem
+
+    found = _pages().items()
+    return [CompletionItem(name, help=about) for name, (_, about) in found if name.startswith(incomplete.lower())]
+
+
+@click.command()
+@click.argument("page", required=False, shell_complete=_complete_page)
+def docs(page: str | None) -> int:
+    """Show the documentation: the list of its pages, or one PAGE.
+
+    In a terminal a page is laid out for it; a pipe or a file gets the Markdown as it is.
+
+    \b
+    Examples:
+      batchdeck docs
+      batchdeck docs cli
+      batchdeck docs scenarios | less
+      batchdeck docs rules > rules.md
+    """
+    pages = _pages()
+    if page is None:
+        cells = max(map(len, pages)) + 2
+        columns = max(shutil.get_terminal_size().columns, cells + _NARROWEST) if sys.stdout.isatty() else sys.maxsize
+        for name, (_, about) in pages.items():
+            echo(textwrap.fill(f"{name:<{cells}}{about}", columns, subsequent_indent=" " * cells))
+        return DONE
+    if page.lower() not in pages:
+        (near,) = get_close_matches(page.lower()[:_WIDEST], pages, 1, 0)
+        said = f"no page is called {visible(shortened(page))}; the nearest is {near}, and `batchdeck docs` lists all."
+        raise click.BadParameter(said, param_hint="PAGE")
+    text = pages[page.lower()][0].read_text(encoding="utf-8")
+    if sys.stdout.isatty():
+        from rich.markdown import Markdown
+
+        from tui.saving.console import console
+
+        target = console(to_stderr=False)
+        plain = _RELATIVE.sub(r"\1", text)  # links between pages lead nowhere from a terminal
+        target.print(Markdown(plain, hyperlinks=False), width=max(_NARROWEST, min(target.width, _WIDEST)))
+    else:
+        echo(text, nl=False)
+    return DONE
+
+
+# --- completion
+
+_SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command()
+@click.argument("shell", required=False, type=click.Choice(_SHELLS))
+@click.option(
+    "--install", is_flag=True, help="Write the script to where the shell looks for it, and say where that is."
+)
+@click.pass_context
+def completion(context: click.Context, shell: str | None, install: bool) -> int:
+    """Print the script that completes commands, options and names in a SHELL, or install it.
+
+    Without SHELL it is for the shell of $SHELL. No startup file is changed: where a shell needs a line in one, that
+    line is printed.
+
+    \b
+    Examples:
+      batchdeck completion --install         once, for all later shells
+      eval "$(batchdeck completion zsh)"     for this shell only; so too in bash
+      batchdeck completion fish | source     for this shell only
+    """
+    from click.shell_completion import get_completion_class
+
+    used = shell or Path(os.environ.get("SHELL", "")).name
+    kind = get_completion_class(used)
+    if used not in _SHELLS or kind is None:
+        raise click.UsageError(f"$SHELL is none of {', '.join(_SHELLS)}: name one.")
+    script = kind(context.find_root().command, {}, "batchdeck", "_BATCHDECK_COMPLETE").source()
+    script = script.replace('string split ","', 'string split --max 1 ","')  # in fish: descriptions may have commas
+    if install:
+        _install(used, f"{script.strip()}\n")
+    else:
+        echo(script)
+    return DONE
+
+
+def _install(shell: str, script: str) -> None:
+    """Write the script of a shell, unless it is there, and print where it is and what else the shell needs.
+
+    Raises:
+        TargetError: The file cannot be written.
+        click.UsageError: There is no home directory.
+    """
+    from tui.saving.targets import FileLines, reported
+
+    try:
+        path, needs = _place(shell)
+    except RuntimeError as error:
+        raise click.UsageError(f"{error} Set HOME.") from None
+    with reported(path, before_run=True):
+        is_there = path.is_file() and path.read_bytes() == script.encode()
+        path.parent.mkdir(parents=True, exist_ok=True)
+    if not is_there:
+        with FileLines(path) as target:
+            target.write_bytes([script.encode()])
+            target.keep()
+    echo(f"{path} {'is there already' if is_there else 'is written'}. {needs}")
+
+
+def _place(shell: str) -> tuple[Path, str]:
+    """Return the file in which a shell looks for a user's completion of ``batchdeck``, and what it needs besides.
+
+    Raises RuntimeError if there is no home directory.
+    """
+    from shlex import quote
+
+    home, given = Path.home(), os.environ.get
+    if shell == "fish":
+        config = Path(given("XDG_CONFIG_HOME") or home / ".config")
+        return config / "fish" / "completions" / "batchdeck.fish", "New shells find it."
+    if shell == "zsh":
+        path = Path(given("ZDOTDIR") or home) / ".zfunc" / "_batchdeck"
+        line = f"fpath=({quote(str(path.parent))} $fpath); autoload -Uz compinit; compinit"
+        return path, f"New shells find it once .zshrc has this line:\n{line}"
+    data = Path(given("XDG_DATA_HOME") or home / ".local" / "share")
+    path = Path(given("BASH_COMPLETION_USER_DIR") or data / "bash-completion") / "completions" / "batchdeck"
+    return (
+        path,
+        f"New shells find it by the package bash-completion; without it .bashrc needs this line:\n. {quote(str(path))}",
+    )

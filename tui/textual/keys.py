@@ -101,6 +101,7 @@ def words_of(identity: str) -> str:
     return KEYS[identity].words if identity in KEYS else ""
 
 
+_PACKAGE = __name__.removesuffix("textual.keys")  # it has another name where batchdeck is installed
 _MODIFIERS = frozenset({"ctrl", "shift", "alt", "super", "hyper", "meta"})
 _NAMED_KEYS = frozenset(key.value for key in Keys)
 
@@ -143,7 +144,7 @@ def contexts() -> dict[type[DOMNode], list[Binding]]:
 
 def _ours(base: type[DOMNode]) -> Iterator[type[DOMNode]]:
     for each in base.__subclasses__():
-        if each.__module__.startswith("tui."):
+        if each.__module__.startswith(_PACKAGE):
             yield each
         yield from _ours(each)
 
@@ -161,12 +162,12 @@ def meets(one: type[DOMNode], other: type[DOMNode]) -> bool:
 
 def _is_outer(context: type[DOMNode]) -> bool:
     """Return True for the application and the main screen."""
-    return context.__module__.startswith("tui.app.")
+    return context.__module__.startswith(f"{_PACKAGE}app.")
 
 
 def _is_within(context: type[DOMNode]) -> bool:
     """Return True for the application, the main screen, and what the main screen contains."""
-    return _is_outer(context) or context.__module__.startswith(("tui.panes.", "tui.widgets."))
+    return _is_outer(context) or context.__module__.startswith((f"{_PACKAGE}panes.", f"{_PACKAGE}widgets."))
 
 
 def _rank(identity: str) -> int:
@@ -268,7 +269,7 @@ class Keymap:
 
     def bindings_of(self, context: type[DOMNode]) -> list[Binding]:
         """Return the bindings of our classes, without those that Textual declares."""
-        ours = (each for each in reversed(context.__mro__) if each.__module__.startswith("tui."))
+        ours = (each for each in reversed(context.__mro__) if each.__module__.startswith(_PACKAGE))
         bound = (binding for each in ours if issubclass(each, DOMNode) for binding in _bound(each))
         return [binding for binding in bound if binding.description]
 
