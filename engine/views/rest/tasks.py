@@ -365,9 +365,9 @@ _Form = tuple[str, Callable[[tuple[str, ...]], tuple[str, ...]]]
 
 
 def task_lines(world: World, job: Job, transitions: TaskTransitions) -> Iterator[str]:
-    """Return an iterator over the tasks of a job as JSON, multi-instance ones with ``subtasks`` as ``subtasksinfo`` lists them (MI-7).
+    """Return an iterator over the tasks of a job as JSON, in the order in which they were added.
 
-    They come in the order in which they were added, without deleted ones.
+    Multi-instance tasks have ``subtasks`` as ``subtasksinfo`` lists them (MI-7); deleted tasks are left out.
     """
     writer = _Writer(world, job, transitions)
     blocks = (BlockParts(world, world.tasks.blocks[number]) for number in job.blocks)
