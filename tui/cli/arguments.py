@@ -35,10 +35,10 @@ Command = TypeVar("Command", bound="Callable[..., object]")
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 
-def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print a text to stdout, or to stderr, with control characters in it as escapes."""
+def echo(text: str = "", *, err: bool = False, nl: bool = True, color: str | None = None) -> None:
+    """Print a text to stdout, or to stderr, with control characters in it as escapes; a terminal may show a color."""
     interrupts.end_opening()
-    click.echo(visible(text), err=err, nl=nl)
+    click.secho(visible(text), err=err, nl=nl, fg=None if os.environ.get("NO_COLOR") else color)
 
 
 def echo_styled(text: str, *, err: bool = False, color: bool | None = None) -> None:
@@ -194,6 +194,29 @@ def problem_json(problem: Problem) -> dict[str, object]:
         "path": problem.path,
         "message": problem.message,
     }
+
+
+def annotation(problem: Problem, title: str = "") -> str:
+    """Return a mistake or warning as a line with which GitHub marks its place in a file: ``::error file=...::...``.
+
+    Args:
+        problem: The mistake or warning; where its place is not known, the beginning of the file is marked.
+        title: What stands above the message.  [default: the code of the problem]
+    """
+    said = f"{problem.path}: {problem.message}" if problem.path else problem.message
+    named = {
+        "file": problem.file.replace(os.sep, "/"),
+        "line": str(problem.line or 1),
+        "col": str(problem.column or 1),
+        "title": title or problem.word,
+    }
+    place = ",".join(f"{key}={_escaped(value).replace(':', '%3A').replace(',', '%2C')}" for key, value in named.items())
+    return f"::{problem.severity} {place}::{_escaped(said)}"
+
+
+def _escaped(text: str) -> str:
+    """Return a text as the runner of GitHub decodes it."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def parse_speed(text: str) -> float:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from engine.base.errors import ScenarioError
 from engine.studies.runs import Run, StudyState, Variants
 from tui.saving.targets import TargetError
-from tui.workers.runs import NoResults, ResultsFile, WorkersLost, results_of
+from tui.workers.dispatch import WorkersLost
+from tui.workers.runs import NoResults, ResultsFile, results_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -1,0 +1,303 @@
+"""Testing scenarios: workers play them, and what came of their cases is printed, or written as JUnit XML."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from contextlib import ExitStack
+from errno import EACCES, EPERM
+from itertools import pairwise
+from math import ceil
+from typing import TYPE_CHECKING, TypedDict
+from xml.etree import ElementTree as ET
+
+import click
+
+from engine.base.errors import Problem, Severity
+from engine.cases import CasePlayer, SuiteRun, candidates, heading, lines_of, xml_text
+from tui import interrupts
+from tui.cli.arguments import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    WRONG,
+    annotation,
+    check_apart,
+    echo,
+    echo_json,
+    echo_styled,
+    print_warnings,
+    problem_lines,
+)
+from tui.cli.replay import StudyProgress
+from tui.saving.targets import STDOUT, lines_target
+from tui.workers.dispatch import Dispatcher, WorkersLost
+from tui.workers.local import LocalWorkers, processors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from engine.cases import Suite
+    from engine.specs.prices import PriceFile
+
+_NONE_FOUND = 5  # the exit status, as of pytest
+_SLICES = 2  # of the seeds of a scenario, for each worker
+_DENIED = (EACCES, EPERM)
+_WORDS = {"passed": "ok", "failed": "FAILED", "error": "WRONG"}
+
+
+class SuiteOptions(TypedDict):
+    """The options as they were given to ``test``."""
+
+    text: str | None
+    seeds: int | None
+    workers: int | None
+    junit: str | None
+    output: str
+    strict: bool
+    prices: PriceFile | None
+    quiet: bool
+
+
+def conduct(paths: Sequence[str], options: SuiteOptions) -> int:
+    """Play the scenarios in files and folders, show or write what came of their cases, and return the exit status."""
+    junit = options["junit"]
+    if junit == STDOUT and options["output"] != "table":
+        raise click.UsageError(f"--junit - and --output {options['output']} both write to stdout; give --junit a file.")
+    names = _names(paths or (os.curdir,), options)
+    check_apart(names, {"--junit": junit})
+    played: list[Suite] = []
+    with ExitStack() as stack:
+        stack.enter_context(interrupts.unwinding)
+        report = None if junit is None else stack.enter_context(lines_target(junit))
+        try:
+            if names:
+                _play(names, options, played)
+        except KeyboardInterrupt:
+            echo(f"\nInterrupted after {_how_far(played, names)}.", err=True)
+            return INTERRUPTED
+        except WorkersLost as error:
+            echo(f"Error: {error}, after {_how_far(played, names)}.", err=True)
+            return FAILED
+        suites = _in_order(played, names)
+        if report is not None:
+            report.write_bytes([_junit(suites)])
+            with interrupts.held:
+                report.keep()
+    _show(suites, options)
+    if not suites:
+        echo(f"No scenario was found in {', '.join(paths) or 'this folder'}.", err=True)
+        return _NONE_FOUND
+    counts = _counts(suites)
+    return WRONG if counts["error"] else FAILED if counts["failed"] else DONE
+
+
+def _names(paths: Sequence[str], options: SuiteOptions) -> dict[str, str]:
+    """Return the scenarios in files and folders with their names, each once; a name that cannot be read is empty.
+
+    Raises:
+        click.UsageError: A folder that was named cannot be read.
+    """
+
+    def pass_over(error: OSError) -> None:
+        if error.filename in paths:
+            raise click.UsageError(f"{error.filename} cannot be read: {error.strerror}.")
+        if not options["quiet"] and error.errno in _DENIED:
+            echo(f"{error.filename} is passed over: {error.strerror}", err=True)
+
+    found: dict[str, str] = {}
+    known: set[str] = set()
+    for path in paths:
+        is_folder = os.path.isdir(path)
+        for file in candidates(path, pass_over) if is_folder else (path,):
+            name: str | None = None
+            try:
+                name = heading(file)
+            except OSError as error:
+                if is_folder:
+                    pass_over(error)
+            is_meant = not is_folder or name is not None
+            place = os.path.realpath(file)
+            if is_meant and place not in known and (options["text"] or "") in f"{file}\n{name or ''}":
+                known.add(place)
+                found[file] = name or ""
+    return found
+
+
+def _play(names: Mapping[str, str], options: SuiteOptions, played: list[Suite]) -> None:
+    """Play scenarios, the largest files first, and append what comes of them.
+
+    Raises:
+        KeyboardInterrupt: A signal has come.
+        WorkersLost: There are no workers any more.
+    """
+    player = CasePlayer(time.perf_counter, strict=options["strict"], prices=options["prices"])
+    most, seeds = options["workers"] or processors(), options["seeds"] or 0
+    slices = min(seeds, ceil(_SLICES * most / len(names))) if seeds else 1
+    edges = [1 + seeds * at // slices for at in range(slices + 1)]
+    runs = [
+        SuiteRun(file, range(first, end))
+        for file in sorted(names, key=_size, reverse=True)
+        for first, end in pairwise(edges)
+    ]
+    with ExitStack() as stack:
+        with interrupts.held:
+            workers = stack.enter_context(LocalWorkers(player, min(most, len(runs))))
+        with StudyProgress(len(runs), hidden=options["quiet"], what="Test") as progress, interrupts.held:
+            for suites in Dispatcher(player, workers).play(runs):
+                played += suites
+                progress.update(len(played))
+                interrupts.check()
+
+
+def _size(file: str) -> int:
+    try:
+        return os.path.getsize(file)
+    except OSError:
+        return 0
+
+
+def _in_order(played: Iterable[Suite], names: Mapping[str, str]) -> list[Suite]:
+    """Return a result for each file, in the order of the names: parts with different seeds are merged."""
+    found: dict[str, Suite] = {}
+    for suite in sorted(played, key=lambda each: tuple(each.seeds[:1])):
+        found[suite.file] = found[suite.file].merged(suite) if suite.file in found else suite
+    return [found[file]._replace(name=name or found[file].name) for file, name in names.items()]
+
+
+def _how_far(played: Iterable[Suite], names: Mapping[str, str]) -> str:
+    return f"{len({suite.file for suite in played}):,} of {len(names):,} scenarios; nothing was written"
+
+
+def _counts(suites: Iterable[Suite]) -> Counter[str]:
+    return Counter(case.outcome for suite in suites for case in suite.cases)
+
+
+# -- what is shown -----------------------------------------------------------------------------------------------------
+
+
+def _show(suites: Sequence[Suite], options: SuiteOptions) -> None:
+    """Print the result; nothing for a person who wants quiet while every case holds."""
+    output, quiet = options["output"], options["quiet"]
+    counts = _counts(suites)
+    if output == "json":
+        echo_json(_as_json(suites, counts))
+    to_stderr = options["junit"] == STDOUT
+    if output == "github":
+        for suite in suites:
+            for line in _annotations(suite, with_warnings=not quiet):
+                echo(line)
+    elif output == "table":
+        _list(suites if not quiet else (), to_stderr=to_stderr)
+        for suite in suites:
+            _explain(suite, to_stderr=to_stderr)
+    if output != "github" and not quiet:
+        for suite in suites:
+            print_warnings(each for each in suite.problems if each.severity is Severity.WARNING)
+    if output != "json" and suites and (not quiet or counts["failed"] or counts["error"]):
+        echo(_total(suites, counts), err=to_stderr)
+
+
+def _total(suites: Sequence[Suite], counts: Counter[str]) -> str:
+    """Return ``3 scenarios: 12 cases passed, 1 failed, 1 error``."""
+    files = f"{len(suites):,} scenario{'' if len(suites) == 1 else 's'}"
+    passed = f"{counts['passed']:,} case{'' if counts['passed'] == 1 else 's'} passed"
+    errors = f"{counts['error']:,} error{'' if counts['error'] == 1 else 's'}"
+    return f"{files}: {passed}, {counts['failed']:,} failed, {errors}"
+
+
+def _list(suites: Sequence[Suite], *, to_stderr: bool) -> None:
+    """Print a line for each scenario; its path comes last, since no width is too small for it there."""
+    if suites:
+        echo("result  cases  not met  scenario", err=to_stderr)
+    for suite in suites:
+        broken = [case.outcome for case in suite.cases if case.is_broken]
+        word = _WORDS[broken[0] if broken else "passed"]
+        line = f"{word:<6}  {len(suite.cases):>5,}  {len(broken):>7,}  {suite.file}"
+        echo(line, err=to_stderr, color="red" if broken else None)
+    if suites:
+        echo(err=to_stderr)
+
+
+def _explain(suite: Suite, *, to_stderr: bool) -> None:
+    """Print what is expected and seen of each case that does not hold, and what needs attention at the end."""
+    for case in suite.cases:
+        if case.outcome == "error":
+            lines = [*problem_lines(each for each in suite.problems if each.severity is Severity.ERROR), ""]
+        elif case.outcome == "failed":
+            lines = [*lines_of(case, suite), ""]
+        else:
+            continue
+        echo("\n".join(lines), err=to_stderr)
+    for seed, items in suite.attention.items():
+        from tui.cli.output import attention_table, parts_text
+        from tui.saving.console import console
+
+        target = console(to_stderr=to_stderr)
+        found = attention_table(f"Needs attention in {suite.file}, seed {seed}", items, target)
+        echo_styled(parts_text([found], target) + "\n", err=to_stderr)
+
+
+def _annotations(suite: Suite, *, with_warnings: bool) -> Iterator[str]:
+    """Yield the mistakes and failures of a scenario, and its warnings, as annotations of GitHub."""
+    for problem in suite.problems:
+        if with_warnings or problem.severity is Severity.ERROR:
+            yield annotation(problem)
+    for case in suite.cases:
+        if case.outcome == "failed":
+            said = "\n".join((case.why, *lines_of(case, suite)[1:]))
+            yield annotation(Problem(said, "", case.line, case.column, suite.file), case.name)
+
+
+def _as_json(suites: Sequence[Suite], counts: Counter[str]) -> dict[str, object]:
+    shown = ("name", "line", "outcome", "expected", "seen", "seed")
+    scenarios = [
+        {
+            "file": suite.file,
+            "name": suite.name,
+            "seconds": round(suite.seconds, 3),
+            "cases": [{field: getattr(case, field) for field in shown} for case in suite.cases],
+        }
+        for suite in suites
+    ]
+    return {"scenarios": scenarios, "passed": counts["passed"], "failed": counts["failed"], "errors": counts["error"]}
+
+
+def _junit(suites: Sequence[Suite]) -> bytes:
+    """Return a report in the form of JUnit. Runs that are equal give equal bytes but for ``time``."""
+    root = _element(None, "testsuites", name="batchdeck", **_totals(suites))
+    for suite in suites:
+        inner = _element(root, "testsuite", name=suite.file, **_totals([suite]))
+        seconds = f"{suite.seconds / len(suite.cases):.3f}"
+        for case in suite.cases:
+            named = {"classname": _classname(suite.file), "name": case.name, "file": suite.file}
+            found = _element(inner, "testcase", **named, line=str(case.line), time=seconds)
+            if case.outcome == "failed":
+                text = "\n".join(lines_of(case, suite))
+                _element(found, "failure", message=case.why, type="expectation").text = xml_text(text)
+            elif case.outcome == "error":
+                mistakes = (each for each in suite.problems if each.severity is Severity.ERROR)
+                text = "\n".join(problem_lines(mistakes))
+                _element(found, "error", message=case.why, type="mistake").text = xml_text(text)
+    ET.indent(root)
+    content: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return content + b"\n"
+
+
+def _element(above: ET.Element | None, tag: str, **attributes: str) -> ET.Element:
+    clean = {name: xml_text(value) for name, value in attributes.items()}
+    return ET.Element(tag, clean) if above is None else ET.SubElement(above, tag, clean)
+
+
+def _totals(suites: Sequence[Suite]) -> dict[str, str]:
+    counts = _counts(suites)
+    seconds = sum(suite.seconds for suite in suites)
+    named = {"tests": counts.total(), "failures": counts["failed"], "errors": counts["error"], "skipped": 0}
+    return {name: str(value) for name, value in named.items()} | {"time": f"{seconds:.3f}"}
+
+
+def _classname(file: str) -> str:
+    """Return a path without its ending, with dots: ``scenarios.night``."""
+    parts = os.path.splitext(file)[0].replace(os.sep, "/").split("/")
+    return ".".join(part for part in parts if part not in ("", os.curdir, os.pardir))
