@@ -9,19 +9,16 @@ Files are found without the simulator, which is imported where they are played: 
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import yaml
-
 from engine.base import runtime
 from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.values import SECOND_MS, lazy_regex, shortened, with_short_words
 from engine.scenario.text import SUFFIXES, content_of
-from engine.scenario.tree import LOADER
+from engine.scenario.tree import parse_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +31,8 @@ if TYPE_CHECKING:
 
 _NO_XML = lazy_regex(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _OTHERS = ("node_modules", "__pycache__")  # folders that hold the files of other programs
-_BEGINS = lazy_regex(r"(?:\A|[\r\n])[\ufeff\ufffd]*scenario:")
+_LINE = lazy_regex(r"(?:\A|[\r\n])[\ufeff\ufffd]*scenario:(?!\S)(.*)")
+_MOST_LINES = 50
 VALID, REFUSALS = "the scenario is valid", "no command is refused or accepted unexpectedly"
 """The names of the case of a file with mistakes, and of the last case of any other."""
 
@@ -42,21 +40,26 @@ VALID, REFUSALS = "the scenario is valid", "no command is refused or accepted un
 # -- finding -----------------------------------------------------------------------------------------------------------
 
 
-def candidates(folder: str, on_error: Callable[[OSError], object]) -> Iterator[str]:
-    """Yield the files in a folder, and in those below it, that may be scenarios by their names.
+def scenarios_in(folder: str, on_error: Callable[[OSError], object]) -> Iterator[tuple[str, str]]:
+    """Yield the scenarios in a folder, and in those below it, with their names as ``heading`` reads them.
 
     Hidden folders, virtual environments and ``node_modules`` are passed over, and links to folders are not followed.
 
     Args:
-        folder: The folder. The names of files in the present one, ``.``, do not begin with it.
-        on_error: Is called with the error if a folder cannot be read.
+        folder: The folder. The paths of files in the present one, ``.``, do not begin with it.
+        on_error: Is called with the error if a folder or a file cannot be read, or is a pipe or a device.
     """
     here = os.path.join(os.curdir, "") if folder == os.curdir else ""
     for above, folders, names in os.walk(folder, onerror=on_error):
         folders[:] = [name for name in sorted(folders) if not _is_foreign(above, name)]
-        for name in sorted(names):
-            if name.lower().endswith(SUFFIXES):
-                yield os.path.join(above, name).removeprefix(here)
+        for file in (os.path.join(above, name).removeprefix(here) for name in sorted(names)):
+            try:
+                found = heading(file) if file.lower().endswith(SUFFIXES) else None
+            except OSError as error:
+                on_error(error)
+            else:
+                if found is not None:
+                    yield file, found
 
 
 def _is_foreign(above: str, name: str) -> bool:
@@ -67,39 +70,18 @@ def _is_foreign(above: str, name: str) -> bool:
 def heading(path: str) -> str | None:
     """Return the name of the scenario in a file, or None if the file has no top-level key ``scenario``.
 
-    The name is empty if a mistake stands before it, in a file of which a line begins with ``scenario:``. Raises
-    OSError.
+    A file with mistakes of syntax counts as a scenario if a line of it begins with ``scenario:``. The name is empty if
+    it cannot be read from that line. Raises OSError.
     """
-    content = content_of(path)
-    plain = content.replace(b"\0", b"")  # without what UTF-16 has between letters
-    try:
-        return _name(content.decode("utf-8-sig")) if b"scenario" in plain else None
-    except (ValueError, RecursionError, yaml.YAMLError):
-        return "" if _BEGINS.search(plain.decode(errors="replace")) else None
-
-
-def _name(text: str) -> str | None:
-    """Return the value of the top-level key ``scenario``, or None. Raises YAMLError for a mistake before it."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        pass
-    else:
-        return str(found["scenario"]) if isinstance(found, dict) and "scenario" in found else None
-    depth, nodes = 0, 0  # keys and values at the top
-    events = yaml.parse(text, LOADER)
-    for event in events:
-        if isinstance(event, yaml.NodeEvent) and depth <= 1:
-            if depth == 0 and not isinstance(event, yaml.MappingStartEvent):
-                return None
-            if depth and nodes % 2 == 0 and isinstance(event, yaml.ScalarEvent) and event.value == "scenario":
-                value = next(events)
-                return value.value if isinstance(value, yaml.ScalarEvent) else ""
-            nodes += depth
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if isinstance(event, yaml.DocumentEndEvent):
-            return None
-    return None
+    text = content_of(path).replace(b"\0", b"").decode(errors="replace")  # UTF-16 has zero bytes between letters
+    line = _LINE.search(text)
+    if line is None and "scenario" not in text:
+        return None
+    tree, _ = parse_value(text if line is None else line[1])
+    if line is not None:
+        return tree.plain if tree is not None and isinstance(tree.plain, str) else ""
+    found = tree.plain if tree is not None else None
+    return str(found["scenario"]) if isinstance(found, dict) and "scenario" in found else None
 
 
 # -- judging -----------------------------------------------------------------------------------------------------------
@@ -130,7 +112,7 @@ class Case(NamedTuple):
 
 
 class Suite(NamedTuple):
-    """A scenario that was suite.
+    """A scenario that was tested.
 
     ``attention`` is what needs attention at the end of the runs, by their seeds, that were the first to break a case.
     ``problems`` are the mistakes and warnings of the file.
@@ -151,21 +133,20 @@ class Suite(NamedTuple):
                 return each
         pairs = zip(self.cases, later.cases, strict=True)
         cases = [other if other.is_broken and not own.is_broken else own for own, other in pairs]
-        attention = {seed: items for seed, items in (later.attention | self.attention).items() if _breaks(seed, cases)}
+        seeds = {case.seed for case in cases}
+        attention = {seed: items for seed, items in (self.attention | later.attention).items() if seed in seeds}
         return self._replace(cases=cases, attention=attention, seconds=self.seconds + later.seconds)
 
 
 def lines_of(case: Case, suite: Suite) -> list[str]:
     """Return what differs, what was expected and what was seen; for a file with mistakes, these."""
     if case.outcome == "error":
-        return [str(problem) for problem in suite.problems if problem.severity is Severity.ERROR]
+        mistakes = [str(problem) for problem in suite.problems if problem.severity is Severity.ERROR]
+        more = [f"{len(mistakes) - _MOST_LINES:,} more mistakes: see `batchdeck check`"]
+        return mistakes if len(mistakes) <= _MOST_LINES else mistakes[:_MOST_LINES] + more
     head = f"{suite.file}:{case.line}:{case.column}: {case.why}"
     expected, seen = one_line(case.expected), one_line(case.seen)
     return [head, f"  expected: {expected}", f"  seen:     {seen}", f"  seed:     {case.seed}"]
-
-
-def _breaks(seed: int, cases: Iterable[Case]) -> bool:
-    return any(case.seed == seed for case in cases)
 
 
 def one_line(value: object) -> str:
@@ -202,7 +183,6 @@ def cases_of(scenario: Scenario) -> list[Case]:
 def judged(scenario: Scenario, seed: int | None = None) -> tuple[list[Case], Simulation]:
     """Play a scenario with a seed, its own without one, and return its cases with the run that is over."""
     from engine.run.simulation import Simulation
-    from engine.views.diagnosis.expectations import row_of
 
     simulation = Simulation(scenario, seed, can_go_back=False)
     simulation.run_until(simulation.end_ms)
@@ -212,6 +192,8 @@ def judged(scenario: Scenario, seed: int | None = None) -> tuple[list[Case], Sim
         met, seen = judgement.outcome.met, judgement.outcome.asked_for
         cases[at] = cases[at]._replace(seen=seen)
         if not met:
+            from engine.views.diagnosis.expectations import row_of
+
             row = row_of(simulation, judgement)
             why = f"{row.subject} {row.when}: {row.difference}"
             cases[at] = cases[at]._replace(outcome="failed", seed=simulation.seed, why=why)
@@ -279,7 +261,6 @@ class CasePlayer:
 
     def _tested(self, run: SuiteRun) -> Suite:
         from engine.scenario.load import load
-        from engine.views.diagnosis.concerns import Attention
 
         if os.path.exists(run.file) and not os.path.isfile(run.file):
             return self.failed(run, "is a pipe or a device, not a file")  # reading might wait without end
@@ -290,8 +271,11 @@ class CasePlayer:
         found: Suite | None = None
         for seed in run.seeds or (None,):
             cases, simulation = judged(scenario, seed)
-            is_broken = any(case.is_broken for case in cases)
-            attention = {simulation.seed: Attention(simulation).items()} if is_broken else {}
+            attention = {}
+            if any(case.is_broken for case in cases):
+                from engine.views.diagnosis.concerns import Attention
+
+                attention[simulation.seed] = Attention(simulation).items()
             suite = Suite(run.file, scenario.name, cases, attention, scenario.warnings)
             found = suite if found is None else found.merged(suite)
             if all(case.is_broken for case in found.cases):

@@ -12,7 +12,6 @@ from __future__ import annotations
 import glob
 import os
 import time
-from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from engine.cases import Case, Suite
     from engine.rest.testing import LocalAccount
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 MARKER = "batch_account"
 _OPTION, _GLOBS = "--scenarios", "batchdeck_scenarios"
 _ENDINGS = (".yaml", ".yml", ".json")
+_NAMED = pytest.StashKey[set[Path]]()  # files and folders that match the ini key
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,37 +45,25 @@ def pytest_configure(config: pytest.Config) -> None:
         f'{MARKER}(scenario=None, step="PT10S", speed=None, seed=None, ...): the account of the fixture {MARKER}, '
         "as engine.rest.testing.local_account takes it.",
     )
-    if config.getini(_GLOBS) and config.args_source.name == "TESTPATHS":
-        from engine.cases import candidates  # noqa: PLC0415 - who has no scenarios does not pay for it
-
+    found = {
+        Path(os.path.normpath(config.rootpath / file))
+        for pattern in config.getini(_GLOBS)
+        for file in glob.iglob(pattern, root_dir=config.rootpath, recursive=True)
+    }
+    config.stash[_NAMED] = found
+    if found and config.args_source.name == "TESTPATHS":
         above = [Path(config.invocation_params.dir, each.partition("::")[0]) for each in config.args]
-        found = (Path(file) for file in candidates(str(config.rootpath), lambda _: None))
-        others = (file for file in found if not any(file.is_relative_to(each) for each in above))
-        config.args += [str(file) for file in others if _is_named(config, file) and _has_scenario(file)]
+        others = (file for file in sorted(found) if not any(file.is_relative_to(each) for each in above))
+        config.args += [str(file) for file in others if file.is_file() and _has_scenario(file)]
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
     """Collect a scenario that is asked for; leave any other file alone."""
-    config = parent.config
     if not file_path.name.lower().endswith(_ENDINGS):
         return None
-    is_meant = config.getoption(_OPTION) or _is_named(config, file_path)
+    is_named = not parent.config.stash[_NAMED].isdisjoint((file_path, *file_path.parents))
+    is_meant = is_named or parent.config.getoption(_OPTION)
     return ScenarioFile.from_parent(parent, path=file_path) if is_meant and _has_scenario(file_path) else None
-
-
-def _is_named(config: pytest.Config, path: Path) -> bool:
-    """Return whether a pattern of the ini key names a file, or a folder in which it is."""
-    root = glob.escape(str(config.rootpath))
-    patterns = (Path(os.path.normpath(os.path.join(root, each))).parts for each in config.getini(_GLOBS))
-    return any(_matches(path.parts, pattern) for pattern in patterns)
-
-
-def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    if not pattern:
-        return True
-    if pattern[0] == "**":
-        return any(_matches(parts[at:], pattern[1:]) for at in range(len(parts) + 1))
-    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
 
 
 def _has_scenario(path: Path) -> bool:

@@ -199,7 +199,7 @@ def study(scenario: str, **given: Unpack[StudyOptions]) -> int:
 @click.option("-k", "text", metavar="TEXT", help="Only scenarios whose path or name contains TEXT.")
 @click.option("--seeds", type=click.IntRange(1), metavar="N", help="Play each scenario with the seeds 1 to N.")
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Use N processes.  [default: one per processor]")
-@click.option("--junit", metavar="FILE", help="Write a report as JUnit XML, which CI systems show.")
+@click.option("--junit", metavar="FILE", help="Write a report as JUnit XML; - is stdout, in place of the result.")
 @output_option("table", "json", "github", about="How to show the result; github marks the lines of failures.")
 @click.option("--strict", is_flag=True, help="Treat warnings as mistakes: such a scenario is not played.")
 @prices_option

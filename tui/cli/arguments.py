@@ -204,13 +204,10 @@ def annotation(problem: Problem, title: str = "") -> str:
         title: What stands above the message.  [default: the code of the problem]
     """
     said = f"{problem.path}: {problem.message}" if problem.path else problem.message
-    named = {
-        "file": problem.file.replace(os.sep, "/"),
-        "line": str(problem.line or 1),
-        "col": str(problem.column or 1),
-        "title": title or problem.word,
-    }
-    place = ",".join(f"{key}={_escaped(value).replace(':', '%3A').replace(',', '%2C')}" for key, value in named.items())
+    named = {"file": problem.file.replace(os.sep, "/"), "line": problem.line or 1, "col": problem.column or 1}
+    named["title"] = title or problem.word
+    values = {key: _escaped(str(value)).replace(":", "%3A").replace(",", "%2C") for key, value in named.items()}
+    place = ",".join(f"{key}={value}" for key, value in values.items())
     return f"::{problem.severity} {place}::{_escaped(said)}"
 
 

@@ -324,7 +324,7 @@ def open_dashboard(
 @click.option("--strict", is_flag=True, help="Treat warnings as mistakes: exit with status 2.")
 @output_option("text", "json", "github", about="How to show mistakes; json and github have all, and the warnings.")
 def check(scenarios: tuple[str, ...], quiet: bool, strict: bool, output: str) -> int:
-    """Validate each SCENARIO without running it.
+    """Validate each SCENARIO, or all scenarios in a folder, without running it.
 
     Mistakes are printed as file:line:column: path: what is wrong. Of more than fifty in a file the rest is counted by
     kind. Warnings, about what a run would accept although it is probably not what was meant, go to stderr and do not
@@ -338,10 +338,11 @@ def check(scenarios: tuple[str, ...], quiet: bool, strict: bool, output: str) ->
       batchdeck check --output github my.yaml   marks of a pull request on GitHub
     """
     from engine import ScenarioError, load_scenario
+    from engine.cases import scenarios_in
 
     status = DONE
     listed: list[dict[str, object]] = []
-    for name in scenarios:
+    for name in (file for given in scenarios for file in dict(scenarios_in(given, lambda _: None)) or [given]):
         mistakes: Sequence[Problem] = ()
         warnings: Sequence[Problem] = ()
         try:

@@ -15,7 +15,8 @@ from xml.etree import ElementTree as ET
 import click
 
 from engine.base.errors import Problem, Severity
-from engine.cases import CasePlayer, SuiteRun, candidates, heading, lines_of, xml_text
+from engine.base.values import quoted
+from engine.cases import CasePlayer, SuiteRun, heading, lines_of, scenarios_in, xml_text
 from tui import interrupts
 from tui.cli.arguments import (
     DONE,
@@ -28,7 +29,6 @@ from tui.cli.arguments import (
     echo_json,
     echo_styled,
     print_warnings,
-    problem_lines,
 )
 from tui.cli.replay import StudyProgress
 from tui.saving.targets import STDOUT, lines_target
@@ -38,7 +38,7 @@ from tui.workers.local import LocalWorkers, processors
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from engine.cases import Suite
+    from engine.cases import Outcome, Suite
     from engine.specs.prices import PriceFile
 
 _NONE_FOUND = 5  # the exit status, as of pytest
@@ -63,8 +63,6 @@ class SuiteOptions(TypedDict):
 def conduct(paths: Sequence[str], options: SuiteOptions) -> int:
     """Play the scenarios in files and folders, show or write what came of their cases, and return the exit status."""
     junit = options["junit"]
-    if junit == STDOUT and options["output"] != "table":
-        raise click.UsageError(f"--junit - and --output {options['output']} both write to stdout; give --junit a file.")
     names = _names(paths or (os.curdir,), options)
     check_apart(names, {"--junit": junit})
     played: list[Suite] = []
@@ -85,11 +83,13 @@ def conduct(paths: Sequence[str], options: SuiteOptions) -> int:
             report.write_bytes([_junit(suites)])
             with interrupts.held:
                 report.keep()
-    _show(suites, options)
+    counts = Counter(case.outcome for suite in suites for case in suite.cases)
+    if junit != STDOUT:
+        _show(suites, counts, options)
     if not suites:
-        echo(f"No scenario was found in {', '.join(paths) or 'this folder'}.", err=True)
+        kept = f" with {quoted(options['text'])} in its path or name" if options["text"] else ""
+        echo(f"No scenario{kept} was found in {', '.join(paths) or 'this folder'}.", err=True)
         return _NONE_FOUND
-    counts = _counts(suites)
     return WRONG if counts["error"] else FAILED if counts["failed"] else DONE
 
 
@@ -106,23 +106,20 @@ def _names(paths: Sequence[str], options: SuiteOptions) -> dict[str, str]:
         if not options["quiet"] and error.errno in _DENIED:
             echo(f"{error.filename} is passed over: {error.strerror}", err=True)
 
-    found: dict[str, str] = {}
-    known: set[str] = set()
+    found: dict[str, tuple[str, str]] = {}  # by their places, to which several paths may lead
     for path in paths:
-        is_folder = os.path.isdir(path)
-        for file in candidates(path, pass_over) if is_folder else (path,):
-            name: str | None = None
-            try:
-                name = heading(file)
-            except OSError as error:
-                if is_folder:
-                    pass_over(error)
-            is_meant = not is_folder or name is not None
-            place = os.path.realpath(file)
-            if is_meant and place not in known and (options["text"] or "") in f"{file}\n{name or ''}":
-                known.add(place)
-                found[file] = name or ""
-    return found
+        for file, name in scenarios_in(path, pass_over) if os.path.isdir(path) else [(path, _name(path))]:
+            if (options["text"] or "") in f"{file}\n{name}":
+                found.setdefault(os.path.abspath(file), (file, name))
+    return dict(found.values())
+
+
+def _name(file: str) -> str:
+    """Return the name of the scenario in a file; empty if it cannot be read."""
+    try:
+        return heading(file) or ""
+    except OSError:
+        return ""
 
 
 def _play(names: Mapping[str, str], options: SuiteOptions, played: list[Suite]) -> None:
@@ -136,11 +133,8 @@ def _play(names: Mapping[str, str], options: SuiteOptions, played: list[Suite]) 
     most, seeds = options["workers"] or processors(), options["seeds"] or 0
     slices = min(seeds, ceil(_SLICES * most / len(names))) if seeds else 1
     edges = [1 + seeds * at // slices for at in range(slices + 1)]
-    runs = [
-        SuiteRun(file, range(first, end))
-        for file in sorted(names, key=_size, reverse=True)
-        for first, end in pairwise(edges)
-    ]
+    files = sorted(names, key=_size, reverse=True)
+    runs = [SuiteRun(file, range(first, end)) for file in files for first, end in pairwise(edges)]
     with ExitStack() as stack:
         with interrupts.held:
             workers = stack.enter_context(LocalWorkers(player, min(most, len(runs))))
@@ -163,80 +157,61 @@ def _in_order(played: Iterable[Suite], names: Mapping[str, str]) -> list[Suite]:
     found: dict[str, Suite] = {}
     for suite in sorted(played, key=lambda each: tuple(each.seeds[:1])):
         found[suite.file] = found[suite.file].merged(suite) if suite.file in found else suite
-    return [found[file]._replace(name=name or found[file].name) for file, name in names.items()]
+    return [found[file]._replace(name=found[file].name or name) for file, name in names.items()]
 
 
 def _how_far(played: Iterable[Suite], names: Mapping[str, str]) -> str:
     return f"{len({suite.file for suite in played}):,} of {len(names):,} scenarios; nothing was written"
 
 
-def _counts(suites: Iterable[Suite]) -> Counter[str]:
-    return Counter(case.outcome for suite in suites for case in suite.cases)
-
-
 # -- what is shown -----------------------------------------------------------------------------------------------------
 
 
-def _show(suites: Sequence[Suite], options: SuiteOptions) -> None:
+def _show(suites: Sequence[Suite], counts: Counter[Outcome], options: SuiteOptions) -> None:
     """Print the result; nothing for a person who wants quiet while every case holds."""
     output, quiet = options["output"], options["quiet"]
-    counts = _counts(suites)
+    is_told = bool(suites) and not quiet
     if output == "json":
         echo_json(_as_json(suites, counts))
-    to_stderr = options["junit"] == STDOUT
-    if output == "github":
+    elif output == "github":
         for suite in suites:
-            for line in _annotations(suite, with_warnings=not quiet):
+            for line in _annotations(suite, with_warnings=is_told):
                 echo(line)
-    elif output == "table":
-        _list(suites if not quiet else (), to_stderr=to_stderr)
+    else:
+        if is_told:
+            _list(suites)
         for suite in suites:
-            _explain(suite, to_stderr=to_stderr)
-    if output != "github" and not quiet:
-        for suite in suites:
-            print_warnings(each for each in suite.problems if each.severity is Severity.WARNING)
-    if output != "json" and suites and (not quiet or counts["failed"] or counts["error"]):
-        echo(_total(suites, counts), err=to_stderr)
+            _explain(suite)
+    if output != "github" and is_told:
+        print_warnings(each for suite in suites for each in suite.problems if each.severity is Severity.WARNING)
+    if output != "json" and (is_told or counts["failed"] or counts["error"]):
+        held = f"{counts['passed']:,} passed, {counts['failed']:,} failed"
+        echo(f"scenarios: {len(suites):,}; cases: {held}, {counts['error']:,} in error")
 
 
-def _total(suites: Sequence[Suite], counts: Counter[str]) -> str:
-    """Return ``3 scenarios: 12 cases passed, 1 failed, 1 error``."""
-    files = f"{len(suites):,} scenario{'' if len(suites) == 1 else 's'}"
-    passed = f"{counts['passed']:,} case{'' if counts['passed'] == 1 else 's'} passed"
-    errors = f"{counts['error']:,} error{'' if counts['error'] == 1 else 's'}"
-    return f"{files}: {passed}, {counts['failed']:,} failed, {errors}"
-
-
-def _list(suites: Sequence[Suite], *, to_stderr: bool) -> None:
+def _list(suites: Sequence[Suite]) -> None:
     """Print a line for each scenario; its path comes last, since no width is too small for it there."""
-    if suites:
-        echo("result  cases  not met  scenario", err=to_stderr)
+    echo("result  cases  not met  scenario")
     for suite in suites:
         broken = [case.outcome for case in suite.cases if case.is_broken]
         word = _WORDS[broken[0] if broken else "passed"]
         line = f"{word:<6}  {len(suite.cases):>5,}  {len(broken):>7,}  {suite.file}"
-        echo(line, err=to_stderr, color="red" if broken else None)
-    if suites:
-        echo(err=to_stderr)
+        echo(line, color="red" if broken else None)
+    echo()
 
 
-def _explain(suite: Suite, *, to_stderr: bool) -> None:
+def _explain(suite: Suite) -> None:
     """Print what is expected and seen of each case that does not hold, and what needs attention at the end."""
     for case in suite.cases:
-        if case.outcome == "error":
-            lines = [*problem_lines(each for each in suite.problems if each.severity is Severity.ERROR), ""]
-        elif case.outcome == "failed":
-            lines = [*lines_of(case, suite), ""]
-        else:
-            continue
-        echo("\n".join(lines), err=to_stderr)
+        if case.is_broken:
+            echo("\n".join(lines_of(case, suite)) + "\n")
     for seed, items in suite.attention.items():
         from tui.cli.output import attention_table, parts_text
         from tui.saving.console import console
 
-        target = console(to_stderr=to_stderr)
+        target = console(to_stderr=False)
         found = attention_table(f"Needs attention in {suite.file}, seed {seed}", items, target)
-        echo_styled(parts_text([found], target) + "\n", err=to_stderr)
+        echo_styled(parts_text([found], target) + "\n")
 
 
 def _annotations(suite: Suite, *, with_warnings: bool) -> Iterator[str]:
@@ -250,17 +225,13 @@ def _annotations(suite: Suite, *, with_warnings: bool) -> Iterator[str]:
             yield annotation(Problem(said, "", case.line, case.column, suite.file), case.name)
 
 
-def _as_json(suites: Sequence[Suite], counts: Counter[str]) -> dict[str, object]:
+def _as_json(suites: Sequence[Suite], counts: Counter[Outcome]) -> dict[str, object]:
     shown = ("name", "line", "outcome", "expected", "seen", "seed")
-    scenarios = [
-        {
-            "file": suite.file,
-            "name": suite.name,
-            "seconds": round(suite.seconds, 3),
-            "cases": [{field: getattr(case, field) for field in shown} for case in suite.cases],
-        }
-        for suite in suites
-    ]
+    scenarios = []
+    for suite in suites:
+        cases = [{field: getattr(case, field) for field in shown} for case in suite.cases]
+        seconds = round(suite.seconds, 3)
+        scenarios.append({"file": suite.file, "name": suite.name, "seconds": seconds, "cases": cases})
     return {"scenarios": scenarios, "passed": counts["passed"], "failed": counts["failed"], "errors": counts["error"]}
 
 
@@ -273,13 +244,10 @@ def _junit(suites: Sequence[Suite]) -> bytes:
         for case in suite.cases:
             named = {"classname": _classname(suite.file), "name": case.name, "file": suite.file}
             found = _element(inner, "testcase", **named, line=str(case.line), time=seconds)
-            if case.outcome == "failed":
+            if case.is_broken:
+                tag = "error" if case.outcome == "error" else "failure"
                 text = "\n".join(lines_of(case, suite))
-                _element(found, "failure", message=case.why, type="expectation").text = xml_text(text)
-            elif case.outcome == "error":
-                mistakes = (each for each in suite.problems if each.severity is Severity.ERROR)
-                text = "\n".join(problem_lines(mistakes))
-                _element(found, "error", message=case.why, type="mistake").text = xml_text(text)
+                _element(found, tag, message=case.why, type=case.outcome).text = xml_text(text)
     ET.indent(root)
     content: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return content + b"\n"
@@ -291,10 +259,10 @@ def _element(above: ET.Element | None, tag: str, **attributes: str) -> ET.Elemen
 
 
 def _totals(suites: Sequence[Suite]) -> dict[str, str]:
-    counts = _counts(suites)
+    outcomes = [case.outcome for suite in suites for case in suite.cases]
+    named = {"tests": len(outcomes), "failures": outcomes.count("failed"), "errors": outcomes.count("error")}
     seconds = sum(suite.seconds for suite in suites)
-    named = {"tests": counts.total(), "failures": counts["failed"], "errors": counts["error"], "skipped": 0}
-    return {name: str(value) for name, value in named.items()} | {"time": f"{seconds:.3f}"}
+    return {name: str(value) for name, value in named.items()} | {"skipped": "0", "time": f"{seconds:.3f}"}
 
 
 def _classname(file: str) -> str:
