@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _NO_XML = lazy_regex(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _OTHERS = ("node_modules", "__pycache__")  # folders that hold the files of other programs
 _LINE = lazy_regex(r"(?:\A|[\r\n])[\ufeff\ufffd]*scenario:(?!\S)(.*)")
+_OF_RESULTS = {"summary", "variants"}  # keys that only the results of a run or a study have beside ``scenario``
 _MOST_LINES = 50
 VALID, REFUSALS = "the scenario is valid", "no command is refused or accepted unexpectedly"
 """The names of the case of a file with mistakes, and of the last case of any other."""
@@ -70,8 +71,8 @@ def _is_foreign(above: str, name: str) -> bool:
 def heading(path: str) -> str | None:
     """Return the name of the scenario in a file, or None if the file has no top-level key ``scenario``.
 
-    A file with mistakes of syntax counts as a scenario if a line of it begins with ``scenario:``. The name is empty if
-    it cannot be read from that line. Raises OSError.
+    The results of a run or a study, as JSON, are no scenario. A file with mistakes of syntax counts as one if a line of
+    it begins with ``scenario:``. The name is empty if it cannot be read from that line. Raises OSError.
     """
     text = content_of(path).replace(b"\0", b"").decode(errors="replace")  # UTF-16 has zero bytes between letters
     line = _LINE.search(text)
@@ -81,7 +82,9 @@ def heading(path: str) -> str | None:
     if line is not None:
         return tree.plain if tree is not None and isinstance(tree.plain, str) else ""
     found = tree.plain if tree is not None else None
-    return str(found["scenario"]) if isinstance(found, dict) and "scenario" in found else None
+    if not isinstance(found, dict) or not _OF_RESULTS.isdisjoint(found):
+        return None
+    return str(found["scenario"]) if "scenario" in found else None
 
 
 # -- judging -----------------------------------------------------------------------------------------------------------

@@ -127,6 +127,14 @@ def test_a_file_that_cannot_be_read_is_an_error_if_a_line_of_it_begins_like_a_sc
     assert report["errors"] == 3
 
 
+def test_results_beside_scenarios_are_passed_over(folder, found, capsys):
+    folder(a_yaml=risk())
+    for call in (["run", "a.yaml"], ["study", "a.yaml", "--seeds", "1", "--workers", "1"], ["test", "a.yaml"]):
+        assert main([*call, "--output", "json"]) == 0
+        Path(f"{call[0]}.json").write_text(capsys.readouterr().out)
+    assert files_of(found()) == ["a.yaml"]
+
+
 def test_a_file_is_played_once_however_often_it_is_named(folder, found):
     folder(a_yaml=risk(), sub__b_yaml=risk())
     assert files_of(found("sub", "a.yaml", "./a.yaml", ".", str(Path("a.yaml").absolute()))) == ["sub/b.yaml", "a.yaml"]
