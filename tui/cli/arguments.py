@@ -38,7 +38,8 @@ DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 def echo(text: str = "", *, err: bool = False, nl: bool = True, color: str | None = None) -> None:
     """Print a text to stdout, or to stderr, with control characters in it as escapes; a terminal may show a color."""
     interrupts.end_opening()
-    click.secho(visible(text), err=err, nl=nl, fg=None if os.environ.get("NO_COLOR") else color)
+    shown, is_plain = visible(text), color is None or os.environ.get("NO_COLOR")
+    click.echo(shown if is_plain else click.style(shown, color), err=err, nl=nl)
 
 
 def echo_styled(text: str, *, err: bool = False, color: bool | None = None) -> None:

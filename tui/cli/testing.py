@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections import Counter
 from contextlib import ExitStack
-from errno import EACCES, EPERM
 from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING, TypedDict
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 _NONE_FOUND = 5  # the exit status, as of pytest
 _SLICES = 2  # of the seeds of a scenario, for each worker
-_DENIED = (EACCES, EPERM)
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "WRONG"}
 
 
@@ -103,7 +102,7 @@ def _names(paths: Sequence[str], options: SuiteOptions) -> dict[str, str]:
     def pass_over(error: OSError) -> None:
         if error.filename in paths:
             raise click.UsageError(f"{error.filename} cannot be read: {error.strerror}.")
-        if not options["quiet"] and error.errno in _DENIED:
+        if not options["quiet"] and isinstance(error, PermissionError):
             echo(f"{error.filename} is passed over: {error.strerror}", err=True)
 
     found: dict[str, tuple[str, str]] = {}  # by their places, to which several paths may lead
@@ -133,23 +132,17 @@ def _play(names: Mapping[str, str], options: SuiteOptions, played: list[Suite]) 
     most, seeds = options["workers"] or processors(), options["seeds"] or 0
     slices = min(seeds, ceil(_SLICES * most / len(names))) if seeds else 1
     edges = [1 + seeds * at // slices for at in range(slices + 1)]
-    files = sorted(names, key=_size, reverse=True)
+    files = sorted(names, key=lambda file: os.path.getsize(file) if os.path.isfile(file) else 0, reverse=True)
     runs = [SuiteRun(file, range(first, end)) for file in files for first, end in pairwise(edges)]
     with ExitStack() as stack:
         with interrupts.held:
             workers = stack.enter_context(LocalWorkers(player, min(most, len(runs))))
-        with StudyProgress(len(runs), hidden=options["quiet"], what="Test") as progress, interrupts.held:
+        is_hidden = options["quiet"] or not sys.stderr.isatty()
+        with StudyProgress(len(runs), hidden=is_hidden, what="Test") as progress, interrupts.held:
             for suites in Dispatcher(player, workers).play(runs):
                 played += suites
                 progress.update(len(played))
                 interrupts.check()
-
-
-def _size(file: str) -> int:
-    try:
-        return os.path.getsize(file)
-    except OSError:
-        return 0
 
 
 def _in_order(played: Iterable[Suite], names: Mapping[str, str]) -> list[Suite]:
@@ -237,7 +230,7 @@ def _as_json(suites: Sequence[Suite], counts: Counter[Outcome]) -> dict[str, obj
 
 def _junit(suites: Sequence[Suite]) -> bytes:
     """Return a report in the form of JUnit. Runs that are equal give equal bytes but for ``time``."""
-    root = _element(None, "testsuites", name="batchdeck", **_totals(suites))
+    root = ET.Element("testsuites", {"name": "batchdeck", **_totals(suites)})
     for suite in suites:
         inner = _element(root, "testsuite", name=suite.file, **_totals([suite]))
         seconds = f"{suite.seconds / len(suite.cases):.3f}"
@@ -253,9 +246,8 @@ def _junit(suites: Sequence[Suite]) -> bytes:
     return content + b"\n"
 
 
-def _element(above: ET.Element | None, tag: str, **attributes: str) -> ET.Element:
-    clean = {name: xml_text(value) for name, value in attributes.items()}
-    return ET.Element(tag, clean) if above is None else ET.SubElement(above, tag, clean)
+def _element(above: ET.Element, tag: str, **attributes: str) -> ET.Element:
+    return ET.SubElement(above, tag, {name: xml_text(value) for name, value in attributes.items()})
 
 
 def _totals(suites: Sequence[Suite]) -> dict[str, str]:
