@@ -54,19 +54,19 @@ def pytest_configure(config: pytest.Config) -> None:
     if found and config.args_source.name == "TESTPATHS":
         above = [Path(config.invocation_params.dir, each.partition("::")[0]) for each in config.args]
         others = (file for file in sorted(found) if not any(file.is_relative_to(each) for each in above))
-        config.args += [str(file) for file in others if file.is_file() and _has_scenario(file)]
+        config.args += [str(file) for file in others if _has_scenario(file)]
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
     """Collect a scenario that is asked for; leave any other file alone."""
-    if not file_path.name.lower().endswith(_ENDINGS):
-        return None
     is_named = not parent.config.stash[_NAMED].isdisjoint((file_path, *file_path.parents))
     is_meant = is_named or parent.config.getoption(_OPTION)
     return ScenarioFile.from_parent(parent, path=file_path) if is_meant and _has_scenario(file_path) else None
 
 
 def _has_scenario(path: Path) -> bool:
+    if not path.name.lower().endswith(_ENDINGS):
+        return False
     from engine.cases import heading  # noqa: PLC0415 - who has no scenarios does not pay for it
 
     try:

@@ -25,6 +25,7 @@ def folder(tmp_path):
         "scen/good.yaml": risk(name="good"),
         "scen/deep/bad.yml": risk(HOLDS, BREAKS, name="bad"),
         "scen/config.yaml": "x: 1\n",
+        "scen/notes.md": "scenario: none\n",
         "other/wrong.json": '{"scenario": "wrong", "pool": []}',
     }.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
