@@ -198,7 +198,7 @@ def judged(scenario: Scenario, seed: int | None = None) -> tuple[list[Case], Sim
             from engine.views.diagnosis.expectations import row_of
 
             row = row_of(simulation, judgement)
-            why = f"{row.subject} {row.when}: {row.difference}"
+            why = f"{row.subject} {row.when}" + (f": {row.difference}" if judgement.outcome.is_reached else "")
             cases[at] = cases[at]._replace(outcome="failed", seed=simulation.seed, why=why)
     return [*cases, _of_refusals(refusals, simulation)], simulation
 

@@ -210,6 +210,12 @@ def test_each_expectation_is_a_case_and_refusals_are_the_last_one(folder, found)
     assert (report["passed"], report["failed"], report["errors"]) == (3, 2, 0)
 
 
+def test_a_moment_that_is_not_reached_is_told_as_such(folder, found, run):
+    folder(a_yaml=risk("  - {at: PT9M, jobId: j, state: completed}\n", more="until: PT1M\n"))
+    assert found(status=1)["failed"] == 1
+    assert "a.yaml:9:5: job j at 08:09:00, which is not reached\n" in run(status=1).out
+
+
 def test_wrong_files_are_one_case_at_their_first_mistake_while_others_are_played(folder, found, run):
     folder(a_yaml=risk(), w_yaml=WRONG)
     report = found("a.yaml", "w.yaml", "none.yaml", status=2)
