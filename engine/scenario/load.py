@@ -368,11 +368,13 @@ class _ScenarioReader:
                 yield entry
 
     def _expect(self) -> Iterator[Expectation]:
+        aliases = {} if (section := self._root.get("expect")) is None else section.tree.keys
         for index, place in enumerate(self._root.listed("expect", "must be a list: put '- ' before each expectation")):
             condition = read_condition(place, self._asked, also=_EXPECT_KEYS)
             at_ms, within_ms = self._time(place, "at"), self._time(place, "within")
             if condition is not None and isinstance(place.plain, dict):
-                yield Expectation(index, condition, place.plain, at_ms, within_ms, place.line)
+                position = aliases.get(str(index), place.tree.position)
+                yield Expectation(index, condition, place.plain, at_ms, within_ms, *position)
 
     def _count(self, place: DocumentPlace, at_ms: int, what: str, limit: int, code: str) -> None:
         """Check the quota of what exists from the start (ACC-4); later entries are checked during the run."""

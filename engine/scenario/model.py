@@ -206,6 +206,7 @@ class Expectation:
     at_ms: int | None = None
     within_ms: int | None = None
     line: int = field(default=0, compare=False)
+    column: int = field(default=0, compare=False)
 
 
 class Options(Spec):

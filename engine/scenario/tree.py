@@ -51,6 +51,7 @@ _NO_ORIGINS: dict[str, tuple[str | int, ...]] = {}  # of all values that are rea
 class Tree:
     """A value of the document.
 
+    ``keys`` are the positions of the keys of a mapping, and of the items of a list that are aliases, by their numbers.
     ``origins`` are the paths of keys that the document has elsewhere or by another name. ``size`` counts the values in
     it, itself included, while the document is parsed.
     """
@@ -244,6 +245,9 @@ class _Builder:
             return
         parent = self._stack[-1]
         if isinstance(parent.tree.value, list):
+            if position != tree.position:
+                parent.tree.keys = parent.tree.keys or {}
+                parent.tree.keys[str(len(parent.tree.value))] = position
             parent.tree.value.append(tree)
             self._grow(parent.tree, tree, position)
             return

@@ -125,6 +125,14 @@ class Study:
         for variant in range(1, self.variants + 1):
             yield from (Run(variant, seed) for seed in self.seeds)
 
+    def player(self) -> Player:
+        """Return the player of its runs, for one process."""
+        return Player(self)
+
+    def failed(self, run: Run, reason: str) -> str:
+        """Return the line of a run that could not be played."""
+        return failed_line(self, run, reason)
+
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -12,8 +12,8 @@ from engine import Simulation, load_scenario
 from engine.studies.runs import Player, Study, planned
 from tests.bench import endpoint, flood
 from tests.bench.results import Result
+from tui.workers.dispatch import Dispatcher
 from tui.workers.local import LocalWorkers, processors
-from tui.workers.runs import Dispatcher
 
 if TYPE_CHECKING:
     import argparse

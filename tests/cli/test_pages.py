@@ -139,7 +139,17 @@ def test_the_programs_of_a_page_run(name):
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_names_commands_options_and_extras_that_exist(name):
     options = {option for command in cli.commands.values() for each in command.params for option in each.opts}
-    options |= {"--help", "--rewrite-golden", "--rounds", "--compare", "--record", "--tasks", "--nodes", "--quiet"}
+    options |= {
+        "--help",
+        "--rewrite-golden",
+        "--rounds",
+        "--compare",
+        "--record",
+        "--tasks",
+        "--nodes",
+        "--quiet",
+        "--junitxml",
+    }
     for span in spans(name):
         words = span.split()
         if words[0] == "batchdeck" and words[1:] and re.fullmatch("[a-z]+", words[1]):

@@ -39,10 +39,11 @@ COMMANDS = {
     "run": ["run", "large.yaml", "--events", "e.jsonl", "--files", "nodes"],
     "serve": ["serve", "--port", "0", "--save", "session.yaml"],
     "study": ["study", str(SCENARIO), *STUDY],
+    "test": ["test", "large.yaml", "--junit", "r.xml", "--seeds", "4"],
     "check": ["check", *map(str, sorted((ROOT / "scenarios").glob("*.yaml")))],
 }
 NOISE = ("Traceback", "Error", "ignored in", "never retrieved", "was destroyed")
-WHOLE = {"session.yaml", "r.jsonl"}  # what may be there: files that an interrupted command keeps
+WHOLE = {"session.yaml", "r.jsonl", "r.xml"}  # what may be there: files that an interrupted command keeps
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the system whether a signal would be handled")
 

@@ -22,8 +22,9 @@ from engine.studies.runs import Run, planned
 from tests.studies.conftest import NIGHT
 from tui.cli.commands import main
 from tui.saving.targets import TargetError
+from tui.workers.dispatch import WorkersLost
 from tui.workers.local import LocalWorkers
-from tui.workers.runs import ResultsFile, WorkersLost
+from tui.workers.runs import ResultsFile
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "tui"]

@@ -10,7 +10,7 @@ from math import ceil
 import pytest
 
 from engine.studies.runs import Run
-from tui.workers.runs import Dispatcher, Played
+from tui.workers.dispatch import Dispatcher, Played
 
 
 class FakeWorkers:

@@ -1,8 +1,9 @@
-"""The commands ``study``, ``compare`` and ``why``: their options, and messages about wrong ones.
+"""The commands ``study``, ``test``, ``compare`` and ``why``: their options, and messages about wrong ones.
 
-``study`` runs variants of a scenario; ``--variant`` of ``run`` and ``open`` chooses one of them. ``compare`` shows
-two runs side by side, or a prediction and the history of a real system. ``why`` explains why something of a run or of
-such a history waits, fails or goes on, as the key ``w`` of the dashboard does.
+``study`` runs variants of a scenario; ``--variant`` of ``run`` and ``open`` chooses one of them. ``test`` says which of
+many scenarios keep what they expect. ``compare`` shows two runs side by side, or a prediction and the history of a real
+system. ``why`` explains why something of a run or of such a history waits, fails or goes on, as the key ``w`` of the
+dashboard does.
 
 The command line loads this module at every start, so the work itself is imported by the command that needs it.
 """
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from engine.studies.runs import Study
     from engine.studies.sides import Side
     from tui.cli.studying import StudyOptions
+    from tui.cli.testing import SuiteOptions
 
 
 RUN_LIMIT = 100_000
@@ -197,6 +199,45 @@ def study(scenario: str, **given: Unpack[StudyOptions]) -> int:
     from tui.cli.studying import conduct
 
     return conduct(loaded, planned, given)
+
+
+@click.command("test")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
+@click.option("-k", "text", metavar="TEXT", help="Only scenarios whose path or name contains TEXT.")
+@click.option("--seeds", type=click.IntRange(1), metavar="N", help="Play each scenario with the seeds 1 to N.")
+@click.option("--workers", type=click.IntRange(1), metavar="N", help="Use N processes.  [default: one per processor]")
+@click.option("--junit", metavar="FILE", help="Write a report as JUnit XML; - is stdout, in place of the result.")
+@output_option("table", "json", "github", about="How to show the result; github marks the lines of failures.")
+@click.option("--strict", is_flag=True, help="Treat warnings as mistakes: such a scenario is not played.")
+@prices_option
+@click.option("--quiet", "-q", is_flag=True, help="No table of scenarios, progress or warnings: only what fails.")
+def play_tests(paths: tuple[str, ...], **given: Unpack[SuiteOptions]) -> int:
+    """Play scenarios and check that each keeps what it expects, as a test in a CI.
+
+    PATH is a scenario, or a folder in which all *.yaml, *.yml and *.json with a top-level key `scenario` are played;
+    without one the present folder is searched. Hidden folders, virtual environments, node_modules and links to folders
+    are passed over. Each entry of `expect` is a case, and one more says that no command was refused unexpectedly.
+
+    With --seeds a case holds if it holds with each seed, and the first seed that breaks it is named.
+
+    \b
+    Examples:
+      batchdeck test
+      batchdeck test scenarios/ -k night --seeds 20
+      batchdeck test scenarios/ --junit report.xml --strict
+      batchdeck test --output github                 in a workflow of GitHub
+
+    \b
+    Exit status:
+      0  every case holds
+      1  a case does not hold
+      2  a scenario or an option is wrong; the other scenarios were played
+      5  no scenario was found
+      130  interrupted
+    """
+    from tui.cli.testing import conduct
+
+    return conduct(paths, given)
 
 
 def _check_plot(name: str | None) -> None:

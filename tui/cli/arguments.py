@@ -35,10 +35,11 @@ Command = TypeVar("Command", bound="Callable[..., object]")
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 
-def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print a text to stdout, or to stderr, with control characters in it as escapes."""
+def echo(text: str = "", *, err: bool = False, nl: bool = True, color: str | None = None) -> None:
+    """Print a text to stdout, or to stderr, with control characters in it as escapes; a terminal may show a color."""
     interrupts.end_opening()
-    click.echo(visible(text), err=err, nl=nl)
+    shown, is_plain = visible(text), color is None or os.environ.get("NO_COLOR")
+    click.echo(shown if is_plain else click.style(shown, color), err=err, nl=nl)
 
 
 def echo_styled(text: str, *, err: bool = False, color: bool | None = None) -> None:
@@ -194,6 +195,26 @@ def problem_json(problem: Problem) -> dict[str, object]:
         "path": problem.path,
         "message": problem.message,
     }
+
+
+def annotation(problem: Problem, title: str = "") -> str:
+    """Return a mistake or warning as a line with which GitHub marks its place in a file: ``::error file=...::...``.
+
+    Args:
+        problem: The mistake or warning; where its place is not known, the beginning of the file is marked.
+        title: What stands above the message.  [default: the code of the problem]
+    """
+    said = f"{problem.path}: {problem.message}" if problem.path else problem.message
+    named = {"file": problem.file.replace(os.sep, "/"), "line": problem.line or 1, "col": problem.column or 1}
+    named["title"] = title or problem.word
+    values = {key: _escaped(str(value)).replace(":", "%3A").replace(",", "%2C") for key, value in named.items()}
+    place = ",".join(f"{key}={value}" for key, value in values.items())
+    return f"::{problem.severity} {place}::{_escaped(said)}"
+
+
+def _escaped(text: str) -> str:
+    """Return a text as the runner of GitHub decodes it."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def parse_speed(text: str) -> float:

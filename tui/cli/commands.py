@@ -25,12 +25,13 @@ import click
 from engine.base.partial_files import discard_all
 from engine.base.values import shortened, visible, with_short_words
 from tui import interrupts
-from tui.cli.analysis import VariantChoice, check_study, compare, study, variant_options, why
+from tui.cli.analysis import VariantChoice, check_study, compare, play_tests, study, variant_options, why
 from tui.cli.arguments import (
     DONE,
     FAILED,
     INTERRUPTED,
     WRONG,
+    annotation,
     check_apart,
     complete_scenario,
     contents,
@@ -105,6 +106,7 @@ def cli(context: click.Context) -> None:
       batchdeck scenarios                       what is bundled
       batchdeck run job-prep-release-sample     replay it and print what happened
       batchdeck check my.yaml                   every mistake of a file, with line and column
+      batchdeck test scenarios/                 whether all scenarios keep what they expect, for a CI
       batchdeck why my.yaml job:risk            why a job waits, fails or has not ended
       batchdeck sample --yes                    the JobPrepRelease console sample
       batchdeck study my.yaml --seeds 20        which variant to take: many runs, measured
@@ -319,9 +321,9 @@ def open_dashboard(
     "--quiet", "-q", is_flag=True, help="Only mistakes: no warnings, and no line for a file without mistakes."
 )
 @click.option("--strict", is_flag=True, help="Treat warnings as mistakes: exit with status 2.")
-@output_option("text", "json", about="How to show mistakes; json has all of them, and the warnings.")
+@output_option("text", "json", "github", about="How to show mistakes; json and github have all, and the warnings.")
 def check(scenarios: tuple[str, ...], quiet: bool, strict: bool, output: str) -> int:
-    """Validate each SCENARIO without running it.
+    """Validate each SCENARIO, or all scenarios in a folder, without running it.
 
     Mistakes are printed as file:line:column: path: what is wrong. Of more than fifty in a file the rest is counted by
     kind. Warnings, about what a run would accept although it is probably not what was meant, go to stderr and do not
@@ -332,12 +334,14 @@ def check(scenarios: tuple[str, ...], quiet: bool, strict: bool, output: str) ->
       batchdeck check scenarios/*.yaml
       batchdeck check --output json my.yaml     every mistake and warning, as a list
       batchdeck check --strict my.yaml          in a CI, where nobody reads warnings
+      batchdeck check --output github my.yaml   marks of a pull request on GitHub
     """
     from engine import ScenarioError, load_scenario
+    from engine.cases import scenarios_in
 
     status = DONE
     listed: list[dict[str, object]] = []
-    for name in scenarios:
+    for name in (file for given in scenarios for file in dict(scenarios_in(given, lambda _: None)) or [given]):
         mistakes: Sequence[Problem] = ()
         warnings: Sequence[Problem] = ()
         try:
@@ -349,8 +353,13 @@ def check(scenarios: tuple[str, ...], quiet: bool, strict: bool, output: str) ->
             mistakes, warnings = error.problems, error.warnings or warnings
             status = WRONG
         warnings = () if quiet else warnings
+        everything = sorted((*mistakes, *warnings), key=attrgetter("line", "column"))
         if output == "json":
-            listed += map(problem_json, sorted((*mistakes, *warnings), key=attrgetter("line", "column")))
+            listed += map(problem_json, everything)
+            continue
+        if output == "github":
+            for problem in everything:
+                echo(annotation(problem))
             continue
         for line in problem_lines(mistakes):
             echo(line)
@@ -442,7 +451,7 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
     return DONE
 
 
-for _command in (compare, completion, docs, import_history, rules, serve, sizes, study, why):
+for _command in (compare, completion, docs, import_history, play_tests, rules, serve, sizes, study, why):
     cli.add_command(_command)
 
 

@@ -97,10 +97,14 @@ def summary_text(
         ("Refused commands", ("at", "command", "of", "code", "announced"), map(_refusal, summary.refused)),
         ("Expectations", ("met", "expected", "seen"), map(_expectation, summary.expectations)),
     ]
-    tables.append(("Needs attention", ("severity", "since", "what"), _some(map(_item, attention), _MOST_CONCERNS)))
-    calm = None if attention else plain_text(CALM)
-    parts = (_run(summary), *(table(title, columns, rows, target) for title, columns, rows in tables), calm)
+    concerns = attention_table("Needs attention", attention, target) if attention else plain_text(CALM)
+    parts = (_run(summary), *(table(title, columns, rows, target) for title, columns, rows in tables), concerns)
     return parts_text(parts, target)
+
+
+def attention_table(title: str, items: Iterable[AttentionItem], target: Console) -> Table | None:
+    """Return the table of what needs attention at the end of a run; None without anything."""
+    return table(title, ("severity", "since", "what"), _some(map(_item, items), _MOST_CONCERNS), target)
 
 
 def parts_text(parts: Iterable[Text | Table | None], target: Console) -> str:

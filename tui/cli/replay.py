@@ -19,7 +19,6 @@ import click
 from engine.base import runtime
 from engine.base.log_formats import blocks_of_lines
 from engine.base.values import format_clock
-from engine.views.results import task_totals
 from tui import interrupts
 from tui.cli.arguments import needing
 from tui.saving.targets import STDOUT, BlobText, TreeTarget, lines_target
@@ -98,6 +97,8 @@ class RunProgress(_Bar):
     def update(self, simulation: Simulation) -> None:
         """Show the present state of the run."""
         if self._visible and (elapsed_s := self._elapsed_s):
+            from engine.views.results import task_totals
+
             tasks = task_totals(simulation)
             rate = f"tasks  {simulation.log.count / elapsed_s:,.0f} events/s"
             self._show(format_clock(simulation.now_ms), tasks.completed, tasks.total, rate)
@@ -144,10 +145,10 @@ def waiting(text: str, *, hidden: bool) -> Iterator[None]:
 class StudyProgress(_Bar):
     """Shows runs done, runs a second and the time that is left; without a terminal, a line now and then."""
 
-    def __init__(self, total: int, *, hidden: bool) -> None:
-        """Count ``total`` runs."""
+    def __init__(self, total: int, *, hidden: bool, what: str = "Study") -> None:
+        """Count ``total`` runs; ``what`` stands before the bar."""
         super().__init__(hidden=hidden)
-        self._total = total
+        self._total, self._what = total, what
         self._reported_s = 0.0
 
     def update(self, done: int) -> None:
@@ -160,7 +161,7 @@ class StudyProgress(_Bar):
         self._total = max(self._total, done)  # of a search only estimated
         rate = f"runs  {pace_text(done, self._total, elapsed_s)}"
         if self._visible:
-            self._show("Study", done, self._total, rate)
+            self._show(self._what, done, self._total, rate)
         elif self._console is not None and elapsed_s - self._reported_s >= _REPORT_S:
             self._reported_s = elapsed_s
             self._console.print(f"{done:,} of {self._total:,} {rate}")
@@ -189,6 +190,8 @@ def replay(
 
 def how_far(simulation: Simulation) -> str:
     """Return the progress of an unfinished run: ``at +00:42:17, 120 of 201 tasks done``."""
+    from engine.views.results import task_totals
+
     tasks = task_totals(simulation)
     return f"at {format_clock(simulation.now_ms)}, {tasks.completed:,} of {tasks.total:,} tasks done"
 

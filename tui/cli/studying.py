@@ -46,8 +46,9 @@ from tui.cli.output import parts_text, plain_text, table
 from tui.cli.replay import StudyProgress
 from tui.saving.console import console
 from tui.saving.targets import FileLines
+from tui.workers.dispatch import Workers, WorkersLost
 from tui.workers.local import LocalWorkers, processors
-from tui.workers.runs import NoResults, ResultsFile, Workers, WorkersLost, results_of
+from tui.workers.runs import NoResults, ResultsFile, results_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -133,7 +134,7 @@ def _results(file: str, study: Study) -> ResultsFile:
         raise click.exceptions.Exit(WRONG) from None
 
 
-def _workers(study: Study, options: StudyOptions, runs: int) -> AbstractContextManager[Workers]:
+def _workers(study: Study, options: StudyOptions, runs: int) -> AbstractContextManager[Workers[Run, str]]:
     """Return the workers of a study, which begin at once.
 
     Raises:

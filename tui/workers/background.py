@@ -13,7 +13,8 @@ from engine.base.values import USD
 from engine.studies.runs import Run, StudyState, Variants
 from engine.studies.search import most_runs, rounds
 from tui.saving.targets import TargetError
-from tui.workers.runs import NoResults, ResultsFile, WorkersLost, results_of
+from tui.workers.dispatch import WorkersLost
+from tui.workers.runs import NoResults, ResultsFile, results_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

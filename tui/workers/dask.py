@@ -12,7 +12,7 @@ from distributed import Client, Worker, WorkerPlugin, get_worker
 from distributed.client import ClosedClientError
 
 from engine.studies.runs import Player, installed_version
-from tui.workers.runs import Played, WorkersLost
+from tui.workers.dispatch import Played, WorkersLost
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -94,10 +94,10 @@ class DaskWorkers(AbstractContextManager["DaskWorkers"]):
             self._counted_s = now_s
         return self._count
 
-    def submit(self, runs: tuple[Run, ...]) -> Future[Played]:
+    def submit(self, runs: tuple[Run, ...]) -> Future[Played[str]]:
         """Send a batch. Raises WorkersLost if the scheduler does not answer any more."""
         try:
-            played: Future[Played] = self._executor.submit(_play, self._name, runs)
+            played: Future[Played[str]] = self._executor.submit(_play, self._name, runs)
         except _GONE:
             raise WorkersLost("the Dask cluster is gone") from None
         return played
@@ -116,7 +116,7 @@ class DaskWorkers(AbstractContextManager["DaskWorkers"]):
 # -- on a worker -------------------------------------------------------------------------------------------------------
 
 
-def _play(name: str, runs: tuple[Run, ...]) -> Played:
+def _play(name: str, runs: tuple[Run, ...]) -> Played[str]:
     began_s = time.perf_counter()
     plugin = get_worker().plugins[name]
     assert isinstance(plugin, _StudyPlugin)

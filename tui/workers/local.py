@@ -16,23 +16,22 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from multiprocessing import active_children, get_context, resource_tracker
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic
 
-from engine.studies.runs import Player
 from tui import interrupts
-from tui.workers.runs import Played, WorkersLost
+from tui.workers.dispatch import FoundT, Played, Player, RunT, WorkersLost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from multiprocessing.connection import Connection
 
-    from engine.studies.runs import Run, Study
+    from tui.workers.dispatch import Work
 
 _MOST = 61  # Windows waits for no more processes than these at a time
 _LAST = 10  # steps of priority below those of other programs
 _STARTS = 3  # so often workers may die before they are ready
 
-_PLAYER: ContextVar[Player] = ContextVar("player")  # of a worker process, set once when it begins
+_PLAYER: ContextVar[Player[Any, Any]] = ContextVar("player")  # of a worker process, set once when it begins
 
 
 def processors() -> int:
@@ -42,19 +41,19 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-class LocalWorkers(AbstractContextManager["LocalWorkers"]):
-    """Processes that play batches of a study. Leaving the ``with`` block ends them."""
+class LocalWorkers(AbstractContextManager["LocalWorkers[RunT, FoundT]"], Generic[RunT, FoundT]):
+    """Processes that play batches of a study, or of other work. Leaving the ``with`` block ends them."""
 
-    def __init__(self, study: Study, count: int, *, yields: bool = False) -> None:
+    def __init__(self, work: Work[RunT, FoundT], count: int, *, yields: bool = False) -> None:
         """Start ``count`` processes; they become ready while the caller goes on.
 
         Args:
-            study: The study.
+            work: What they play.
             count: The number of processes.
             yields: Let other programs have the processors first, where the system can do that.
         """
         self.count = min(count, _MOST)
-        self._study = study
+        self._work = work
         self._yields = yields
         self._failed_starts = 0
         self._begin()
@@ -65,12 +64,12 @@ class LocalWorkers(AbstractContextManager["LocalWorkers"]):
         self._others = set(active_children())
         context = get_context("spawn")
         line, self._lifeline = context.Pipe(duplex=False)
-        self._executor = ProcessPoolExecutor(self.count, context, _begin, (self._study, line, self._yields))
+        self._executor = ProcessPoolExecutor(self.count, context, _begin, (self._work, line, self._yields))
         self._line = line
         with _without_interrupts():  # which processes inherit, so that Ctrl-C ends them by their lifeline only
             self._ready = [self._executor.submit(os.getpid) for _ in range(self.count)]
 
-    def submit(self, runs: tuple[Run, ...]) -> Future[Played]:
+    def submit(self, runs: tuple[RunT, ...]) -> Future[Played[FoundT]]:
         """Send a batch. Raises BrokenExecutor if a worker has died."""
         with _without_interrupts():
             return self._executor.submit(_play, runs)
@@ -134,12 +133,12 @@ def _without_interrupts() -> Iterator[None]:
 # -- in a worker process -----------------------------------------------------------------------------------------------
 
 
-def _begin(study: Study, lifeline: Connection, yields: bool) -> None:
+def _begin(work: Work[RunT, FoundT], lifeline: Connection, yields: bool) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if yields and hasattr(os, "nice"):
         os.nice(_LAST)
     threading.Thread(target=_end_with_lifeline, args=(lifeline,), daemon=True).start()
-    _PLAYER.set(Player(study))
+    _PLAYER.set(work.player())
 
 
 def _end_with_lifeline(lifeline: Connection) -> None:
@@ -148,6 +147,6 @@ def _end_with_lifeline(lifeline: Connection) -> None:
     os._exit(0)
 
 
-def _play(runs: tuple[Run, ...]) -> Played:
+def _play(runs: tuple[Any, ...]) -> Played[Any]:
     began_s = time.perf_counter()
     return Played(_PLAYER.get().play(runs), time.perf_counter() - began_s)

@@ -1,0 +1,110 @@
+"""The plugin of pytest: which scenarios it collects, and what their failures say."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from engine import cases
+from tests.cli.test_testing import BREAKS, HOLDS, WRONG, risk
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with scenarios, other YAML files and a test."""
+    for path, text in {
+        "test_mine.py": "def test_mine():\n    pass\n",
+        "scen/good.yaml": risk(name="good"),
+        "scen/deep/bad.yml": risk(HOLDS, BREAKS, name="bad"),
+        "scen/config.yaml": "x: 1\n",
+        "scen/notes.md": "scenario: none\n",
+        "other/wrong.json": '{"scenario": "wrong", "pool": []}',
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def collected(folder):
+    """Runs pytest in the folder with these options, and an ini file; returns the last line and all that it said."""
+
+    def run(*options, ini=""):
+        (folder / "pytest.ini").write_text("[pytest]\n" + textwrap.dedent(ini))
+        environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+        plugins = ("-p", "engine.rest.pytest_plugin", "-p", "no:cacheprovider", "--strict-config")
+        call = [sys.executable, "-m", "pytest", *plugins, "-q", *options]
+        done = subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        return done.stdout.splitlines()[-1].partition(" in ")[0], done.stdout + done.stderr
+
+    return run
+
+
+def test_scenarios_are_collected_by_the_option_alone(collected):
+    assert collected()[0] == "1 passed"
+    last, said = collected("--scenarios", "-rA")
+    assert last == "1 failed, 5 passed, 1 error"
+    assert "PASSED scen/good.yaml::{jobId: j, state: completed}" in said
+    assert f"PASSED scen/good.yaml::{cases.REFUSALS}" in said
+    assert "FAILED scen/deep/bad.yml::{jobId: j, state: active}" in said
+    assert f"ERROR other/wrong.json::{cases.VALID}" in said
+    assert collected("--scenarios", "scen/good.yaml")[0] == "2 passed"
+    assert collected("--scenarios", ini="testpaths = scen")[0] == "1 failed, 4 passed"
+    assert collected("--scenarios", "-k", "active")[0] == "1 failed, 6 deselected"
+    assert "ERROR: not found: " in collected("--scenarios", "scen/config.yaml")[1]
+
+
+def test_a_failure_shows_what_was_expected_and_seen_without_a_traceback(collected):
+    said = collected("--scenarios")[1]
+    assert "scen/deep/bad.yml:10:5: job j at the end: state completed instead of active\n" in said
+    assert "  expected: {jobId: j, state: active}\n  seen:     {state: completed}\n  seed:     0\n" in said
+    assert "wrong.json:1:23: pool: " in said
+    for word in ("Traceback", "pytest_plugin.py", "raise ", "> "):
+        assert word not in said
+
+
+@pytest.mark.parametrize(
+    ("ini", "last"),
+    [
+        ("batchdeck_scenarios = scen/*.yaml", "3 passed"),
+        ("batchdeck_scenarios = scen/*.yaml scen/**/*.yml", "1 failed, 5 passed"),
+        ("batchdeck_scenarios =\n    scen/*.yaml\n    ./other/*.json\n", "3 passed, 1 error"),
+        ("batchdeck_scenarios = scen", "1 failed, 5 passed"),
+        ("batchdeck_scenarios = none/*.yaml", "1 passed"),
+        ("batchdeck_scenarios = scen/**\ntestpaths = test_mine.py", "1 failed, 5 passed"),
+    ],
+)
+def test_the_ini_key_works_alone(ini, last, collected):
+    assert collected(ini=ini)[0] == last
+
+
+def test_reports_and_workers_of_pytest_know_scenarios(collected, folder):
+    ini = "batchdeck_scenarios = scen/**/*.y*ml\ntestpaths = test_mine.py"
+    assert collected("-p", "xdist", "-n", "2", "--junitxml", "r.xml", ini=ini)[0] == "1 failed, 5 passed"
+    found = {each.attrib["name"]: each for each in ET.parse(folder / "r.xml").iter("testcase")}
+    assert "seen:     {state: completed}" in found["{jobId: j, state: active}"].find("failure").text
+    assert cases.REFUSALS in found
+
+
+def test_whoever_has_no_scenarios_does_not_import_the_simulator(collected, folder):
+    (folder / "test_mine.py").write_text(
+        "import sys\n\ndef test_mine():\n"
+        "    assert [name for name in sys.modules if name.startswith(('engine.', 'pydantic', 'yaml'))] == "
+        "['engine.rest', 'engine.rest.pytest_plugin']\n"
+    )
+    assert collected("test_mine.py", "scen")[0] == "1 passed"
+
+
+def test_a_scenario_that_becomes_wrong_after_it_was_collected_fails(collected, folder):
+    (folder / "conftest.py").write_text(
+        f"def pytest_collection_finish():\n    open('scen/good.yaml', 'w').write({WRONG!r})\n"
+    )
+    assert collected("--scenarios", "scen/good.yaml")[0] == "2 errors"
