@@ -58,7 +58,7 @@ def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[
             kind.report(f"{shown(kind.plain)} is not a kind of task factory" + one_of(str(kind.plain), _KEYS))
         check_keys(place, tuple(dict.fromkeys(chain(*_KEYS.values()))))
         for each in place.listed("parameterSets"):
-            report_names(each, _ParameterSet)
+            check_keys(each, tuple(_ParameterSet.model_fields))
         template = place.get("repeatTask")
         for each in (*place.listed("tasks"), *([] if template is None else [template])):
             report_names(each, TaskSpec)

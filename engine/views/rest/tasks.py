@@ -13,7 +13,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable
-from itertools import chain
+from itertools import chain, count
 from json.encoder import encode_basestring as _quoted
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -360,8 +360,8 @@ MOST_NODES = 4096  # texts that are kept
 _ID, _LINE, _STARTED, _ENDED, _NODE = _NAMES = tuple(f"\0{name}\0" for name in words("id line started ended node"))
 _HOLES = [_quoted(name)[1:-1] for name in _NAMES]  # as they stand in JSON
 _HOLE = lazy_regex("|".join(map(re.escape, _HOLES)))
-_Form = tuple[str, Callable[[tuple[str, ...]], tuple[str, ...]]]
-"""The JSON of a task with ``%s`` in each hole, and a choice of what fills them among the values of all ``_HOLES``."""
+_Form = tuple[tuple[str, ...], Callable[[tuple[str, ...]], tuple[str, ...]]]
+"""The JSON of a task around its holes, and the order in which values of all ``_HOLES`` and these parts are written."""
 
 
 def task_lines(world: World, job: Job, transitions: TaskTransitions) -> Iterator[str]:
@@ -412,7 +412,7 @@ class _Writer:
                 name, started_ms, ended_ms = _quoted(task_id)[1:-1], tasks.started[task], tasks.ended[task]
                 times = format_utc(start, started_ms), format_utc(start, ended_ms)
                 values = name, _quoted(line)[1:-1], *times, name.join(self._node(tasks.node[task]))
-                lines.append(form[0] % form[1](values))
+                lines.append("".join(form[1](values + form[0])))
             yield lines
 
     def _form(self, block: BlockParts, task: int) -> _Form | None:
@@ -427,12 +427,14 @@ class _Writer:
             | {"stateTransitionTime": _ENDED, "previousStateTransitionTime": _STARTED}
             | {"executionInfo": info | {"startTime": _STARTED, "endTime": _ENDED}, "nodeInfo": _NODE}
         )
-        text = text.replace("%", "%%").replace(f'"{_HOLES[-1]}"', _HOLES[-1])
-        form = _HOLE.sub("%s", text), itemgetter(*map(_HOLES.index, _HOLE.findall(text)))
+        text = text.replace(f'"{_HOLES[-1]}"', _HOLES[-1])
+        parts, holes = tuple(_HOLE.split(text)), map(_HOLES.index, _HOLE.findall(text))
+        order = chain.from_iterable(zip(count(len(_HOLES)), holes, strict=False))  # a part comes before each hole
+        form = parts, itemgetter(*order, len(_HOLES) + len(parts) - 1)
         name, line = (_quoted(body[key])[1:-1] for key in ("id", "commandLine"))
         times = body["previousStateTransitionTime"], body["stateTransitionTime"]
         values = name, line, *times, name.join(self._node(self._world.tasks.node[task]))
-        return form if form[0] % form[1](values) == encode(body) else None
+        return form if "".join(form[1](values + form[0])) == encode(body) else None
 
     def _node(self, node: int) -> list[str]:
         """Return what stands in ``nodeInfo`` around the id of the task."""
