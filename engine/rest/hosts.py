@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 LOCALHOST = "localhost"
+LOOPBACK = "127.0.0.1"
 
 _LONGEST = 300  # characters of a host with its port; names have at most 253
 _HOST = re.compile(r"(?P<name>[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?", re.ASCII | re.IGNORECASE)
@@ -120,7 +121,7 @@ class Hosts:
         return f"{named}; allowed are localhost, loopback addresses{also}; --allow-host NAME allows another name"
 
 
-_LOOPBACK = ("127.0.0.1", "::1", LOCALHOST)
+_HERE = (LOOPBACK, "::1", LOCALHOST)
 
 
 class Files(NamedTuple):
@@ -141,7 +142,7 @@ def certificate_for(hosts: Iterable[str]) -> Iterator[Files]:
         import trustme
 
         authority = trustme.CA()
-        certificate = authority.issue_cert(*dict.fromkeys((*_LOOPBACK, *hosts)))
+        certificate = authority.issue_cert(*dict.fromkeys((*_HERE, *hosts)))
         files = Files(str(Path(folder) / "server.pem"), str(Path(folder) / "ca.pem"))
         certificate.private_key_and_cert_chain_pem.write_to_path(files.certificate)
         authority.cert_pem.write_to_path(files.authority)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from functools import cache
-from typing import Any, NoReturn, TypeVar, get_args, get_origin
+from typing import Any, NoReturn, Protocol, TypeVar, get_args, get_origin
 from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
@@ -148,6 +148,13 @@ class Answer:
     code: str = ""
     zeros: int = 0
     delay_s: float = 0.0
+
+
+class Answering(Protocol):
+    """Whatever answers requests: the account, or doors in front of it."""
+
+    def answer(self, request: Request, refused: BatchError | None = None) -> Answer:
+        """Return the answer to a request, or to one that is refused with this error before it has been read whole."""
 
 
 def http_date(moment: datetime) -> str:

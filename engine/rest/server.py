@@ -31,7 +31,7 @@ from engine.base.errors import BatchError
 from engine.base.runtime import handled
 from engine.base.values import shortened
 from engine.rest.hosts import LOCALHOST, Hosts
-from engine.rest.messages import LONGEST_BODY, Answer, Request
+from engine.rest.messages import LONGEST_BODY, Answer, Answering, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from engine.pacing import Turns
-    from engine.rest.service import Service
     from engine.rest.session import PacedClock
 
 
@@ -187,7 +186,7 @@ Report = Callable[[Request, Answer, float], None]
 
 
 def application(
-    service: Service,
+    service: Answering,
     clock: PacedClock | None = None,
     report: Report | None = None,
     turns: Turns | None = None,
@@ -196,7 +195,7 @@ def application(
     """Return the application that serves an account.
 
     Args:
-        service: The account.
+        service: The account, or doors in front of it.
         clock: Runs while the application does; without one, time stands still between requests.
         report: Is told of each request that is answered.
         turns: Gives requests their turns, where the event loop has more to do than to answer them.
@@ -213,7 +212,7 @@ def application(
 class _Application:
     """Serves an account, see ``application``; ``other`` is the application for all that is no request."""
 
-    service: Service
+    service: Answering
     other: ASGIApp
     report: Report | None
     turns: Turns | None
@@ -480,12 +479,28 @@ def allow_connections(most: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def run(server: Server, listener: socket.socket) -> int | None:
+def run(server: Server, listener: socket.socket, beside: Mapping[socket.socket, ASGIApp] | None = None) -> int | None:
     """Serve until a signal comes; return its number, or None if the server ended by itself.
 
     The signals are SIGINT, SIGTERM and SIGHUP, but those that are ignored, as ``nohup`` has it, stay so.
+
+    Args:
+        server: The server.
+        listener: Where it listens.
+        beside: Applications that are served without TLS as long as it runs, by where they listen.
     """
     allow_connections(_MOST_OPEN)
     with handled(server.on_signal):
-        asyncio.run(server.serve([listener]))
+        asyncio.run(serve_with(server, listener, beside or {}))
     return server.caught
+
+
+async def serve_with(server: Server, listener: socket.socket, beside: Mapping[socket.socket, ASGIApp]) -> None:
+    """Serve until the server ends, and others beside it until then, see ``run``."""
+    others = [(Server(app, lambda: None), place) for place, app in beside.items()]
+    async with asyncio.TaskGroup() as group:
+        for other, place in others:
+            group.create_task(other.serve([place]))
+        await server.serve([listener])
+        for other, _ in others:
+            other.end()

@@ -55,7 +55,7 @@ MOST_SKEW_S = 15 * 60
 
 
 class Credentials(NamedTuple):
-    """The name and key of the account, and what checks whether a bearer token was issued for it.
+    """The name and key of the account, and what says what is wrong with a bearer token, "" for a good one.
 
     With ``any_key`` every signature and every token is valid, of whatever account and date.
     """
@@ -63,7 +63,7 @@ class Credentials(NamedTuple):
     account: str = DEFAULT_ACCOUNT
     key: str = DEFAULT_KEY
     any_key: bool = False
-    has_issued: Callable[[str], bool] = lambda _: False  # there is nobody who issues any
+    token_fault: Callable[[str], str] = lambda _: "this server issues no tokens without --tls; --any-key accepts any"
 
 
 def check_credentials(request: Request, credentials: Credentials, now_s: float) -> None:
@@ -86,9 +86,10 @@ def check_credentials(request: Request, credentials: Credentials, now_s: float) 
     scheme, _, given = header.partition(" ")
     given = given.strip()
     if scheme.lower() == "bearer" and given:
-        if credentials.any_key or credentials.has_issued(given):
+        fault = "" if credentials.any_key else credentials.token_fault(given)
+        if not fault:
             return
-        error = BatchError("AuthenticationFailed", "this server has not issued the token; --any-key accepts any")
+        error = BatchError("AuthenticationFailed", fault)
         error.status = 401  # the service answers so for tokens, and 403 for signatures
         raise error
     account, colon, signature = given.rpartition(":")

@@ -58,6 +58,7 @@ class ClientOptions(TypedDict):
     save: str | None
     requests: str | None
     tls: bool
+    client_secret: str | None
 
 
 class _Given(ClientOptions):
@@ -87,7 +88,12 @@ _ABOUT_CLIENTS = (
     ),
     click.option("--save", metavar="FILE", help="At the end, write what clients did as a scenario."),
     click.option("--requests", metavar="FILE", help="Write a line for each request."),
-    click.option("--tls", is_flag=True, help="Use TLS with a certificate of its own making, which is printed."),
+    click.option("--tls", is_flag=True, help="Use TLS with a certificate of its own making, and issue tokens."),
+    click.option(
+        "--client-secret",
+        metavar="TEXT",
+        help="The secret with which service principals log in.  [default: any]",
+    ),
 )
 
 
@@ -111,6 +117,8 @@ def read_options(
     check_apart(filter(None, [scenario]), {"--save": given["save"], "--requests": given["requests"]})
     if given["key"] is not None and given["any_key"]:
         raise click.UsageError("--key and --any-key exclude each other.")
+    if given["client_secret"] is not None and not given["tls"]:
+        raise click.UsageError("--client-secret needs --tls: tokens are not sent without it.")
     with needing("serve", "serve"):
         from tui.cli import serving
     account = serving.DEFAULT_ACCOUNT if given["account"] is None else given["account"]
@@ -132,6 +140,7 @@ def read_options(
         tls=given["tls"],
         quiet=quiet,
         names=tuple(names),
+        client_secret=given["client_secret"],
     )
 
 

@@ -22,7 +22,8 @@ from engine.base import runtime
 from engine.base.values import visible
 from engine.pacing import Turns
 from engine.rest import server as http
-from engine.rest.hosts import Hosts, address_of, certificate_for
+from engine.rest.hosts import LOOPBACK, Hosts, address_of, certificate_for
+from engine.rest.identity import Front, Identity, Nothing
 from engine.rest.server import application
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
 from engine.rest.session import PacedClock, Present, begin, saved, session_text
@@ -34,11 +35,12 @@ from tui.viewmodels.frame import LONGEST, ClientRequest, client_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from socket import socket
 
     from starlette.types import ASGIApp
 
     from engine import Simulation
-    from engine.rest.messages import Answer, Request
+    from engine.rest.messages import Answer, Answering, Request
     from tui.viewmodels.frame import Served
 
 
@@ -60,6 +62,7 @@ class Options(NamedTuple):
     tls: bool
     quiet: bool
     names: tuple[str, ...] = ()
+    client_secret: str | None = None
 
 
 def serve(options: Options) -> int:
@@ -83,13 +86,13 @@ def serve(options: Options) -> int:
         target = None if options.save is None else stack.enter_context(FileLines(Path(options.save)))
         endpoint = Endpoint(options, stack)
         clock = PacedClock(simulation, options.speed) if options.step_ms is None else None
-        service = Service(simulation, options.credentials, step_ms=options.step_ms)
-        app = application(service, clock, endpoint.log, hosts=endpoint.hosts)
+        service = Service(simulation, endpoint.credentials, step_ms=options.step_ms)
+        app = application(endpoint.doors(service), clock, endpoint.log, hosts=endpoint.hosts)
         server = endpoint.server(app, lambda: _announce(endpoint))
         if clock is not None:
             clock.on_failure = server.end
         stack.enter_context(interrupts.held)  # a second signal must not cost the session
-        caught = http.run(server, endpoint.listener)
+        caught = http.run(server, endpoint.listener, endpoint.beside)
         if caught is not None:
             interrupts.ended_by(caught)
         if target is not None:
@@ -121,7 +124,7 @@ def begin_session(options: Options, *, can_go_back: bool = False) -> Simulation:
 
 
 class Endpoint:
-    """The address that clients reach: a listening socket, its URL, the certificate for TLS, and the log of requests."""
+    """The addresses that clients reach: listening sockets, URLs, the certificate for TLS, and the log of requests."""
 
     def __init__(self, options: Options, stack: ExitStack) -> None:
         """Listen, and open the files that were asked for until the end of ``stack``.
@@ -145,6 +148,25 @@ class Endpoint:
         host = f"[{options.host}]" if ":" in options.host else options.host
         self.url = f"{'https' if options.tls else 'http'}://{host}:{self.listener.getsockname()[1]}"
         self.hosts = Hosts(options.names)
+        self.credentials = options.credentials
+        self.identity: Identity | None = None
+        self.beside: dict[socket, ASGIApp] = {}
+        if options.tls:
+            self._issue_tokens(stack)
+
+    def _issue_tokens(self, stack: ExitStack) -> None:
+        """Let clients log in: service principals at this address, managed identities on loopback without TLS."""
+        self.identity = identity = Identity(self.options.client_secret)
+        self.credentials = self.credentials._replace(token_fault=identity.fault)
+        listener = stack.enter_context(http.listen(LOOPBACK, 0))
+        self.beside[listener] = application(Front([identity.managed], Nothing()), report=self.log)
+        self._managed_url = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
+
+    def doors(self, service: Service) -> Answering:
+        """Return the account with what clients find beside it at the same address."""
+        if self.identity is None:
+            return service
+        return Front([self.identity.login], service)
 
     @property
     def exports(self) -> tuple[str, ...]:
@@ -155,7 +177,9 @@ class Endpoint:
             "AZURE_BATCH_ENDPOINT": self.url,
         }
         if self._files is not None:
-            variables["REQUESTS_CA_BUNDLE"] = self._files.authority
+            variables["REQUESTS_CA_BUNDLE"] = variables["SSL_CERT_FILE"] = self._files.authority
+        if self.identity is not None:
+            variables |= self.identity.variables(self.url, self._managed_url)
         return tuple(f"export {name}={shlex.quote(value)}" for name, value in variables.items())
 
     @property
@@ -166,10 +190,12 @@ class Endpoint:
         if address.is_loopback:
             each = "Every program on this machine can act on this simulation, without a key."
             return each if credentials.any_key else ""
-        is_own = credentials.key != DEFAULT_KEY and not credentials.any_key
+        has_key = credentials.key != DEFAULT_KEY and not credentials.any_key
+        is_own = has_key and (self.identity is None or self.options.client_secret is not None)
         place = f"any address of this machine ({address})" if address.is_unspecified else self.options.host
         who = f"Whoever can reach {place}" + (" and has the key" if is_own else "")
-        ways = [] if is_own else ["without a key" if credentials.any_key else "with the default key, which is public,"]
+        public = "by a login with any secret" if has_key else "with the default key, which is public,"
+        ways = [] if is_own else ["without a key" if credentials.any_key else public]
         ways += [] if self.options.tls else ["without encryption"]
         return f"{who} can act on this simulation{', ' if ways else ''}{' and '.join(ways).removesuffix(',')}."
 
@@ -246,14 +272,14 @@ class DashboardHost(Endpoint):
             self.log.on_failure = served.warn
         self._present = Present(self._simulation, served.newest_ms, served.speed)
         options, present = self.options, self._present
-        service = Service(self._simulation, options.credentials, step_ms=options.step_ms, present=present)
-        app = application(service, report=self._report, turns=Turns(served.pause), hosts=self.hosts)
+        service = Service(self._simulation, self.credentials, step_ms=options.step_ms, present=present)
+        app = application(self.doors(service), report=self._report, turns=Turns(served.pause), hosts=self.hosts)
         self._server = self.server(app, lambda: None)
 
     async def serve(self) -> None:
         """Serve until ``end`` is called."""
         assert self._server is not None
-        await self._server.serve([self.listener])
+        await http.serve_with(self._server, self.listener, self.beside)
 
     def end(self) -> None:
         """Let ``serve`` return."""
