@@ -44,6 +44,9 @@ _CLOUDS = (
 BATCH = tuple(f"https://batch.{cloud}" for cloud in _CLOUDS)
 """The audiences of tokens for the data plane of each cloud, without the slash at the end."""
 
+LOGIN = "https://login.microsoftonline.com"
+"""Where programs log in, unless they are told otherwise."""
+
 MANAGED = (APP_SERVICE, METADATA) = ("/msi/token", "/metadata/identity/oauth2/token")
 """The paths that give a token to whoever reaches them, so they are served on loopback alone."""
 

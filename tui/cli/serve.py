@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine.histories.files import FileKind, Imported, PoolShape
+    from engine.rest.proxy import Storage
     from tui.cli.serving import Options
 
 _PORT = click.IntRange(0, 65535)
 _SPEED = 60.0
 _HOST = "127.0.0.1"
+_RUN = "--run"
 
 
 def _speed(text: str | None) -> float:
@@ -59,6 +61,8 @@ class ClientOptions(TypedDict):
     requests: str | None
     tls: bool
     client_secret: str | None
+    proxy: int | None
+    storage: str | None
 
 
 class _Given(ClientOptions):
@@ -94,6 +98,15 @@ _ABOUT_CLIENTS = (
         metavar="TEXT",
         help="The secret with which service principals log in.  [default: any]",
     ),
+    click.option(
+        "--proxy",
+        type=_PORT,
+        is_flag=False,
+        flag_value=0,
+        metavar="[PORT]",
+        help="Stand in for Azure's own names by a proxy on this machine.  [default: port 8101, or a free one]",
+    ),
+    click.option("--storage", metavar="URL", help="Pass storage accounts on to an emulator such as Azurite."),
 )
 
 
@@ -117,8 +130,10 @@ def read_options(
     check_apart(filter(None, [scenario]), {"--save": given["save"], "--requests": given["requests"]})
     if given["key"] is not None and given["any_key"]:
         raise click.UsageError("--key and --any-key exclude each other.")
-    if given["client_secret"] is not None and not given["tls"]:
-        raise click.UsageError("--client-secret needs --tls: tokens are not sent without it.")
+    if given["client_secret"] is not None and not given["tls"] and given["proxy"] is None:
+        raise click.UsageError("--client-secret needs --tls or --proxy: tokens are not sent without them.")
+    if given["storage"] is not None and given["proxy"] is None:
+        raise click.UsageError("--storage needs --proxy, by which programs find storage accounts.")
     with needing("serve", "serve"):
         from tui.cli import serving
     account = serving.DEFAULT_ACCOUNT if given["account"] is None else given["account"]
@@ -141,6 +156,8 @@ def read_options(
         quiet=quiet,
         names=tuple(names),
         client_secret=given["client_secret"],
+        proxy=given["proxy"],
+        storage=None if given["storage"] is None else _storage(given["storage"]),
     )
 
 
@@ -154,13 +171,41 @@ def _name(text: str, option: str) -> str:
         raise click.BadParameter(f"{error}.", param_hint=option) from None
 
 
-@click.command()
+def _storage(url: str) -> Storage:
+    """Return the storage emulator at a URL."""
+    from engine.rest.proxy import Storage
+
+    try:
+        return Storage.at(url)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}.", param_hint="--storage") from None
+
+
+class _Serve(click.Command):
+    """A command after whose options ``--run -- COMMAND...`` may follow, which are not its own arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what stands before ``--``."""
+        if _RUN in args:
+            where = args.index(_RUN)
+            if args[where + 1 : where + 2] != ["--"] or not args[where + 2 :]:
+                raise click.UsageError("--run takes -- and a command after it, as the last option.", ctx)
+            ctx.meta[_RUN] = tuple(args[where + 2 :])
+            args = args[:where]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_Serve)
 @click.argument("scenario", required=False, shell_complete=complete_scenario)
 @client_options
 @click.option("--speed", metavar="X", help=f"Simulated seconds per real second.  [default: {_SPEED:g}]")
 @seed_option
 @click.option("--quiet", "-q", is_flag=True, help="Print only the address.")
-def serve(scenario: str | None, **given: Unpack[_Given]) -> int:
+@click.option(
+    _RUN, is_flag=True, expose_value=False, help="Run the command after -- against the server, and end with it."
+)
+@click.pass_context
+def serve(context: click.Context, /, scenario: str | None, **given: Unpack[_Given]) -> int:
     """Let clients of Azure Batch act on a simulation.
 
     SDKs, az batch and tools such as Airflow and Nextflow use it like the service: give them the endpoint, account and
@@ -171,6 +216,7 @@ def serve(scenario: str | None, **given: Unpack[_Given]) -> int:
       batchdeck serve
       batchdeck serve my.yaml --port 8100 --speed 600
       batchdeck serve --step PT10S --save session.yaml      for tests: the log depends on the requests alone
+      batchdeck serve --proxy --run -- python pipeline.py   with Azure's own names and logins; ends with its status
 
     Simulated time begins now. With --step it begins on 2026-01-05 at 08:00 UTC, so that the same requests give the same
     log on any day. The startTime of a scenario takes precedence.
@@ -179,7 +225,7 @@ def serve(scenario: str | None, **given: Unpack[_Given]) -> int:
     from tui.cli import serving
 
     with scenario_mistakes(quiet=options.quiet):
-        return serving.serve(options)
+        return serving.serve(options._replace(program=context.meta.get(_RUN, ())))
 
 
 _MOST_SLOTS = 256  # of a node of any size (ACC-5)
