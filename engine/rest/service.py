@@ -86,12 +86,8 @@ def check_credentials(request: Request, credentials: Credentials, now_s: float) 
     scheme, _, given = header.partition(" ")
     given = given.strip()
     if scheme.lower() == "bearer" and given:
-        fault = "" if credentials.any_key else credentials.token_fault(given)
-        if not fault:
-            return
-        error = BatchError("AuthenticationFailed", fault)
-        error.status = 401  # the service answers so for tokens, and 403 for signatures
-        raise error
+        _check_token(given, credentials.any_key, credentials.token_fault)
+        return
     account, colon, signature = given.rpartition(":")
     if scheme.lower() != "sharedkey" or not (account and colon):
         raise BatchError("InvalidAuthenticationInfo", "must be SharedKey ACCOUNT:SIGNATURE, or Bearer TOKEN")
@@ -109,6 +105,22 @@ def check_credentials(request: Request, credentials: Credentials, now_s: float) 
         if hmac.compare_digest(_digest(key, text), sent):
             return
     raise BatchError("AuthenticationFailed", "the signature does not match the request and the account's key")
+
+
+def check_bearer(request: Request, *, any_key: bool, token_fault: Callable[[str], str]) -> None:
+    """Refuse a request without a good bearer token. Raises BatchError: Unauthorized or AuthenticationFailed."""
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    if not any_key and scheme.lower() != "bearer":
+        raise BatchError("Unauthorized", "the request has no bearer token")
+    _check_token(given.strip(), any_key, token_fault)
+
+
+def _check_token(token: str, any_key: bool, token_fault: Callable[[str], str]) -> None:
+    fault = "" if any_key else token_fault(token)
+    if fault:
+        error = BatchError("AuthenticationFailed", fault)
+        error.status = 401  # the service answers so for tokens, and 403 for signatures
+        raise error
 
 
 def _check_date(request: Request, now_s: float) -> None:
@@ -381,10 +393,14 @@ class Service:
         messages.check_version(query)
         if len(request.body) > LONGEST_BODY:
             raise BatchError("RequestBodyTooLarge")
-        if self._present is not None and (present := self._present.simulation()) is not self.simulation:
-            self.simulation, self._latest = present, Latest(present)
+        self.renew()
         self._check_faults(route.operation)
         return Call(self.simulation, self._latest, request, route, names, query)
+
+    def renew(self) -> None:
+        """Turn to the present run, which is another one after a branch."""
+        if self._present is not None and (present := self._present.simulation()) is not self.simulation:
+            self.simulation, self._latest = present, Latest(present)
 
     def _check_faults(self, operation: str) -> None:
         """Let a request pass, or refuse it as the scenario says (GEN-22).

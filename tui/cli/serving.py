@@ -26,6 +26,7 @@ from engine.pacing import Turns
 from engine.rest import server as http
 from engine.rest.hosts import LOOPBACK, Hosts, address_of, authority
 from engine.rest.identity import LOGIN, Front, Identity, Nothing
+from engine.rest.management import AUDIENCES, Management
 from engine.rest.proxy import DEFAULT_PORT as PROXY_PORT
 from engine.rest.proxy import Azure, ByName, Proxy, azure_name
 from engine.rest.server import Plain, application, over_tls
@@ -189,11 +190,13 @@ class Endpoint:
         """Return what answers at this address: the account, and the logins; open the proxy if there is to be one."""
         if self.identity is None:
             return service
-        front = Front([self.identity.login], service)
+        plane = Management(service, partial(self.identity.fault, audiences=AUDIENCES))
+        front = Front([self.identity.login, plane.door], service)
         if self.options.proxy is not None and self._authority is not None:
             listener = stack.enter_context(http.listen(LOOPBACK, self.options.proxy or None, PROXY_PORT))
             inner = stack.enter_context(http.listen(LOOPBACK, 0))
-            names: dict[Azure, Answering] = {Azure.BATCH: service, Azure.LOGIN: Front([self.identity.login], Nothing())}
+            login = Front([self.identity.login], Nothing())
+            names: dict[Azure, Answering] = {Azure.BATCH: service, Azure.LOGIN: login, Azure.MANAGEMENT: plane}
             app = application(ByName(names, Nothing()), report=self.log, hosts=Hosts(more=azure_name))
             port, own_port = inner.getsockname()[1], self.listener.getsockname()[1]
             self._proxy = Proxy(listener, self._authority, port, own_port, self.options.storage)
