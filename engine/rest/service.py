@@ -11,19 +11,20 @@ import base64
 import binascii
 import hashlib
 import hmac
+import json
 import math
 import re
 import time
 from collections import Counter
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, unquote_plus
 from uuid import uuid4
 
 from engine.base.errors import BatchError
-from engine.base.values import SECOND_MS, format_utc, quoted, words
+from engine.base.values import SECOND_MS, format_duration, format_utc, quoted, words
 from engine.rest import jobs, messages, pools
 from engine.rest.handlers import Call, Latest
 from engine.rest.messages import LONGEST_BODY, Answer
@@ -229,6 +230,12 @@ class ServiceFaults:
         return True
 
 
+def _distance(ahead: timedelta) -> str:
+    """Return how far simulated time is from the clock here."""
+    distance = format_duration(abs(ahead) // timedelta(seconds=1) * SECOND_MS)
+    return f"{distance} {'ahead' if ahead > timedelta(0) else 'behind'}"
+
+
 CURRENT = (
     *pools.ACCOUNT_ROUTES,
     *pools.POOL_ROUTES,
@@ -240,7 +247,7 @@ CURRENT = (
 )
 """The operations of API version 2025-06-01, by their ids in its schema (GEN-11, GEN-18)."""
 
-ROUTES = (*CURRENT, *pools.OLDER_ROUTES)
+ROUTES = (*CURRENT, *pools.OLDER_ROUTES, *jobs.OLDER_JOB_ROUTES)
 
 
 _PARAMETER = re.compile(r"\\\{(\w+)\\\}")
@@ -326,8 +333,12 @@ class Service:
         present: Present | None = None,
         wall_s: Callable[[], float] = time.monotonic,
         utc_s: Callable[[], float] = time.time,
+        on_shift: Callable[[str], object] | None = None,
     ) -> None:
         """Answer requests with what is in ``simulation``, or with what ``present`` says at each request.
+
+        With ``on_shift`` the times of clients are read by their own clock, see ``messages.shifted``; it is told the
+        first time of each kind.
 
         ``wall_s`` reads a clock that limits requests, ``utc_s`` the one that the dates of requests are compared with,
         in seconds since the epoch.
@@ -337,6 +348,8 @@ class Service:
         self.step_ms = step_ms
         self._present = present
         self._utc_s = utc_s
+        self._on_shift = on_shift
+        self._shifted: set[str] = set()
         self._latest = Latest(simulation)
         settings = simulation.scenario.simulate.service
         now_s = wall_s if step_ms is None else lambda: self.simulation.now_ms / SECOND_MS
@@ -395,7 +408,19 @@ class Service:
             raise BatchError("RequestBodyTooLarge")
         self.renew()
         self._check_faults(route.operation)
-        return Call(self.simulation, self._latest, request, route, names, query)
+        return Call(self.simulation, self._latest, self._by_own_clock(request), route, names, query)
+
+    def _by_own_clock(self, request: Request) -> Request:
+        """Return a request whose times are those of the simulation, as far from its present as the client meant."""
+        if self._on_shift is None or not messages.has_time(request.body):
+            return request
+        present = self.simulation.scenario.start + timedelta(milliseconds=self.simulation.now_ms)
+        ahead = present - datetime.fromtimestamp(self._utc_s(), UTC)
+        body, kinds = messages.shifted(messages.json_object(request.body), ahead)
+        for kind in sorted(kinds - self._shifted):
+            self._on_shift(f"{kind} of clients is read by the clock here; simulated time is {_distance(ahead)}")
+        self._shifted |= kinds
+        return replace(request, body=json.dumps(body).encode())
 
     def renew(self) -> None:
         """Turn to the present run, which is another one after a branch."""

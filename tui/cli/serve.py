@@ -63,6 +63,7 @@ class ClientOptions(TypedDict):
     client_secret: str | None
     proxy: int | None
     storage: str | None
+    own_clock: bool
 
 
 class _Given(ClientOptions):
@@ -107,6 +108,7 @@ _ABOUT_CLIENTS = (
         help="Stand in for Azure's own names by a proxy on this machine.  [default: port 8101, or a free one]",
     ),
     click.option("--storage", metavar="URL", help="Pass storage accounts on to an emulator such as Azurite."),
+    click.option("--own-clock", is_flag=True, help="Take times that clients send for simulated ones."),
 )
 
 
@@ -157,6 +159,7 @@ def read_options(
         names=tuple(names),
         client_secret=given["client_secret"],
         proxy=given["proxy"],
+        own_clock=given["own_clock"],
         storage=None if given["storage"] is None else _storage(given["storage"]),
     )
 

@@ -71,6 +71,7 @@ class Options(NamedTuple):
     client_secret: str | None = None
     proxy: int | None = None  # its port; 0 for the usual one, or a free one if that is taken
     storage: Storage | None = None
+    own_clock: bool = False
     program: tuple[str, ...] = ()  # that is run with the server, and its arguments
 
 
@@ -95,7 +96,7 @@ def serve(options: Options) -> int:
         target = None if options.save is None else stack.enter_context(FileLines(Path(options.save)))
         endpoint = Endpoint(options, stack)
         clock = PacedClock(simulation, options.speed) if options.step_ms is None else None
-        service = Service(simulation, endpoint.credentials, step_ms=options.step_ms)
+        service = Service(simulation, endpoint.credentials, step_ms=options.step_ms, on_shift=endpoint.on_shift)
         app = application(endpoint.answering(service, stack), clock, endpoint.log, hosts=endpoint.hosts)
         server = endpoint.server(app, lambda: _announce(endpoint))
         program = None if not options.program else Program(options.program, endpoint.variables, server)
@@ -210,6 +211,16 @@ class Endpoint:
     def exports(self) -> tuple[str, ...]:
         """The lines for a shell with which clients find the account, and trust its certificate."""
         return tuple(f"export {name}={shlex.quote(value)}" for name, value in self.variables.items())
+
+    @property
+    def on_shift(self) -> Callable[[str], object] | None:
+        """What is told that times of clients are read by the clock here; None where they are simulated times."""
+        if self.options.own_clock or self.options.step_ms is not None:
+            return None
+        return (lambda _: None) if self.options.quiet else self.say
+
+    say: Callable[[str], object] = staticmethod(partial(echo, err=True))
+    """Tells a person something while clients are served."""
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -358,11 +369,14 @@ class DashboardHost(Endpoint):
     def attach(self, served: Served) -> None:
         """Prepare to serve, see ``tui.app.process.Host``."""
         self._on_request = served.on_request
+        self.say = served.warn
         if self.log is not None:
             self.log.on_failure = served.warn
         self._present = Present(self._simulation, served.newest_ms, served.speed)
         options, present = self.options, self._present
-        service = Service(self._simulation, self.credentials, step_ms=options.step_ms, present=present)
+        service = Service(
+            self._simulation, self.credentials, step_ms=options.step_ms, present=present, on_shift=self.on_shift
+        )
         app = application(
             self.answering(service, self._stack), report=self._report, turns=Turns(served.pause), hosts=self.hosts
         )
