@@ -113,8 +113,10 @@ class _Evaluation:
                 return str(children[0])[1:-1].replace("''", "'")
             case "number":
                 return int(str(children[0]))
-            case "true" | "false" | "null":
-                return {"true": True, "false": False, "null": None}[node.data]
+            case "word":
+                if str(children[0]).lower() not in _WORDS:
+                    raise ExpressionError(f"{quoted(str(children[0]))} is no function: it has no brackets")
+                return _WORDS[str(children[0]).lower()]
             case "member":
                 return _member(self.of(children[0]), str(children[1]))
             case "item":
@@ -138,6 +140,9 @@ class _Evaluation:
             raise
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError) as error:
             raise ExpressionError(f"{name} cannot be evaluated: {shortened(str(error))}") from None
+
+
+_WORDS = {"true": True, "false": False, "null": None}
 
 
 def _member(value: Value, key: Value) -> Value:

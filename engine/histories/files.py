@@ -163,7 +163,7 @@ _WORDS = {
     FileKind.SWF: "a log in the Standard Workload Format",
     FileKind.WFFORMAT: "a workflow in WfFormat",
     FileKind.ARM: "a template of the resource manager",
-    FileKind.TEMPLATE: "a template of az's batch extension or Batch Explorer",
+    FileKind.TEMPLATE: "a template of the Azure CLI's batch extension or of Batch Explorer",
     FileKind.TERRAFORM: "what terraform show -json prints",
 }
 

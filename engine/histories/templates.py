@@ -179,9 +179,7 @@ class _Reader:
     def template(self, template: Body, given: Mapping[str, Value], path: str = "") -> None:
         """Read a template of the resource manager."""
         scope = _Scope(template, given, self, path or "parameters")
-        resources = template.get("resources", [])
-        listed = list(resources.items()) if isinstance(resources, dict) else list(enumerate(resources))
-        for key, resource in listed:
+        for key, resource in _keyed(template.get("resources")):
             self._repeated(resource, scope, f"{path}resources.{key}", "", "")
 
     def batch_template(self, template: Body, given: Mapping[str, Value]) -> None:
@@ -198,7 +196,9 @@ class _Reader:
             return [self._without_extensions(inner) for inner in value]
         if not isinstance(value, dict):
             return value
-        found: Body = {_EXTENDED.get(name, name): self._without_extensions(inner) for name, inner in value.items()}
+        found: Body = {
+            _EXTENDED.get(str(name), str(name)): self._without_extensions(inner) for name, inner in value.items()
+        }
         group = found.pop("autoStorage", None)
         if isinstance(group, dict):
             url = f"https://autostorage.blob.core.windows.net/{_container(group)}"
@@ -272,7 +272,7 @@ class _Reader:
             properties = scope.value(resource.get("properties", {}))
             more: Body = {key: scope.value(resource[key]) for key in ("identity", "location") if key in resource}
             self._keep(kind.removeprefix(_BATCH).strip("/"), name, properties, more)
-        for at, inner in enumerate(resource.get("resources", ())):
+        for at, inner in _keyed(resource.get("resources")):
             self._repeated(inner, scope, f"{path}.resources.{at}", kind, name)
 
     def _nested(self, resource: Body, scope: _Scope, path: str) -> None:
@@ -287,7 +287,7 @@ class _Reader:
         if str(options.get("scope", "outer")).lower() == "inner":
             self.template(template, given, f"{path}.properties.template.")
             return
-        for key, inner in enumerate(template.get("resources", ())):
+        for key, inner in _keyed(template.get("resources")):
             self._repeated(inner, scope, f"{path}.properties.template.resources.{key}", "", "")
 
     def _keep(self, kind: str, name: str, properties: Body, more: Body) -> None:
@@ -418,6 +418,13 @@ def _container(group: Body) -> str:
 
 def _listed(value: object) -> list[Body]:
     return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+
+
+def _keyed(resources: object) -> Iterable[tuple[str | int, Value]]:
+    """Return the resources of a template with their names or numbers: newer ones have them by symbolic names."""
+    if isinstance(resources, dict):
+        return resources.items()
+    return enumerate(resources if isinstance(resources, list) else ())
 
 
 def _times(count: int, kind: str) -> str:

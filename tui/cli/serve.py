@@ -342,7 +342,8 @@ def _kind(files: tuple[str, ...]) -> str:
     found = kind_of(files[0])
     if found is None:
         return "azure"
-    echo(f"{files[0]}: this is {found.words}, read as with --as {found.value}", err=True)
+    option = f"--{found.value}" if found.value in ("swf", "wfformat") else f"--as {found.value}"
+    echo(f"{files[0]}: this is {found.words}, read as with {option}", err=True)
     return found.value
 
 
