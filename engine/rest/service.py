@@ -422,6 +422,11 @@ class Service:
         self._shifted |= kinds
         return replace(request, body=json.dumps(body).encode())
 
+    @property
+    def azure_url(self) -> str:
+        """The address that the account would have in Azure."""
+        return f"https://{self.credentials.account}.{self.simulation.world.account.location}.batch.azure.com"
+
     def renew(self) -> None:
         """Turn to the present run, which is another one after a branch."""
         if self._present is not None and (present := self._present.simulation()) is not self.simulation:

@@ -203,8 +203,7 @@ class Endpoint:
             self._proxy = Proxy(listener, self._authority, port, own_port, self.options.storage)
             self.companions += [Plain(over_tls(app), inner), self._proxy]
             self.variables |= self._proxy.variables
-            location = service.simulation.world.account.location
-            self.variables["AZURE_BATCH_ENDPOINT"] = f"https://{self.credentials.account}.{location}.batch.azure.com"
+            self.variables["AZURE_BATCH_ENDPOINT"] = service.azure_url
         return front
 
     @property
