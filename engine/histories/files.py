@@ -15,7 +15,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from enum import Enum
+from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, cast
 
@@ -116,15 +116,32 @@ _WORKFLOW = re.compile(rb'"workflow"\s*:\s*\{')
 _VERSION = re.compile(rb'"schemaVersion"\s*:\s*"1\.')
 
 
-class FileKind(Enum):
-    """The kind of a file that is no history of Azure Batch: its option, and its name."""
+class FileKind(StrEnum):
+    """The kind of a file that is no history of Azure Batch; its value is what ``--as`` takes."""
 
-    SWF = "--swf", "a log in the Standard Workload Format"
-    WFFORMAT = "--wfformat", "a workflow in WfFormat"
+    SWF = "swf"
+    WFFORMAT = "wfformat"
+    ARM = "arm"
+    TEMPLATE = "template"
+    TERRAFORM = "terraform"
+
+    @property
+    def words(self) -> str:
+        """What a file of this kind is."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    FileKind.SWF: "a log in the Standard Workload Format",
+    FileKind.WFFORMAT: "a workflow in WfFormat",
+    FileKind.ARM: "a template of the resource manager",
+    FileKind.TEMPLATE: "a template of the Azure CLI's batch extension or of Batch Explorer",
+    FileKind.TERRAFORM: "what terraform show -json prints",
+}
 
 
 def kind_of(path: str) -> FileKind | None:
-    """Return the kind of a file if its beginning leaves no doubt, else None.
+    """Return the kind of a file if its beginning, or its keys, leave no doubt, else None.
 
     Raises:
         ScenarioError: The file cannot be read.
@@ -132,12 +149,30 @@ def kind_of(path: str) -> FileKind | None:
     with opened(path) as stream:
         head = stream.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
     if head.startswith(b"{"):
-        return FileKind.WFFORMAT if _VERSION.search(head) and _WORKFLOW.search(head) else None
+        if _VERSION.search(head) and _WORKFLOW.search(head):
+            return FileKind.WFFORMAT
+        return template_kind(json_document(path)) if _TEMPLATE_KEY.search(head) else None
     lines = [line.strip() for line in head.split(b"\n") if line.strip()]
     first = next((line for line in lines if not line.startswith(b";")), b"")
     if _NUMBERS.match(first) or (lines and lines[0].startswith(b";") and (not first or first[:1].isdigit())):
         return FileKind.SWF
     return None
+
+
+_TEMPLATE_KEY = re.compile(rb'"(?:\$schema|contentVersion|format_version|terraform_version|pool|job|resources)"\s*:')
+
+
+def template_kind(document: object) -> FileKind | None:
+    """Return the kind of a template by its keys, None for a document that is none."""
+    if not isinstance(document, dict) or "scenario" in document:
+        return None
+    schema = str(document.get("$schema", "")).lower()
+    if "resources" in document and ("deploymenttemplate" in schema or "contentVersion" in document):
+        return FileKind.ARM
+    if "format_version" in document or "terraform_version" in document:
+        return FileKind.TERRAFORM
+    parts = [document.get(kind) for kind in ("pool", "job")]
+    return FileKind.TEMPLATE if any(isinstance(part, dict | list) for part in parts) else None
 
 
 LONGEST_ID = 64

@@ -74,17 +74,22 @@ class Call:
         return messages.json_object(self.request.body)
 
     def submit(self, command: Command) -> None:
-        """Submit a command, which takes effect at once.
+        """Submit a command, see ``submit``. Raises BatchError."""
+        submit(self.simulation, command)
 
-        Raises:
-            BatchError: The service refuses the command, its ``simulate`` cannot be read, or the run has ended.
-        """
-        if self.now_ms >= self.simulation.end_ms:
-            raise BatchError("OperationInvalidForCurrentState", "the simulated time of this session is over")
-        try:
-            self.simulation.submit(command)
-        except ScenarioError as error:
-            raise BatchError("InvalidRequestBody", str(error.problems[0])) from None
+
+def submit(simulation: Simulation, command: Command) -> None:
+    """Submit a command of a client, which takes effect at once.
+
+    Raises:
+        BatchError: The service refuses the command, its ``simulate`` cannot be read, or the run has ended.
+    """
+    if simulation.now_ms >= simulation.end_ms:
+        raise BatchError("OperationInvalidForCurrentState", "the simulated time of this session is over")
+    try:
+        simulation.submit(command)
+    except ScenarioError as error:
+        raise BatchError("InvalidRequestBody", str(error.problems[0])) from None
 
 
 Handler = Callable[[Call], Answer]

@@ -9,20 +9,22 @@ Certificates are of the server's own making, for clients that send bearer tokens
 from __future__ import annotations
 
 import re
+import ssl
 from contextlib import contextmanager
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
 from engine.base.values import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 LOCALHOST = "localhost"
+LOOPBACK = "127.0.0.1"
 
 _LONGEST = 300  # characters of a host with its port; names have at most 253
 _HOST = re.compile(r"(?P<name>[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?", re.ASCII | re.IGNORECASE)
@@ -67,9 +69,10 @@ class Hosts:
     given to it. An address has to be spelled as an address: ``127.1`` and ``localhost.`` are names like any other.
     """
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        """Allow more names, as ``host_name`` returns them."""
+    def __init__(self, names: Iterable[str] = (), more: Callable[[str], object] = lambda _: False) -> None:
+        """Allow more names, as ``host_name`` returns them, and those that ``more`` knows."""
         self._names = dict.fromkeys((LOCALHOST, *names))
+        self._more = more
         self._allows = lru_cache(_REMEMBERED)(self._decide)
 
     def admit(self, target: str, headers: Mapping[str, str], arrived_at: str, repeated: Iterable[str] = ()) -> str:
@@ -109,7 +112,7 @@ class Hosts:
         if name.startswith("[") and ":" not in name:
             return False
         if not address:
-            return name in self._names
+            return name in self._names or bool(self._more(name))
         is_here = address == address_of(arrived_at.partition("%")[0])
         return is_here or address in self._names or ip_address(address).is_loopback
 
@@ -120,29 +123,61 @@ class Hosts:
         return f"{named}; allowed are localhost, loopback addresses{also}; --allow-host NAME allows another name"
 
 
-_LOOPBACK = ("127.0.0.1", "::1", LOCALHOST)
+_HERE = (LOOPBACK, "::1", LOCALHOST)
 
 
-class Files(NamedTuple):
-    """PEM files: the server's certificate with its key, and that of the authority, which clients have to trust."""
+class Authority:
+    """Makes certificates; its own, which clients have to trust, lies in a folder as long as the block lasts."""
 
-    certificate: str
-    authority: str
+    def __init__(self, folder: Path) -> None:
+        """Make the authority, and write its own certificate as a PEM file and as a trust store of Java."""
+        import trustme
+
+        self._ca = trustme.CA()
+        self._folder = folder
+        self._contexts: dict[str, ssl.SSLContext] = {}
+        self.file = str(folder / "ca.pem")
+        self._ca.cert_pem.write_to_path(self.file)
+
+    def certificate(self, hosts: Iterable[str]) -> str:
+        """Return the PEM file with a certificate for this machine and more hosts, and its key.
+
+        Raises:
+            ValueError: No certificate can name such a host.
+        """
+        certificate = self._ca.issue_cert(*dict.fromkeys((*_HERE, *hosts)))
+        file = str(self._folder / "server.pem")
+        certificate.private_key_and_cert_chain_pem.write_to_path(file)
+        return file
+
+    def context(self, host: str) -> ssl.SSLContext:
+        """Return how a server with the name of this host speaks TLS."""
+        if host not in self._contexts:
+            if len(self._contexts) >= _REMEMBERED:
+                self._contexts.clear()
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self._ca.issue_cert(host).configure_cert(context)
+            context.set_alpn_protocols(["http/1.1"])
+            self._contexts[host] = context
+        return self._contexts[host]
+
+    def trust_store(self) -> str:
+        """Return the file in which programs in Java find the authority; its password is ``STORE_PASSWORD``."""
+        from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
+        from cryptography.x509 import load_pem_x509_certificate
+
+        own = pkcs12.PKCS12Certificate(load_pem_x509_certificate(self._ca.cert_pem.bytes()), b"batchdeck")
+        file = self._folder / "trust.p12"
+        file.write_bytes(pkcs12.serialize_java_truststore([own], BestAvailableEncryption(STORE_PASSWORD.encode())))
+        return str(file)
+
+
+STORE_PASSWORD = "changeit"
+"""The usual password of such a store. It holds nothing secret, but Java wants one."""
 
 
 @contextmanager
-def certificate_for(hosts: Iterable[str]) -> Iterator[Files]:
-    """Make a certificate for this machine and more hosts, and delete its files at the end of the block.
-
-    Raises:
-        ValueError: No certificate can name such a host.
-    """
+def authority() -> Iterator[Authority]:
+    """Make an authority, and delete its files at the end of the block."""
     with TemporaryDirectory(prefix="batchdeck-tls-") as folder:
-        import trustme
-
-        authority = trustme.CA()
-        certificate = authority.issue_cert(*dict.fromkeys((*_LOOPBACK, *hosts)))
-        files = Files(str(Path(folder) / "server.pem"), str(Path(folder) / "ca.pem"))
-        certificate.private_key_and_cert_chain_pem.write_to_path(files.certificate)
-        authority.cert_pem.write_to_path(files.authority)
-        yield files
+        yield Authority(Path(folder))

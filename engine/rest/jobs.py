@@ -40,6 +40,7 @@ from engine.views.rest.account import (
     etag,
     job_body,
     job_stats,
+    lifetime_job_stats,
     schedule_body,
     schedule_stats,
     task_counts,
@@ -153,6 +154,17 @@ def _with_defaults(_: Call, body: dict[str, Any]) -> Mapping[str, Any]:
 
 
 _on_schedule = partial(action, find=SCHEDULES.named)
+
+
+def get_lifetime_job_stats(call: Call) -> Answer:
+    """Answer with what all jobs since the start have used, deleted ones included (STAT-1)."""
+    return described(call, _JOB_STATS, lifetime_job_stats(call.world, call.latest.transitions.now(), call.now_ms))
+
+
+_JOB_STATS = "Microsoft.Azure.Batch.Protocol.Entities.Container.jobs/@Element/stats/@Element"
+OLDER_JOB_ROUTES = (Route("GET", "/lifetimejobstats", "get_lifetime_job_stats", 200, get_lifetime_job_stats),)
+"""The operation on jobs that later API versions have dropped (GEN-15)."""
+
 JOB_SCHEDULE_ROUTES = (
     Route("POST", "/jobschedules", "create_job_schedule", 201, creation(c.CreateJobSchedule, SCHEDULES.made)),
     Route("GET", "/jobschedules", "list_job_schedules", 200, SCHEDULES.list),

@@ -14,20 +14,30 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime, parsedate_to_datetime
 from functools import cache
-from typing import Any, NoReturn, TypeVar, get_args, get_origin
-from urllib.parse import parse_qsl
+from typing import Any, NoReturn, Protocol, TypeVar, get_args, get_origin
+from urllib.parse import parse_qsl, quote, unquote
 
 from pydantic import ValidationError
 from pydantic_core import to_json
 
 from engine.base.errors import BatchError
+from engine.base.values import parse_utc, words
 from engine.scenario.bodies import bare, fields_of, mistake_text
 from engine.specs.base import Spec, is_duration
+from engine.specs.bodies import TaskDependencies
+from engine.specs.common import UserIdentity
 
-_API_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}(\.\d{1,4}\.\d{1,4})?", re.ASCII)
+_API_VERSIONS = frozenset(
+    words(
+        "2015-12-01.2.2 2016-02-01.3.0 2016-07-01.3.1 2017-01-01.4.0 2017-05-01.5.0 2017-06-01.5.1 2017-09-01.6.0 "
+        "2018-02-01.6.1 2018-03-01.6.1 2018-08-01.7.0 2018-12-01.8.0 2019-06-01.9.0 2019-08-01.10.0 2020-03-01.11.0 "
+        "2020-09-01.12.0 2021-06-01.14.0 2022-01-01.15.0 2022-10-01.16.0 2023-05-01.17.0 2023-11-01.18.0 "
+        "2024-02-01.19.0 2024-07-01.20.0 2025-06-01 2026-08-01"
+    )
+)
 _MOST_PARAMETERS = 64
 
 
@@ -75,7 +85,7 @@ def query_of(request: Request) -> dict[str, str]:
 
 
 def check_version(query: Mapping[str, str]) -> None:
-    """Refuse a request without a well-formed ``api-version``. The answer does not depend on its value.
+    """Refuse a request without an ``api-version`` that the service has or had.
 
     Raises:
         BatchError: MissingRequiredQueryParameter or InvalidQueryParameterValue.
@@ -83,8 +93,8 @@ def check_version(query: Mapping[str, str]) -> None:
     version = query.get("api-version")
     if not version:
         raise BatchError("MissingRequiredQueryParameter", QueryParameterName="api-version")
-    if not _API_VERSION.fullmatch(version):
-        raise bad_parameter("api-version", version, "must be a date such as 2025-06-01")
+    if version not in _API_VERSIONS:
+        raise bad_parameter("api-version", version, "the service has no such version; 2025-06-01 is one")
 
 
 def bad_parameter(name: str, value: str, reason: str, code: str = "InvalidQueryParameterValue") -> BatchError:
@@ -148,6 +158,13 @@ class Answer:
     code: str = ""
     zeros: int = 0
     delay_s: float = 0.0
+
+
+class Answering(Protocol):
+    """Whatever answers requests: the account, or doors in front of it."""
+
+    def answer(self, request: Request, refused: BatchError | None = None) -> Answer:
+        """Return the answer to a request, or to one that is refused with this error before it has been read whole."""
 
 
 def http_date(moment: datetime) -> str:
@@ -297,8 +314,48 @@ def asked_range(request: Request, size: int) -> range:
     return range(begin, end)
 
 
+_TIMES = ("doNotRunUntil", "doNotRunAfter", "startTime", "endTime")
+_EXPIRY = re.compile(r"(?<=[?&]se=)[^&\s\"']+", re.ASCII)
+_TIME = re.compile(rb'"(?:' + "|".join(_TIMES).encode() + rb')"|[?&]se=', re.IGNORECASE)
+
+
+def has_time(raw: bytes) -> bool:
+    """Return whether a body may have a time that ``shifted`` reads."""
+    return _TIME.search(raw) is not None
+
+
+def shifted(body: dict[str, Any], ahead: timedelta) -> tuple[dict[str, Any], set[str]]:
+    """Return a body whose absolute times are moved by ``ahead``, and what they are: names, and "se=" of signatures.
+
+    A client that means "until half an hour from now" reads its own clock, from which simulated time has moved away.
+    """
+    kinds: set[str] = set()
+
+    def moved(text: str, kind: str) -> str:
+        try:
+            moment = parse_utc(unquote(text)) + ahead
+        except (ValueError, OverflowError):
+            return text
+        kinds.add(kind)
+        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def of(value: Any, name: str) -> Any:  # noqa: ANN401 - any JSON
+        if isinstance(value, dict):
+            return {key: of(inner, key) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [of(inner, name) for inner in value]
+        if not isinstance(value, str):
+            return value
+        if name in _TIMES:
+            return moved(value, name)
+        return _EXPIRY.sub(lambda found: quote(moved(found[0], "se=")), value) if "se=" in value else value
+
+    return of(body, ""), kinds
+
+
 Model = TypeVar("Model", bound=Spec)
 Convert = Callable[[Any], Any]
+_NAMING = ("id", "Id", "Url", "Name", "Path", "Mode", "name")  # the ends of properties that, empty, name nothing
 
 LONGEST_BODY = 1 << 20
 """The most bytes of a body; with more the request is refused with RequestBodyTooLarge."""
@@ -371,8 +428,30 @@ def lenient(model: type[Spec], body: Mapping[str, Any]) -> dict[str, Any]:
         if name is None or value is None or (name in found and key != name):
             continue
         convert = known[name]
+        if ((value == "" and name.endswith(_NAMING)) or value == {}) and name in _left_out(model):
+            continue  # as the service's own serializer leaves it out
         found[name] = value if convert is None else convert(value)
     return found
+
+
+@cache
+def _left_out(model: type[Spec]) -> frozenset[str]:
+    """Return the names of the properties that may be absent, and of which an empty object would be a mistake."""
+    return frozenset(
+        name
+        for name, field in fields_of(model).items()
+        if not field.is_required() and not _may_be_empty(bare(field.annotation))
+    )
+
+
+def _may_be_empty(wanted: object) -> bool:
+    if not (isinstance(wanted, type) and issubclass(wanted, Spec)) or wanted in (UserIdentity, TaskDependencies):
+        return False
+    try:
+        wanted.from_wire({})
+    except ValidationError:
+        return False
+    return True
 
 
 @cache

@@ -45,6 +45,8 @@ from engine.views.rest.account import (
     certificate_body,
     certificate_path,
     image_body,
+    lifetime_pool_stats,
+    node_agent_body,
     node_counts,
     pool_body,
     pool_stats,
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from engine.rest.handlers import Call
     from engine.rest.messages import Body
     from engine.specs.account import Account
+    from engine.specs.images import Image
     from engine.state.account import CertificateRecord
     from engine.state.pools import Pool
 
@@ -76,6 +79,20 @@ def list_supported_images(call: Call) -> Answer:
 
     listed = ((at, image) for at, image in enumerate(IMAGES) if not image.has_ended(now))
     return page(call, "supportedimages", after(listed, image_body), -1)
+
+
+def list_node_agents(call: Call) -> Answer:
+    """Answer with a page of the node agents, each with its images, as versions before 2019-06-01 list them."""
+    by_agent: dict[str, list[Image]] = {}
+    for image in IMAGES:
+        if not image.has_ended(call.moment(call.now_ms)):
+            by_agent.setdefault(image.node_agent_sku_id, []).append(image)
+    return page(call, "nodeagentskus", after(sorted(by_agent.items()), node_agent_body), "")
+
+
+def get_lifetime_pool_stats(call: Call) -> Answer:
+    """Answer with the billed time of all pools since the start, deleted ones included (STAT-1)."""
+    return described(call, _POOL_STATS, lifetime_pool_stats(call.world, call.now_ms))
 
 
 def list_applications(call: Call) -> Answer:
@@ -184,6 +201,7 @@ def _refuse(name: str, value: str, reason: str) -> None:
     raise BatchError("InvalidPropertyValue", reason, PropertyName=name, PropertyValue=value)
 
 
+_POOL_STATS = "Microsoft.Azure.Batch.Protocol.Entities.Container.pools/@Element/stats/@Element"
 _AUTO_SCALE_RUN = "Microsoft.Azure.Batch.Protocol.Entities.AutoScaleRun"
 
 
@@ -387,6 +405,8 @@ OLDER_ROUTES = (
     Route("DELETE", _CERT, "delete_certificate", 202, removal(c.DeleteCertificate)),
     Route("POST", f"{_CERT}/canceldelete", "cancel_certificate_deletion", 204, action(c.CancelCertificateDeletion)),
     Route("POST", f"{_POOL}/upgradeos", "upgrade_pool_os", 202, _on_pool(c.UpgradePoolOS)),
+    Route("GET", "/nodeagentskus", "list_node_agent_skus", 200, list_node_agents),
+    Route("GET", "/lifetimepoolstats", "get_lifetime_pool_stats", 200, get_lifetime_pool_stats),
     Route("GET", f"{NODE}/rdp", "get_remote_desktop_file", 200, get_remote_desktop_file),
 )
 """The operations that later API versions have dropped (GEN-15)."""

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import h11
 import uvicorn
@@ -31,16 +31,15 @@ from engine.base.errors import BatchError
 from engine.base.runtime import handled
 from engine.base.values import shortened
 from engine.rest.hosts import LOCALHOST, Hosts
-from engine.rest.messages import LONGEST_BODY, Answer, Request
+from engine.rest.messages import LONGEST_BODY, Answer, Answering, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from types import FrameType
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from engine.pacing import Turns
-    from engine.rest.service import Service
     from engine.rest.session import PacedClock
 
 
@@ -187,7 +186,7 @@ Report = Callable[[Request, Answer, float], None]
 
 
 def application(
-    service: Service,
+    service: Answering,
     clock: PacedClock | None = None,
     report: Report | None = None,
     turns: Turns | None = None,
@@ -196,7 +195,7 @@ def application(
     """Return the application that serves an account.
 
     Args:
-        service: The account.
+        service: The account, or doors in front of it.
         clock: Runs while the application does; without one, time stands still between requests.
         report: Is told of each request that is answered.
         turns: Gives requests their turns, where the event loop has more to do than to answer them.
@@ -213,7 +212,7 @@ def application(
 class _Application:
     """Serves an account, see ``application``; ``other`` is the application for all that is no request."""
 
-    service: Service
+    service: Answering
     other: ASGIApp
     report: Report | None
     turns: Turns | None
@@ -390,14 +389,14 @@ _MOST_OPEN = 16_384
 _ENDS_WITHIN_S = 2
 
 
-def listen(host: str, port: int | None) -> socket.socket:
+def listen(host: str, port: int | None, default: int = DEFAULT_PORT) -> socket.socket:
     """Return a listening socket. Without a port it is the default one, or a free one if that is taken.
 
     Raises:
         OSError: The address or the port that was asked for cannot be had.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    ports = (DEFAULT_PORT, 0) if port is None else (port,)
+    ports = (default, 0) if port is None else (port,)
     for number in ports:
         # With the protocol named, asyncio sends head and body of an answer without waiting for the client in between.
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -480,12 +479,57 @@ def allow_connections(most: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def run(server: Server, listener: socket.socket) -> int | None:
+class Companion(Protocol):
+    """What runs beside a server, and ends with it."""
+
+    async def run(self) -> None:
+        """Run until ``end`` is called, or by itself earlier."""
+
+    def end(self) -> None:
+        """Let ``run`` return."""
+
+
+class Plain:
+    """An application that is served without TLS beside a server."""
+
+    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
+        """Prepare to serve it where ``listener`` listens."""
+        self._server, self._listener = Server(app, lambda: None), listener
+
+    async def run(self) -> None:
+        """Serve, see ``Companion``."""
+        await self._server.serve([self._listener])
+
+    def end(self) -> None:
+        """Let ``run`` return."""
+        self._server.end()
+
+
+def run(server: Server, listener: socket.socket, companions: Sequence[Companion] = ()) -> int | None:
     """Serve until a signal comes; return its number, or None if the server ended by itself.
 
     The signals are SIGINT, SIGTERM and SIGHUP, but those that are ignored, as ``nohup`` has it, stay so.
     """
     allow_connections(_MOST_OPEN)
     with handled(server.on_signal):
-        asyncio.run(server.serve([listener]))
+        asyncio.run(serve_with(server, listener, companions))
     return server.caught
+
+
+async def serve_with(server: Server, listener: socket.socket, companions: Sequence[Companion]) -> None:
+    """Serve until the server ends, with its companions beside it."""
+    async with asyncio.TaskGroup() as group:
+        for companion in companions:
+            group.create_task(companion.run())
+        await server.serve([listener])
+        for companion in companions:
+            companion.end()
+
+
+def over_tls(app: ASGIApp) -> ASGIApp:
+    """Return an application whose requests have come over TLS that has ended elsewhere."""
+
+    async def decrypted(scope: Scope, receive: Receive, send: Send) -> None:
+        await app({**scope, "scheme": "https"} if scope["type"] == "http" else scope, receive, send)
+
+    return decrypted

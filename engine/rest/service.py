@@ -11,19 +11,20 @@ import base64
 import binascii
 import hashlib
 import hmac
+import json
 import math
 import re
 import time
 from collections import Counter
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, unquote_plus
 from uuid import uuid4
 
 from engine.base.errors import BatchError
-from engine.base.values import SECOND_MS, format_utc, quoted, words
+from engine.base.values import SECOND_MS, format_duration, format_utc, quoted, words
 from engine.rest import jobs, messages, pools
 from engine.rest.handlers import Call, Latest
 from engine.rest.messages import LONGEST_BODY, Answer
@@ -55,7 +56,7 @@ MOST_SKEW_S = 15 * 60
 
 
 class Credentials(NamedTuple):
-    """The name and key of the account, and what checks whether a bearer token was issued for it.
+    """The name and key of the account, and what says what is wrong with a bearer token, "" for a good one.
 
     With ``any_key`` every signature and every token is valid, of whatever account and date.
     """
@@ -63,7 +64,7 @@ class Credentials(NamedTuple):
     account: str = DEFAULT_ACCOUNT
     key: str = DEFAULT_KEY
     any_key: bool = False
-    has_issued: Callable[[str], bool] = lambda _: False  # there is nobody who issues any
+    token_fault: Callable[[str], str] = lambda _: "this server issues no tokens without --tls; --any-key accepts any"
 
 
 def check_credentials(request: Request, credentials: Credentials, now_s: float) -> None:
@@ -86,11 +87,8 @@ def check_credentials(request: Request, credentials: Credentials, now_s: float) 
     scheme, _, given = header.partition(" ")
     given = given.strip()
     if scheme.lower() == "bearer" and given:
-        if credentials.any_key or credentials.has_issued(given):
-            return
-        error = BatchError("AuthenticationFailed", "this server has not issued the token; --any-key accepts any")
-        error.status = 401  # the service answers so for tokens, and 403 for signatures
-        raise error
+        _check_token(given, credentials.any_key, credentials.token_fault)
+        return
     account, colon, signature = given.rpartition(":")
     if scheme.lower() != "sharedkey" or not (account and colon):
         raise BatchError("InvalidAuthenticationInfo", "must be SharedKey ACCOUNT:SIGNATURE, or Bearer TOKEN")
@@ -108,6 +106,22 @@ def check_credentials(request: Request, credentials: Credentials, now_s: float) 
         if hmac.compare_digest(_digest(key, text), sent):
             return
     raise BatchError("AuthenticationFailed", "the signature does not match the request and the account's key")
+
+
+def check_bearer(request: Request, *, any_key: bool, token_fault: Callable[[str], str]) -> None:
+    """Refuse a request without a good bearer token. Raises BatchError: Unauthorized or AuthenticationFailed."""
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    if not any_key and scheme.lower() != "bearer":
+        raise BatchError("Unauthorized", "the request has no bearer token")
+    _check_token(given.strip(), any_key, token_fault)
+
+
+def _check_token(token: str, any_key: bool, token_fault: Callable[[str], str]) -> None:
+    fault = "" if any_key else token_fault(token)
+    if fault:
+        error = BatchError("AuthenticationFailed", fault)
+        error.status = 401  # the service answers so for tokens, and 403 for signatures
+        raise error
 
 
 def _check_date(request: Request, now_s: float) -> None:
@@ -216,6 +230,12 @@ class ServiceFaults:
         return True
 
 
+def _distance(ahead: timedelta) -> str:
+    """Return how far simulated time is from the clock here."""
+    distance = format_duration(abs(ahead) // timedelta(seconds=1) * SECOND_MS)
+    return f"{distance} {'ahead' if ahead > timedelta(0) else 'behind'}"
+
+
 CURRENT = (
     *pools.ACCOUNT_ROUTES,
     *pools.POOL_ROUTES,
@@ -227,7 +247,7 @@ CURRENT = (
 )
 """The operations of API version 2025-06-01, by their ids in its schema (GEN-11, GEN-18)."""
 
-ROUTES = (*CURRENT, *pools.OLDER_ROUTES)
+ROUTES = (*CURRENT, *pools.OLDER_ROUTES, *jobs.OLDER_JOB_ROUTES)
 
 
 _PARAMETER = re.compile(r"\\\{(\w+)\\\}")
@@ -313,8 +333,12 @@ class Service:
         present: Present | None = None,
         wall_s: Callable[[], float] = time.monotonic,
         utc_s: Callable[[], float] = time.time,
+        on_shift: Callable[[str], object] | None = None,
     ) -> None:
         """Answer requests with what is in ``simulation``, or with what ``present`` says at each request.
+
+        With ``on_shift`` the times of clients are read by their own clock, see ``messages.shifted``; it is told the
+        first time of each kind.
 
         ``wall_s`` reads a clock that limits requests, ``utc_s`` the one that the dates of requests are compared with,
         in seconds since the epoch.
@@ -324,6 +348,8 @@ class Service:
         self.step_ms = step_ms
         self._present = present
         self._utc_s = utc_s
+        self._on_shift = on_shift
+        self._shifted: set[str] = set()
         self._latest = Latest(simulation)
         settings = simulation.scenario.simulate.service
         now_s = wall_s if step_ms is None else lambda: self.simulation.now_ms / SECOND_MS
@@ -380,10 +406,31 @@ class Service:
         messages.check_version(query)
         if len(request.body) > LONGEST_BODY:
             raise BatchError("RequestBodyTooLarge")
+        self.renew()
+        self._check_faults(route.operation)
+        return Call(self.simulation, self._latest, self._by_own_clock(request), route, names, query)
+
+    def _by_own_clock(self, request: Request) -> Request:
+        """Return a request whose times are those of the simulation, as far from its present as the client meant."""
+        if self._on_shift is None or not messages.has_time(request.body):
+            return request
+        present = self.simulation.scenario.start + timedelta(milliseconds=self.simulation.now_ms)
+        ahead = present - datetime.fromtimestamp(self._utc_s(), UTC)
+        body, kinds = messages.shifted(messages.json_object(request.body), ahead)
+        for kind in sorted(kinds - self._shifted):
+            self._on_shift(f"{kind} of clients is read by the clock here; simulated time is {_distance(ahead)}")
+        self._shifted |= kinds
+        return replace(request, body=json.dumps(body).encode())
+
+    @property
+    def azure_url(self) -> str:
+        """The address that the account would have in Azure."""
+        return f"https://{self.credentials.account}.{self.simulation.world.account.location}.batch.azure.com"
+
+    def renew(self) -> None:
+        """Turn to the present run, which is another one after a branch."""
         if self._present is not None and (present := self._present.simulation()) is not self.simulation:
             self.simulation, self._latest = present, Latest(present)
-        self._check_faults(route.operation)
-        return Call(self.simulation, self._latest, request, route, names, query)
 
     def _check_faults(self, operation: str) -> None:
         """Let a request pass, or refuse it as the scenario says (GEN-22).

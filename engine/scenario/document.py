@@ -227,7 +227,8 @@ def read_text(what: str, text: str, read: Callable[[DocumentPlace], Read | None]
 
 
 _BEGINS = " of a scenario, which begins with 'scenario: NAME'"
-_TEMPLATE = f"a template: its pools belong under 'pools:'{_BEGINS}, each as an entry of its own without expressions"
+_TEMPLATE = "a template of the resource manager; batchdeck import reads it"
+_TO_JSON = {"Bicep": "`az bicep build --file FILE`", "Terraform": "`terraform show -json`"}
 # The beginning of a line that only another language has, with its name; a template may have comments.
 _LINES = (
     (lazy_regex(r'^[ \t]*"\$schema"[ \t]*:[ \t]*"[^"\n]*/deploymentTemplate', re.MULTILINE), ""),
@@ -288,6 +289,8 @@ def _with_keys(keys: Collection[str], tree: Tree, known: Collection[str]) -> str
 
 
 def _of_tool(name: str, names: Iterable[str]) -> str:
+    if name in _TO_JSON:
+        return f"this is {name} source: {_TO_JSON[name]} makes JSON, which `batchdeck import` reads{_listed(names)}"
     words = f"this is a file of {name}: write its pools and jobs as bodies of Azure Batch under 'pools:' and 'jobs:'"
     return words + _BEGINS + _listed(names)
 

@@ -51,6 +51,10 @@ def options(host="127.0.0.1", account="localbatch", key=serving.DEFAULT_KEY, any
         ),
         (
             {"host": "0.0.0.0", "key": OWN, "tls": True},
+            f"Whoever can reach {ALL} can act on this simulation, by a login with any secret.",
+        ),
+        (
+            {"host": "0.0.0.0", "key": OWN, "tls": True, "client_secret": "own"},
             f"Whoever can reach {ALL} and has the key can act on this simulation.",
         ),
         (

@@ -32,6 +32,7 @@ CLIENTS = {
         ("azure-batch==15.1.0", "aiohttp==3.14.5", "pytest==8.4.2", "six==1.17.0"), source="azure-batch==15.1.0"
     ),
     "python-14": Client(("azure-batch==14.2.0", "pytest==8.4.2"), source="azure-batch==14.2.0"),
+    "login": Client(("azure-identity==1.27.0", "azure-mgmt-batch==19.0.0", "azure-batch==15.1.0")),
     "az": Client(("azure-cli==2.91.0",)),
     "airflow": Client(("apache-airflow==3.3.2", "apache-airflow-providers-microsoft-azure==15.2.1")),
     "javascript": Client(("@azure/batch@10.2.0",), needs="npm"),

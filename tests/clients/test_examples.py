@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -74,6 +76,30 @@ def test_the_example_for_airflow(tmp_path):
     with session(tmp_path, commands, "--speed", "600") as served:
         said = served.run(python, EXAMPLES / "airflow_dag.py", AIRFLOW_HOME=str(tmp_path))
     assert said.splitlines()[-1] == "the operator has ended without an error"
+
+
+@needs("login")
+def test_the_example_with_a_login_and_the_management_plane(tmp_path):
+    saved = tmp_path / "session.yaml"
+    program = [str(environments.program("login", "python")), str(EXAMPLES / "login.py")]
+    serve = [
+        sys.executable,
+        "-m",
+        "tui",
+        "serve",
+        "--proxy",
+        "0",
+        "--speed",
+        "600",
+        "--save",
+        str(saved),
+        "--run",
+        "--",
+    ]
+    done = subprocess.run([*serve, *program], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["shared is resizing", "[('shared', 2)]", "[]"]
+    assert [entry.command.NAME for entry in load_scenario(str(saved)).timeline] == ["createPool", "deletePool"]
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.iterdir()), ids=lambda example: example.name)

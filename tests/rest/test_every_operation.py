@@ -30,6 +30,9 @@ ON_A_NODE = {"filePath": "workitems/j/job-1/a/stdout.txt"}
 # An operation with its body and what it names instead of NAMES, or the minutes that pass before the next one.
 TOUR = [
     ("list_supported_images",),
+    ("list_node_agent_skus",),
+    ("get_lifetime_pool_stats",),
+    ("get_lifetime_job_stats",),
     ("list_applications",),
     ("get_application",),
     ("add_certificate", CERTIFICATE),

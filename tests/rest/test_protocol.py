@@ -193,7 +193,7 @@ def test_with_any_key_every_signature_is_valid():
 
 
 def test_a_token_is_accepted_if_this_server_has_issued_it():
-    issuer = Credentials(has_issued=lambda token: token == "issued")
+    issuer = Credentials(token_fault=lambda token: "" if token == "issued" else "not issued")
     check(replace(REQUEST, headers={"authorization": "bearer  issued "}), issuer)
     with pytest.raises(BatchError):
         check(replace(REQUEST, headers={"authorization": "Bearer other"}), issuer)

@@ -236,21 +236,23 @@ def test_bundled_scenarios_load_by_name(name):
     assert load(name).name == name
 
 
+ARM = "a template of the resource manager; batchdeck import reads it"
+AZ = "a template of the Azure CLI's batch extension; batchdeck import reads it"
 OTHERS = {
-    "contentVersion: 1\nresources: [{type: Microsoft.Batch/x/pools, name: a/shared}]": "a template: .*: a/shared",
-    "resources: {a: {type: Microsoft.Batch/batchAccounts/pools, name: shared}}\noutputs: {}": "a template: .*: shared",
-    '{\n  // the pool\n  "$schema": "https://x/deploymentTemplate.json#",\n  "resources": []\n}': "a template: ",
+    "contentVersion: 1\nresources: [{type: Microsoft.Batch/x/pools, name: a/shared}]": f"{ARM}: a/shared",
+    "resources: {a: {type: Microsoft.Batch/batchAccounts/pools, name: shared}}\noutputs: {}": f"{ARM}: shared",
+    '{\n  // the pool\n  "$schema": "https://x/deploymentTemplate.json#",\n  "resources": []\n}': ARM,
     "$schema: https://x/deploymentParameters.json\nparameters: {}": "the parameters of a template: ",
-    "parameters: {}\npool: {properties: {id: shared, vmSize: x}}": "template of the Azure CLI: .*: shared",
-    "parameters: {}\njob: {type: Microsoft.Batch/batchAccounts/jobs, properties: {}}": "a template of the Azure CLI: ",
+    "parameters: {}\npool: {properties: {id: shared, vmSize: x}}": f"{AZ}: shared",
+    "parameters: {}\njob: {type: Microsoft.Batch/batchAccounts/jobs, properties: {}}": AZ,
     "startTask: {commandLine: x}\nmetadata: []": "`az batch pool set`: it belongs under 'updatePool:'",
     "priority: 5": "`az batch job set`: it belongs under 'updateJob:'",
     "{id: p, vmSize: x}": "the body of a pool: it belongs under 'pools:'",
     "[{id: p, vmSize: x}, {}]": "a list, whose first entry is the body of a pool: ",
     "type: Microsoft.Batch/batchAccounts/pools\nproperties: {}": "a resource: that of a pool belongs under 'pools:'",
     "scenario: s\npools: []\nsummary: {}": "the result of a run: ",
-    'terraform {\n}\nresource "azurerm_batch_pool" "shared" {\n  name = "p"\n}': "Terraform: .*: shared",
-    "param a b = 'b'\nresource shared 'Microsoft.Batch/batchAccounts/pools' = {\n  name: a\n}": "Bicep: .*: shared",
+    'terraform {\n}\nresource "azurerm_batch_pool" "shared" {\n  name = "p"\n}': "terraform show .*: shared",
+    "param a b = 'b'\nresource shared 'Microsoft.Batch/batchAccounts/pools' = {\n  name: a\n}": "az bicep .*: shared",
     "process {\n  executor = 'azurebatch'\n}": "Nextflow: ",
     "--env X\t--input Y\na\tb": "dsub: ",
     "name: c\nvmSize: x\npoolSize: {}\ncommandLine: []": "doAzureParallel: ",

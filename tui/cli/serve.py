@@ -5,6 +5,7 @@ The command line loads this module at every start, so the work itself is importe
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -29,12 +30,14 @@ from tui.cli.arguments import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engine.histories.files import FileKind, Imported, PoolShape
+    from engine.histories.files import Imported, PoolShape
+    from engine.rest.proxy import Storage
     from tui.cli.serving import Options
 
 _PORT = click.IntRange(0, 65535)
 _SPEED = 60.0
 _HOST = "127.0.0.1"
+_RUN = "--run"
 
 
 def _speed(text: str | None) -> float:
@@ -58,6 +61,10 @@ class ClientOptions(TypedDict):
     save: str | None
     requests: str | None
     tls: bool
+    client_secret: str | None
+    proxy: int | None
+    storage: str | None
+    own_clock: bool
 
 
 class _Given(ClientOptions):
@@ -87,7 +94,22 @@ _ABOUT_CLIENTS = (
     ),
     click.option("--save", metavar="FILE", help="At the end, write what clients did as a scenario."),
     click.option("--requests", metavar="FILE", help="Write a line for each request."),
-    click.option("--tls", is_flag=True, help="Use TLS with a certificate of its own making, which is printed."),
+    click.option("--tls", is_flag=True, help="Use TLS with a certificate of its own making, and issue tokens."),
+    click.option(
+        "--client-secret",
+        metavar="TEXT",
+        help="The secret with which service principals log in.  [default: any]",
+    ),
+    click.option(
+        "--proxy",
+        type=_PORT,
+        is_flag=False,
+        flag_value=0,
+        metavar="[PORT]",
+        help="Stand in for Azure's own names by a proxy on this machine.  [default: port 8101, or a free one]",
+    ),
+    click.option("--storage", metavar="URL", help="Pass storage accounts on to an emulator such as Azurite."),
+    click.option("--own-clock", is_flag=True, help="Take times that clients send for simulated ones."),
 )
 
 
@@ -111,6 +133,10 @@ def read_options(
     check_apart(filter(None, [scenario]), {"--save": given["save"], "--requests": given["requests"]})
     if given["key"] is not None and given["any_key"]:
         raise click.UsageError("--key and --any-key exclude each other.")
+    if given["client_secret"] is not None and not given["tls"] and given["proxy"] is None:
+        raise click.UsageError("--client-secret needs --tls or --proxy: tokens are not sent without them.")
+    if given["storage"] is not None and given["proxy"] is None:
+        raise click.UsageError("--storage needs --proxy, by which programs find storage accounts.")
     with needing("serve", "serve"):
         from tui.cli import serving
     account = serving.DEFAULT_ACCOUNT if given["account"] is None else given["account"]
@@ -132,6 +158,10 @@ def read_options(
         tls=given["tls"],
         quiet=quiet,
         names=tuple(names),
+        client_secret=given["client_secret"],
+        proxy=given["proxy"],
+        own_clock=given["own_clock"],
+        storage=None if given["storage"] is None else _storage(given["storage"]),
     )
 
 
@@ -145,13 +175,41 @@ def _name(text: str, option: str) -> str:
         raise click.BadParameter(f"{error}.", param_hint=option) from None
 
 
-@click.command()
+def _storage(url: str) -> Storage:
+    """Return the storage emulator at a URL."""
+    from engine.rest.proxy import Storage
+
+    try:
+        return Storage.at(url)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}.", param_hint="--storage") from None
+
+
+class _Serve(click.Command):
+    """A command after whose options ``--run -- COMMAND...`` may follow, which are not its own arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what stands before ``--``."""
+        if _RUN in args:
+            where = args.index(_RUN)
+            if args[where + 1 : where + 2] != ["--"] or not args[where + 2 :]:
+                raise click.UsageError("--run takes -- and a command after it, as the last option.", ctx)
+            ctx.meta[_RUN] = tuple(args[where + 2 :])
+            args = args[:where]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_Serve)
 @click.argument("scenario", required=False, shell_complete=complete_scenario)
 @client_options
 @click.option("--speed", metavar="X", help=f"Simulated seconds per real second.  [default: {_SPEED:g}]")
 @seed_option
 @click.option("--quiet", "-q", is_flag=True, help="Print only the address.")
-def serve(scenario: str | None, **given: Unpack[_Given]) -> int:
+@click.option(
+    _RUN, is_flag=True, expose_value=False, help="Run the command after -- against the server, and end with it."
+)
+@click.pass_context
+def serve(context: click.Context, /, scenario: str | None, **given: Unpack[_Given]) -> int:
     """Let clients of Azure Batch act on a simulation.
 
     SDKs, az batch and tools such as Airflow and Nextflow use it like the service: give them the endpoint, account and
@@ -162,6 +220,7 @@ def serve(scenario: str | None, **given: Unpack[_Given]) -> int:
       batchdeck serve
       batchdeck serve my.yaml --port 8100 --speed 600
       batchdeck serve --step PT10S --save session.yaml      for tests: the log depends on the requests alone
+      batchdeck serve --proxy --run -- python pipeline.py   with Azure's own names and logins; ends with its status
 
     Simulated time begins now. With --step it begins on 2026-01-05 at 08:00 UTC, so that the same requests give the same
     log on any day. The startTime of a scenario takes precedence.
@@ -170,17 +229,34 @@ def serve(scenario: str | None, **given: Unpack[_Given]) -> int:
     from tui.cli import serving
 
     with scenario_mistakes(quiet=options.quiet):
-        return serving.serve(options)
+        return serving.serve(options._replace(program=context.meta.get(_RUN, ())))
 
 
 _MOST_SLOTS = 256  # of a node of any size (ACC-5)
 _MOST_NODES = 100_000
+_KINDS = ("arm", "terraform", "template", "azure", "swf", "wfformat")
+
+
+class _GivenToImport(TypedDict):
+    """The options of ``import`` as they were given."""
+
+    swf: bool
+    wfformat: bool
+    kind: str | None
+    parameters: str | None
+    settings: tuple[str, ...]
+    nodes: int | None
+    slots: int | None
+    fit: bool
 
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @click.option("--swf", is_flag=True, help="FILE is a log of a cluster in the Standard Workload Format.")
 @click.option("--wfformat", is_flag=True, help="FILE is a workflow in the WfFormat of WfCommons, 1.4 or 1.5.")
+@click.option("--as", "kind", type=click.Choice(_KINDS), help="FILE is of this kind.  [default: as its content says]")
+@click.option("--parameters", metavar="FILE", help="Take parameters of a template from FILE.")
+@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Give a parameter a value; repeatable.")
 @click.option("--nodes", type=click.IntRange(1, _MOST_NODES), metavar="N", help="Assume a pool of N nodes.")
 @click.option("--slots", type=click.IntRange(1, _MOST_SLOTS), metavar="N", help="Assume N task slots on each node.")
 @click.option("--fit", is_flag=True, help="Replace the durations of tasks that are alike by their distribution.")
@@ -193,10 +269,8 @@ _MOST_NODES = 100_000
     default="-",
     help="Write the scenario to FILE.  [default: stdout]",
 )
-def import_history(
-    files: tuple[str, ...], swf: bool, wfformat: bool, nodes: int | None, slots: int | None, fit: bool, target: str
-) -> int:
-    """Write a scenario of what really happened, as FILE... has it.
+def import_history(files: tuple[str, ...], target: str, **given: Unpack[_GivenToImport]) -> int:
+    """Write a scenario of what really happened, or of what a template would deploy, as FILE... has it.
 
     JSON of Azure Batch, as `az batch ... show` and `list` print it, becomes the pools and jobs that it tells of, in
     which everything happens when it really did: pools, jobs, tasks, nodes, and the preparation and release status of
@@ -204,6 +278,9 @@ def import_history(
 
     A log in the Standard Workload Format, plain or packed with gzip, becomes a job to which each line adds a task
     when it was submitted. A workflow becomes a job of tasks with dependencies and files.
+
+    A template of ARM (or compiled Bicep), of az's batch extension or Batch Explorer, and what `terraform show -json`
+    prints, become the pools, applications and jobs that they would make.
 
     Whatever had to be assumed is a comment line of the scenario. What was left out, or may go otherwise in a replay, is
     a warning.
@@ -219,21 +296,23 @@ def import_history(
       batchdeck import --swf theta.swf -o theta.yaml         the pool is that of the log's header
       batchdeck import --swf theta.swf --fit > theta.yaml    distributions instead of single durations
       batchdeck import --wfformat montage.json > montage.yaml
+      batchdeck import main.json --parameters prod.json --set nodes=4 -o prod.yaml
     """
-    from engine.histories.files import FileKind, PoolShape, scenario_lines
+    from engine.histories.files import PoolShape, scenario_lines
     from tui.cli.replay import ImportProgress
     from tui.saving.targets import lines_target
 
-    if swf and wfformat:
-        raise click.UsageError("--swf and --wfformat exclude each other.")
+    named = {given["kind"], *(name for name in ("swf", "wfformat") if given[name])} - {None}
+    if len(named) > 1:
+        raise click.UsageError("--swf, --wfformat and --as exclude each other.")
     check_apart(files, {"--output": target})
     folder = os.path.dirname(target or "") or os.curdir
     if target and is_json(target) and any(os.path.isdir(name) and os.path.samefile(folder, name) for name in files):
         echo(f"{target}: warning: will be read as an export with this folder the next time: name it .yaml", err=True)
-    fitted = _fitting() if fit else None
+    fitted = _fitting() if given["fit"] else None
     with interrupts.unwinding, lines_target(target) as output, scenario_mistakes():
-        kind = FileKind.SWF if swf else FileKind.WFFORMAT if wfformat else _kind(files)
-        imported = _imported(kind, files, PoolShape(nodes, slots))
+        kind = next(iter(named), None) or _kind(files)
+        imported = _imported(kind, files, PoolShape(given["nodes"], given["slots"]), given)
         imported = imported if fitted is None else fitted(imported)
         print_warnings(imported.warnings)
         with ImportProgress(hidden=False) as progress:
@@ -254,33 +333,53 @@ def _fitting() -> Callable[[Imported], Imported]:
     return fitted
 
 
-def _kind(files: tuple[str, ...]) -> FileKind | None:
-    """Return the kind of the only file; None for a history of Azure Batch, or for several files."""
+def _kind(files: tuple[str, ...]) -> str:
+    """Return the kind of the only file; "azure" for a history of Azure Batch, or for several files."""
     from engine.histories.files import kind_of
 
     if len(files) > 1 or not os.path.isfile(files[0]):  # a pipe can be read only once
-        return None
-    kind = kind_of(files[0])
-    if kind is not None:
-        option, words = kind.value
-        echo(f"{files[0]}: this is {words}, read as with {option}", err=True)
-    return kind
+        return "azure"
+    found = kind_of(files[0])
+    if found is None:
+        return "azure"
+    option = f"--{found.value}" if found.value in ("swf", "wfformat") else f"--as {found.value}"
+    echo(f"{files[0]}: this is {found.words}, read as with {option}", err=True)
+    return found.value
 
 
-def _imported(kind: FileKind | None, files: tuple[str, ...], shape: PoolShape) -> Imported:
+def _imported(kind: str, files: tuple[str, ...], shape: PoolShape, given: _GivenToImport) -> Imported:
     """Return what the files hold.
 
     Raises:
         ScenarioError: The files have mistakes.
-        click.UsageError: There is more than one file of a kind that is read alone.
+        click.UsageError: There is more than one file of a kind that is read alone, or an option does not fit the kind.
     """
-    from engine.histories import azure, swf, wfformat
+    from engine.histories import azure, swf, templates, wfformat
     from engine.histories.files import FileKind
     from engine.histories.history import read_history
 
-    if kind is None:
+    of_template = kind in (FileKind.ARM, FileKind.TEMPLATE)
+    if (given["settings"] or given["parameters"]) and not of_template:
+        raise click.UsageError("--set and --parameters are for templates.")
+    if kind == "azure":
         return azure.imported(read_history(map(Path, files)), shape)
     if len(files) > 1:
-        raise click.UsageError(f"{kind.value[0]} takes one FILE at a time.")
-    make = swf.imported if kind is FileKind.SWF else wfformat.imported
-    return make(files[0], shape)
+        raise click.UsageError(f"--as {kind} takes one FILE at a time.")
+    if kind in (FileKind.SWF, FileKind.WFFORMAT):
+        make = swf.imported if kind == FileKind.SWF else wfformat.imported
+        return make(files[0], shape)
+    return templates.imported(files[0], FileKind(kind), _settings(given["settings"]), given["parameters"])
+
+
+def _settings(given: tuple[str, ...]) -> dict[str, object]:
+    """Return the values of parameters: as JSON where they are JSON, else as text."""
+    found: dict[str, object] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE.", param_hint="--set")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
 import shlex
 import string
 from contextlib import ExitStack, closing, suppress
@@ -22,8 +24,12 @@ from engine.base import runtime
 from engine.base.values import visible
 from engine.pacing import Turns
 from engine.rest import server as http
-from engine.rest.hosts import Hosts, address_of, certificate_for
-from engine.rest.server import application
+from engine.rest.hosts import LOOPBACK, Hosts, address_of, authority
+from engine.rest.identity import LOGIN, Front, Identity, Nothing
+from engine.rest.management import AUDIENCES, Management
+from engine.rest.proxy import DEFAULT_PORT as PROXY_PORT
+from engine.rest.proxy import Azure, ByName, Proxy, azure_name
+from engine.rest.server import Plain, application, over_tls
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
 from engine.rest.session import PacedClock, Present, begin, saved, session_text
 from engine.scenario.record import with_prices
@@ -33,12 +39,14 @@ from tui.saving.targets import FileLines, reason_of, reported
 from tui.viewmodels.frame import LONGEST, ClientRequest, client_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from starlette.types import ASGIApp
 
     from engine import Simulation
-    from engine.rest.messages import Answer, Request
+    from engine.rest.messages import Answer, Answering, Request
+    from engine.rest.proxy import Storage
+    from engine.rest.server import Companion
     from tui.viewmodels.frame import Served
 
 
@@ -60,6 +68,11 @@ class Options(NamedTuple):
     tls: bool
     quiet: bool
     names: tuple[str, ...] = ()
+    client_secret: str | None = None
+    proxy: int | None = None  # its port; 0 for the usual one, or a free one if that is taken
+    storage: Storage | None = None
+    own_clock: bool = False
+    program: tuple[str, ...] = ()  # that is run with the server, and its arguments
 
 
 def serve(options: Options) -> int:
@@ -83,13 +96,16 @@ def serve(options: Options) -> int:
         target = None if options.save is None else stack.enter_context(FileLines(Path(options.save)))
         endpoint = Endpoint(options, stack)
         clock = PacedClock(simulation, options.speed) if options.step_ms is None else None
-        service = Service(simulation, options.credentials, step_ms=options.step_ms)
-        app = application(service, clock, endpoint.log, hosts=endpoint.hosts)
+        service = Service(simulation, endpoint.credentials, step_ms=options.step_ms, on_shift=endpoint.on_shift)
+        app = application(endpoint.answering(service, stack), clock, endpoint.log, hosts=endpoint.hosts)
         server = endpoint.server(app, lambda: _announce(endpoint))
+        program = None if not options.program else Program(options.program, endpoint.variables, server)
+        if program is not None:
+            endpoint.companions.append(program)
         if clock is not None:
             clock.on_failure = server.end
         stack.enter_context(interrupts.held)  # a second signal must not cost the session
-        caught = http.run(server, endpoint.listener)
+        caught = http.run(server, endpoint.listener, endpoint.companions)
         if caught is not None:
             interrupts.ended_by(caught)
         if target is not None:
@@ -101,7 +117,9 @@ def serve(options: Options) -> int:
                 echo(f"The session is saved in {file}; batchdeck run {shlex.quote(file)} replays it.", err=True)
         if clock is not None and clock.failure is not None:
             raise clock.failure
-    return DONE if caught is None else interrupts.STATUS + caught
+    if caught is not None:
+        return interrupts.STATUS + caught
+    return DONE if program is None else program.status
 
 
 class _Visible(logging.Formatter):
@@ -121,7 +139,7 @@ def begin_session(options: Options, *, can_go_back: bool = False) -> Simulation:
 
 
 class Endpoint:
-    """The address that clients reach: a listening socket, its URL, the certificate for TLS, and the log of requests."""
+    """The addresses that clients reach: listening sockets, URLs, the certificate for TLS, and the log of requests."""
 
     def __init__(self, options: Options, stack: ExitStack) -> None:
         """Listen, and open the files that were asked for until the end of ``stack``.
@@ -138,25 +156,77 @@ class Endpoint:
             place = options.host if options.port is None else f"port {options.port} of {options.host}"
             reason = reason_of(error) if isinstance(error, OSError) else error
             raise click.UsageError(f"cannot listen on {place}: {reason}") from None
+        has_tls = options.tls or options.proxy is not None
         try:
-            self._files = stack.enter_context(certificate_for(options.names)) if options.tls else None
+            self._authority = stack.enter_context(authority()) if has_tls else None
+            self._certificate = self._authority.certificate(options.names) if self._authority and options.tls else None
         except ValueError as error:
             raise click.UsageError(f"no certificate can name {', '.join(options.names)}: {error}") from None
         host = f"[{options.host}]" if ":" in options.host else options.host
         self.url = f"{'https' if options.tls else 'http'}://{host}:{self.listener.getsockname()[1]}"
         self.hosts = Hosts(options.names)
+        self.credentials = options.credentials
+        self.companions: list[Companion] = []
+        self.variables = {
+            "AZURE_BATCH_ACCOUNT": options.credentials.account,
+            "AZURE_BATCH_ACCESS_KEY": options.credentials.key,
+            "AZURE_BATCH_ENDPOINT": self.url,
+        }
+        self.identity: Identity | None = None
+        self._proxy: Proxy | None = None
+        if self._authority is not None:
+            self.variables |= dict.fromkeys(("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"), self._authority.file)
+            self._issue_tokens(stack)
+
+    def _issue_tokens(self, stack: ExitStack) -> None:
+        """Let clients log in: service principals at this address, managed identities on loopback without TLS."""
+        self.identity = identity = Identity(self.options.client_secret)
+        self.credentials = self.credentials._replace(token_fault=identity.fault)
+        listener = stack.enter_context(http.listen(LOOPBACK, 0))
+        self.companions.append(Plain(application(Front([identity.managed], Nothing()), report=self.log), listener))
+        managed_url = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
+        self.variables |= identity.variables(self.url if self.options.tls else LOGIN, managed_url)
+
+    def answering(self, service: Service, stack: ExitStack) -> Answering:
+        """Return what answers at this address: the account, and the logins; open the proxy if there is to be one."""
+        if self.identity is None:
+            return service
+        plane = Management(service, partial(self.identity.fault, audiences=AUDIENCES))
+        front = Front([self.identity.login, plane.door], service)
+        if self.options.proxy is not None and self._authority is not None:
+            listener = stack.enter_context(http.listen(LOOPBACK, self.options.proxy or None, PROXY_PORT))
+            inner = stack.enter_context(http.listen(LOOPBACK, 0))
+            login = Front([self.identity.login], Nothing())
+            names: dict[Azure, Answering] = {Azure.BATCH: service, Azure.LOGIN: login, Azure.MANAGEMENT: plane}
+            app = application(ByName(names, Nothing()), report=self.log, hosts=Hosts(more=azure_name))
+            port, own_port = inner.getsockname()[1], self.listener.getsockname()[1]
+            self._proxy = Proxy(listener, self._authority, port, own_port, self.options.storage)
+            self.companions += [Plain(over_tls(app), inner), self._proxy]
+            self.variables |= self._proxy.variables
+            self.variables["AZURE_BATCH_ENDPOINT"] = service.azure_url
+        return front
 
     @property
     def exports(self) -> tuple[str, ...]:
         """The lines for a shell with which clients find the account, and trust its certificate."""
-        variables = {
-            "AZURE_BATCH_ACCOUNT": self.options.credentials.account,
-            "AZURE_BATCH_ACCESS_KEY": self.options.credentials.key,
-            "AZURE_BATCH_ENDPOINT": self.url,
-        }
-        if self._files is not None:
-            variables["REQUESTS_CA_BUNDLE"] = self._files.authority
-        return tuple(f"export {name}={shlex.quote(value)}" for name, value in variables.items())
+        return tuple(f"export {name}={shlex.quote(value)}" for name, value in self.variables.items())
+
+    @property
+    def on_shift(self) -> Callable[[str], object] | None:
+        """What is told that times of clients are read by the clock here; None where they are simulated times."""
+        if self.options.own_clock or self.options.step_ms is not None:
+            return None
+        return (lambda _: None) if self.options.quiet else self.say
+
+    say: Callable[[str], object] = staticmethod(partial(echo, err=True))
+    """Tells a person something while clients are served."""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The lines that say where clients are answered, and what they have to trust."""
+        proxy = [] if self._proxy is None else [f"proxy on http://{LOOPBACK}:{self._proxy.port}"]
+        trusted = [] if self._authority is None else [f"authority {self._authority.file}"]
+        return (f"listening on {self.url}", *proxy, *trusted)
 
     @property
     def warning(self) -> str:
@@ -166,26 +236,81 @@ class Endpoint:
         if address.is_loopback:
             each = "Every program on this machine can act on this simulation, without a key."
             return each if credentials.any_key else ""
-        is_own = credentials.key != DEFAULT_KEY and not credentials.any_key
+        has_key = credentials.key != DEFAULT_KEY and not credentials.any_key
+        is_own = has_key and (self.identity is None or self.options.client_secret is not None)
         place = f"any address of this machine ({address})" if address.is_unspecified else self.options.host
         who = f"Whoever can reach {place}" + (" and has the key" if is_own else "")
-        ways = [] if is_own else ["without a key" if credentials.any_key else "with the default key, which is public,"]
+        public = "by a login with any secret" if has_key else "with the default key, which is public,"
+        ways = [] if is_own else ["without a key" if credentials.any_key else public]
         ways += [] if self.options.tls else ["without encryption"]
         return f"{who} can act on this simulation{', ' if ways else ''}{' and '.join(ways).removesuffix(',')}."
 
     def server(self, app: ASGIApp, on_start: Callable[[], None]) -> http.Server:
         """Return a server of the application, which calls ``on_start`` once it accepts connections."""
-        return http.Server(app, on_start, None if self._files is None else self._files.certificate)
+        return http.Server(app, on_start, self._certificate)
 
 
 def _announce(endpoint: Endpoint) -> None:
     """Say that the server accepts connections, and how clients reach it."""
-    lines = [f"listening on {endpoint.url}", *filter(None, [endpoint.warning])]
+    lines = [*endpoint.places, *filter(None, [endpoint.warning])]
     if not endpoint.options.quiet:
         lines += ["", *endpoint.exports]
     echo("\n".join(lines), err=True)
 
 
+class Program:
+    """A program that is run with the server and its environment; the server ends with it."""
+
+    status = DONE
+    """Its exit status; 127 if it cannot be found, 128 and the number of the signal that ended it."""
+
+    def __init__(self, command: tuple[str, ...], variables: Mapping[str, str], server: http.Server) -> None:
+        self._command = command
+        self._variables = variables
+        self._server = server
+        self._ends = asyncio.Event()
+
+    async def run(self) -> None:
+        """Run the program once the server accepts connections, until it or the server ends."""
+        while not self._server.started:
+            await asyncio.sleep(_SOON_S)
+        environment = {**os.environ, **self._variables}
+        try:
+            process = await asyncio.create_subprocess_exec(*self._command, env=environment)
+        except OSError as error:
+            is_missing = isinstance(error, FileNotFoundError)
+            reason = "there is no such program" if is_missing else reason_of(error)
+            echo(f"cannot run {visible(self._command[0])}: {reason}", err=True)
+            self.status = _NOT_FOUND if is_missing else _NOT_EXECUTABLE
+        else:
+            waiting = asyncio.ensure_future(self._ends.wait())
+            ended = asyncio.ensure_future(process.wait())
+            await asyncio.wait([ended, waiting], return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+            await _end(process)
+            code = await ended
+            self.status = code if code >= 0 else interrupts.STATUS - code
+        self._server.end()
+
+    def end(self) -> None:
+        """Let ``run`` end the program."""
+        self._ends.set()
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End a program if it runs: what reads the terminal has had the same signal, and some time to end by itself."""
+    for act in (process.terminate, process.kill):
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(process.wait()), _PATIENCE_S)
+        if process.returncode is not None:
+            return
+        with suppress(ProcessLookupError):
+            act()
+
+
+_SOON_S = 0.01
+_PATIENCE_S = 3.0
+_NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 _PRINTED = string.ascii_letters + string.digits + string.punctuation
 
 
@@ -234,6 +359,7 @@ class DashboardHost(Endpoint):
     def __init__(self, simulation: Simulation, options: Options, stack: ExitStack) -> None:
         super().__init__(options, stack)
         self._simulation = simulation
+        self._stack = stack
         self._present: Present | None = None
         self._server: http.Server | None = None
         self._on_request: Callable[[ClientRequest], None] = lambda _: None
@@ -242,18 +368,23 @@ class DashboardHost(Endpoint):
     def attach(self, served: Served) -> None:
         """Prepare to serve, see ``tui.app.process.Host``."""
         self._on_request = served.on_request
+        self.say = served.warn
         if self.log is not None:
             self.log.on_failure = served.warn
         self._present = Present(self._simulation, served.newest_ms, served.speed)
         options, present = self.options, self._present
-        service = Service(self._simulation, options.credentials, step_ms=options.step_ms, present=present)
-        app = application(service, report=self._report, turns=Turns(served.pause), hosts=self.hosts)
+        service = Service(
+            self._simulation, self.credentials, step_ms=options.step_ms, present=present, on_shift=self.on_shift
+        )
+        app = application(
+            self.answering(service, self._stack), report=self._report, turns=Turns(served.pause), hosts=self.hosts
+        )
         self._server = self.server(app, lambda: None)
 
     async def serve(self) -> None:
         """Serve until ``end`` is called."""
         assert self._server is not None
-        await self._server.serve([self.listener])
+        await http.serve_with(self._server, self.listener, self.companions)
 
     def end(self) -> None:
         """Let ``serve`` return."""

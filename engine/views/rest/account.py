@@ -179,7 +179,7 @@ def _reference(image: Image) -> dict[str, str]:
 
 def image_body(image: Image) -> dict[str, object]:
     """Return the REST body of a supported image (POOL-26)."""
-    has_containers = "container" in f"{image.offer} {image.sku}"
+    has_containers = any(kind in f"{image.offer} {image.sku}" for kind in ("container", "-hpc"))
     return {
         "nodeAgentSKUId": image.node_agent_sku_id,
         "imageReference": _reference(image),
@@ -188,6 +188,12 @@ def image_body(image: Image) -> dict[str, object]:
         "batchSupportEndOfLife": f"{image.end_of_support}T00:00:00Z",
         "verificationType": "verified",
     }
+
+
+def node_agent_body(images: list[Image]) -> dict[str, object]:
+    """Return the REST body of a node agent, whose images are given, as versions before 2019-06-01 have it."""
+    agent, os = images[0].node_agent_sku_id, images[0].os
+    return {"id": agent, "verifiedImageReferences": list(map(_reference, images)), "osType": os.value}
 
 
 def usage_body(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
@@ -243,6 +249,14 @@ def pool_stats(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
     span: dict[str, object] = {"startTime": utc(world, pool.created_ms), "lastUpdateTime": utc(world, now_ms)}
     usage = span | {"dedicatedCoreTime": format_duration(core_ms)}
     return {"url": f"{pool_url(world, pool.id)}/lifetimepoolstats"} | span | {"usageStats": usage}
+
+
+def lifetime_pool_stats(world: World, now_ms: int) -> dict[str, object]:
+    """Return the statistics of all pools that there have been (STAT-1)."""
+    core_ms = sum(pool.size.cores * pool.billed_ms_at(now_ms)[0] for pool in world.pools.rows)
+    span: dict[str, object] = {"startTime": utc(world, 0), "lastUpdateTime": utc(world, now_ms)}
+    usage = span | {"dedicatedCoreTime": format_duration(core_ms)}
+    return {"url": f"{account_url(world)}/lifetimepoolstats"} | span | {"usageStats": usage}
 
 
 def machine(pool: Pool) -> dict[str, object]:
@@ -394,6 +408,15 @@ def counts_of(active: int, preparing: int, running: int, succeeded: int, failed:
 def schedule_url(world: World, schedule_id: str) -> str:
     """Return the URL of a job schedule."""
     return f"{account_url(world)}/jobschedules/{schedule_id}"
+
+
+def lifetime_job_stats(world: World, transitions: TaskTransitions, now_ms: int) -> dict[str, object]:
+    """Return the statistics of all jobs that there have been, over the tasks that they have now (STAT-1)."""
+    each = [usage_of(world, job, transitions, now_ms) for job in world.jobs.rows]
+    usage = Usage(*map(sum, zip(*each, strict=True)))
+    return {"url": f"{account_url(world)}/lifetimejobstats", "startTime": utc(world, 0)} | usage.wire(
+        utc(world, now_ms)
+    )
 
 
 def schedule_body(world: World, schedule: JobSchedule, now_ms: int) -> dict[str, object]:
