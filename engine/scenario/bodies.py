@@ -364,9 +364,9 @@ def _stand_in(annotation: Any, position: Position) -> Plain:  # noqa: ANN401 - a
 
 def _follows(document: Document, path: Path, reason: str) -> bool:
     """Return whether a mistake at a path may follow from a value that is mistaken, or that ``reason`` names."""
-    words = {word.casefold() for word in _WORD.findall(reason)}
     if _STAND_IN.search(reason):
         return True
+    words = {word.casefold() for word in _WORD.findall(reason)}
     for wrong in document.mistaken:
         name, is_beside = wrong[-1], path[: len(wrong) - 1] == wrong[:-1]
         if is_beside and (

@@ -445,16 +445,15 @@ class ProcessLimits:
             return
         nodes, slots = max(1, *(form.most for form in forms)), max(form.slots for form in forms)
         tasks = [
-            (size, writer.process.number, writer.least, spec.constraints.retention_time)
+            (size, writer.process.number, writer.least, min(inf if retention is None else retention, end_ms))
             for size, writer in taken
             if isinstance(spec := writer.spec, TaskSpec | JobManagerTask)
+            for retention in (spec.constraints.retention_time,)
         ]
         number, kept = sum(times for _, times, *_ in tasks), float(max((size for size, *_ in tasks), default=0))
         if number:
             mean = sum(size * times for size, times, *_ in tasks) / number
-            stays = (
-                sum(min(inf if kept_ms is None else kept_ms, end_ms) * times for _, times, _, kept_ms in tasks) / number
-            )
+            stays = sum(stay * times for _, times, _, stay in tasks) / number
             lasts = sum(least * times for _, times, least, _ in tasks) / number
             kept = max(kept, mean * min(number / nodes, slots * (1 + stays / max(lasts, 1))))
         room, kept = max(disks) * 2**30, kept + sum(size for size, _ in taken) - sum(size for size, *_ in tasks)

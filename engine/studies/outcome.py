@@ -316,16 +316,17 @@ def recommendation(
             continue
         chosen = summary.variants[number - 1]
         named, about = f"Variant {number}" + (f" ({said})" if (said := values_of(chosen)) else ""), _about(chosen)
-        is_near = f"{where}No variant keeps {wanted}. {named} comes nearest: {about}."
-        best = f"{where}{named} is the cheapest that keeps {wanted}: {about}."
-        lines.append(is_near if recommended is None else best)
+        if recommended is None:
+            lines.append(f"{where}No variant keeps {wanted}. {named} comes nearest: {about}.")
+        else:
+            lines.append(f"{where}{named} is the cheapest that keeps {wanted}: {about}.")
     return "\n".join(lines)
 
 
 def _about(variant: VariantSummary) -> str:
     met = f"{round(variant.met.share * variant.runs):,} of {variant.runs:,} ({interval_text(variant.met)})"
     cost, done = (cost_text(each.median, variant.currency) for each in (variant.cost, variant.done_cost))
-    until = f"{cost}" if cost == done else f"{done} until its work is done ({cost} until the run ends)"
+    until = cost if cost == done else f"{done} until its work is done ({cost} until the run ends)"
     return f"{met}, last task ends at {end_text(variant.end_s)}, {until}"
 
 
@@ -359,8 +360,11 @@ def heading(one: str | JobEnd) -> str:
 
 def spread_of(one: VariantSummary, measure: str | JobEnd) -> Spread:
     """Return the spread of a measure over the seeds of a variant; that of the cost is in its currency."""
-    known = {**one.measures, "costUsd": one.cost, DONE_COST: one.done_cost}
-    return one.jobs.get(measure.job_id, _NOTHING) if isinstance(measure, JobEnd) else known[measure]
+    if isinstance(measure, JobEnd):
+        return one.jobs.get(measure.job_id, _NOTHING)
+    if measure == DONE_COST:
+        return one.done_cost
+    return one.cost if measure == "costUsd" else one.measures[measure]
 
 
 def text_of(measure: str | JobEnd, currency: str = USD) -> Callable[[float | None], str]:
