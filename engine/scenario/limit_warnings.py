@@ -345,14 +345,21 @@ class ProcessLimits:
         self._of_jobs: dict[str | None, str] = {}  # the time limits of jobs
         self._starts: defaultdict[str, list[int | None]] = defaultdict(list)  # of nodes, by pool; None is any time
 
-    def take(self, process: Process) -> None:
-        """Take a process, if anything may limit it."""
-        body = process.place.plain
+    def limits_all_of(self, job_id: str | None) -> bool:
+        """Return whether the job has a time limit, which concerns all its tasks."""
+        return job_id in self._of_jobs
+
+    def concern(self, body: Plain, model: type[CommandLine], job_id: str | None) -> bool:
+        """Return whether anything may limit the process of a body."""
+        if model is JobPreparationTask or job_id in self._of_jobs or value_at(body, *_LIMIT) is not None:
+            return True
         files = [value_at(body, name) for name in ("resourceFiles", "outputFiles", "multiInstanceSettings")]
         has_ends = any(files) and (bool(self._simulate.storage) or "se=" in str(files))
-        is_limited = value_at(body, *_LIMIT) is not None or process.owner.job_id in self._of_jobs
-        if has_ends or is_limited or process.model is JobPreparationTask or value_at(body, "simulate", "writes"):
-            self._processes.append(process)
+        return has_ends or bool(value_at(body, "simulate", "writes"))
+
+    def take(self, process: Process) -> None:
+        """Take a process that something may limit."""
+        self._processes.append(process)
 
     def command(self, name: str, body: Plain, at_ms: int | None) -> None:
         """Take a command that creates a pool or a job, or starts nodes of a pool."""

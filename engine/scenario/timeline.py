@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from pydantic import ValidationError
 
@@ -258,7 +258,7 @@ def addition(tree: Tree, start: datetime) -> tuple[AddTasks, int] | None:
         return None
 
 
-def is_ordinary(task: Plain) -> bool:
+def is_ordinary(task: Plain) -> TypeGuard[dict[str, Plain]]:
     """Return whether a task has a simulated outcome, and no property that could be worth a warning."""
     if not isinstance(task, dict) or not task.keys() <= _TASK or not _is_outcome(task.get("simulate")):
         return False

@@ -46,7 +46,8 @@ class VariantSummary:
     done_cost: Spread  # until the work was done, by which variants are compared
     currency: str
     jobs: dict[str, Spread]
-    pareto: bool = False
+    case: int = 0  # the number of the combination of values that nobody chooses
+    pareto: bool = False  # no other variant of the case is both cheaper and earlier
 
     @property
     def end_s(self) -> float | None:
@@ -215,16 +216,19 @@ class Tally:
     def _concluded(self) -> StudySummary:
         """Return the summary of the study: which variants are on the Pareto line, and the recommendation."""
         study, variants = self._study, self._variants
-        line = pareto([(one.done_cost.median, one.end_s) for one in variants])
-        marked = tuple(replace(one, pareto=is_on) for one, is_on in zip(variants, line, strict=True))
-        has_expectations = any(one.each for one in marked)
+        has_expectations = any(one.each for one in variants)
         factors = tuple((one.path, [value.written.plain for value in one.values]) for one in study.factors)
         given = [path for path, values in factors if len(values) > 1 and _is_given(path)]
-        cases: dict[str, list[VariantSummary]] = {}
-        for one in marked if has_expectations else ():
-            cases.setdefault(values_text({path: one.values[path] for path in given}), []).append(one)
+        cases = _alike(variants, given)
+        by_number: dict[int, VariantSummary] = {}
+        for number, each in enumerate(cases):  # variants are compared only where what nobody chooses is the same
+            line = pareto([(one.done_cost.median, one.end_s) for one in each])
+            for one, is_on in zip(each, line, strict=True):
+                by_number[one.variant] = replace(one, case=number, pareto=is_on)
+        marked = tuple(by_number[one.variant] for one in variants)
         advice = tuple(
-            _advice({path: each[0].values[path] for path in given}, each, self._confidence) for each in cases.values()
+            _advice({path: each[0].values[path] for path in given}, each, self._confidence)
+            for each in (cases if has_expectations else ())
         )
         chosen = _cheapest(marked[one.recommended - 1] for one in advice if one.recommended is not None)
         near = _cheapest(marked[one.nearest - 1] for one in advice if one.nearest is not None and chosen is None)
@@ -240,6 +244,14 @@ def _is_given(path: str) -> bool:
     """Return whether nobody chooses what a path names: how long things take and fail, faults, prices, the seed."""
     steps = path.split(".")
     return steps[0] in ("seed", "options") or not {"simulate", "prices", *_BEFALLS}.isdisjoint(steps)
+
+
+def _alike(variants: Iterable[VariantSummary], paths: Sequence[str]) -> list[list[VariantSummary]]:
+    """Return the variants with equal values at these paths together, in the order of the first ones."""
+    found: dict[str, list[VariantSummary]] = {}
+    for one in variants:
+        found.setdefault(repr([one.values[path] for path in paths]), []).append(one)
+    return list(found.values())
 
 
 def _advice(values: Mapping[str, Plain], variants: Sequence[VariantSummary], confidence: float) -> Advice:
@@ -307,6 +319,7 @@ def recommendation(
     if len(summary.advice) > 1:
         names = " and ".join(short_names(list(summary.advice[0].values)))
         lines.append(f"Nobody chooses {names}, so there is a recommendation for each value:")
+        lines += _in_each_case(summary, wanted)
     for values, recommended, nearest in summary.advice:
         short = zip(short_names(list(values)), values.values(), strict=True)
         where = f"{values_text(dict(short))}: " if len(summary.advice) > 1 else ""
@@ -321,6 +334,18 @@ def recommendation(
         else:
             lines.append(f"{where}{named} is the cheapest that keeps {wanted}: {about}.")
     return "\n".join(lines)
+
+
+def _in_each_case(summary: StudySummary, wanted: str) -> Iterator[str]:
+    """Yield a line about the choice that keeps all expectations in each case, the cheapest one, if there is one."""
+    paths = [path for path in summary.variants[0].values if path not in summary.advice[0].values]
+    safe = [each for each in _alike(summary.variants, paths) if min(one.met.share for one in each) >= summary.confidence]
+    if safe and paths:
+        best = min(safe, key=lambda each: sum(one.done_cost.median or 0.0 for one in each))
+        values = (best[0].values[path] for path in paths)
+        is_best = {one.variant for one in best}.issuperset(summary.all_recommended)
+        said = "is the cheapest that keeps" if is_best else "keeps"
+        yield f"{values_text(dict(zip(short_names(paths), values, strict=True)))} {said} {wanted} in each case."
 
 
 def _about(variant: VariantSummary) -> str:
