@@ -349,17 +349,14 @@ class ProcessLimits:
         """Return whether the job has a time limit, which concerns all its tasks."""
         return job_id in self._of_jobs
 
-    def concern(self, body: Plain, model: type[CommandLine], job_id: str | None) -> bool:
-        """Return whether anything may limit the process of a body."""
-        if model is JobPreparationTask or job_id in self._of_jobs or value_at(body, *_LIMIT) is not None:
-            return True
+    def take(self, process: Process) -> None:
+        """Take a process, if anything may limit it."""
+        body = process.place.plain
         files = [value_at(body, name) for name in ("resourceFiles", "outputFiles", "multiInstanceSettings")]
         has_ends = any(files) and (bool(self._simulate.storage) or "se=" in str(files))
-        return has_ends or bool(value_at(body, "simulate", "writes"))
-
-    def take(self, process: Process) -> None:
-        """Take a process that something may limit."""
-        self._processes.append(process)
+        is_limited = value_at(body, *_LIMIT) is not None or self.limits_all_of(process.owner.job_id)
+        if has_ends or is_limited or process.model is JobPreparationTask or value_at(body, "simulate", "writes"):
+            self._processes.append(process)
 
     def command(self, name: str, body: Plain, at_ms: int | None) -> None:
         """Take a command that creates a pool or a job, or starts nodes of a pool."""

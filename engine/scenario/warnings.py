@@ -465,7 +465,7 @@ class WarningCollector:
         if given is None:
             return
         text = given if factory is None else factory.command_line(0)
-        if issubclass(model, CommandLine) and self._limits.concern(place.plain, model, owner.job_id):
+        if issubclass(model, CommandLine):
             count = 1 if factory is None else factory.count
             self._limits.take(Process(place, model, text, owner, self._at_ms or 0, count, self._schedule))
         if not needs_a_look(text):

@@ -46,8 +46,12 @@ class VariantSummary:
     done_cost: Spread  # until the work was done, by which variants are compared
     currency: str
     jobs: dict[str, Spread]
-    case: int = 0  # the number of the combination of values that nobody chooses
-    pareto: bool = False  # no other variant of the case is both cheaper and earlier
+    line: int = 0  # the Pareto line on which it is: there is one for each case of what nobody chooses; 0 for none
+
+    @property
+    def pareto(self) -> bool:
+        """True if no other variant is both cheaper and earlier where what nobody chooses is the same."""
+        return self.line > 0
 
     @property
     def end_s(self) -> float | None:
@@ -221,10 +225,12 @@ class Tally:
         given = [path for path, values in factors if len(values) > 1 and _is_given(path)]
         cases = _alike(variants, given)
         by_number: dict[int, VariantSummary] = {}
-        for number, each in enumerate(cases):  # variants are compared only where what nobody chooses is the same
+        for number, each in enumerate(
+            cases, start=1
+        ):  # variants are compared only where what nobody chooses is the same
             line = pareto([(one.done_cost.median, one.end_s) for one in each])
             for one, is_on in zip(each, line, strict=True):
-                by_number[one.variant] = replace(one, case=number, pareto=is_on)
+                by_number[one.variant] = replace(one, line=number * is_on)
         marked = tuple(by_number[one.variant] for one in variants)
         advice = tuple(
             _advice({path: each[0].values[path] for path in given}, each, self._confidence)
@@ -339,7 +345,9 @@ def recommendation(
 def _in_each_case(summary: StudySummary, wanted: str) -> Iterator[str]:
     """Yield a line about the choice that keeps all expectations in each case, the cheapest one, if there is one."""
     paths = [path for path in summary.variants[0].values if path not in summary.advice[0].values]
-    safe = [each for each in _alike(summary.variants, paths) if min(one.met.share for one in each) >= summary.confidence]
+    safe = [
+        each for each in _alike(summary.variants, paths) if min(one.met.share for one in each) >= summary.confidence
+    ]
     if safe and paths:
         best = min(safe, key=lambda each: sum(one.done_cost.median or 0.0 for one in each))
         values = (best[0].values[path] for path in paths)
