@@ -89,7 +89,7 @@ def _read_sweep(place: DocumentPlace) -> tuple[TaskFactory | None, Listed]:
         return None, ()
     number = 0 if sets is None else sum(1 for _ in sets.entries())
     is_sound = _has_valid_patterns(template, number or _MOST_PARAMETERS) and ranges is not None
-    factory = TaskFactory(ranges, template.plain) if is_sound else one_of_any(template)
+    factory = factory_for(template, ranges if is_sound else None)
     problem = factory.duplicate()
     if problem is not None:
         (template.get("id") or template).report(problem)
@@ -105,10 +105,10 @@ def _read_sweep(place: DocumentPlace) -> tuple[TaskFactory | None, Listed]:
 _MOST_PARAMETERS = 10_000  # that placeholders can name
 
 
-def one_of_any(template: DocumentPlace) -> TaskFactory:
-    """Return a factory that makes one task of a template, whatever parameters that has."""
+def factory_for(template: DocumentPlace, ranges: list[range] | None = None) -> TaskFactory:
+    """Return the factory of a template; without ranges one that makes one task, whatever parameters that has."""
     assert isinstance(template.plain, dict)
-    return TaskFactory([range(1)] * _MOST_PARAMETERS, template.plain)
+    return TaskFactory(ranges or [range(1)] * _MOST_PARAMETERS, template.plain)
 
 
 def _has_valid_patterns(template: DocumentPlace, parameters: int) -> bool:
