@@ -342,19 +342,15 @@ class ProcessLimits:
         self._storage = NamedStorage(simulate.storage, start)
         self._processes: list[Process] = []
         self._created: dict[str, int] = {}  # when pools are created
-        self._of_jobs: dict[str | None, str] = {}  # the time limits of jobs
+        self.of_jobs: dict[str | None, str] = {}  # the time limits of jobs
         self._starts: defaultdict[str, list[int | None]] = defaultdict(list)  # of nodes, by pool; None is any time
-
-    def limits_all_of(self, job_id: str | None) -> bool:
-        """Return whether the job has a time limit, which concerns all its tasks."""
-        return job_id in self._of_jobs
 
     def take(self, process: Process) -> None:
         """Take a process, if anything may limit it."""
         body = process.place.plain
         files = [value_at(body, name) for name in ("resourceFiles", "outputFiles", "multiInstanceSettings")]
         has_ends = any(files) and (bool(self._simulate.storage) or "se=" in str(files))
-        is_limited = value_at(body, *_LIMIT) is not None or self.limits_all_of(process.owner.job_id)
+        is_limited = value_at(body, *_LIMIT) is not None or process.owner.job_id in self.of_jobs
         if has_ends or is_limited or process.model is JobPreparationTask or value_at(body, "simulate", "writes"):
             self._processes.append(process)
 
@@ -366,9 +362,9 @@ class ProcessLimits:
         elif name in ("createJob", "createJobSchedule"):
             limit = text_at(value_at(body, "jobSpecification") or body, *_LIMIT)
             if limit is not None:
-                self._of_jobs[text_at(body, "id")] = limit
+                self.of_jobs[text_at(body, "id")] = limit
         elif name in ("updateJob", "updateJobSchedule"):
-            self._of_jobs.pop(text_at(body, "jobId") or text_at(body, "jobScheduleId"), None)
+            self.of_jobs.pop(text_at(body, "jobId") or text_at(body, "jobScheduleId"), None)
         elif name in _STARTS:
             self._starts[pool_id].append(None if name == "enablePoolAutoScale" else at_ms)
 
@@ -378,7 +374,7 @@ class ProcessLimits:
         for process in self._processes:
             try:
                 writer = self._writer(process, inf if until_ms is None else until_ms)
-                given = self._of_jobs.get(process.owner.job_id)
+                given = self.of_jobs.get(process.owner.job_id)
                 of_job = None if given is None else parse_duration(given)
             except ValueError:
                 continue  # which has been reported

@@ -378,7 +378,7 @@ class WarningCollector:
             )
 
     def _search_tasks(self, place: DocumentPlace, owner: NodeOwner, factory: TaskFactory | None) -> None:
-        is_limited = self._limits.limits_all_of(owner.job_id)
+        is_limited = owner.job_id in self._limits.of_jobs
         for name in ("tasks", "value"):
             listed = place.get(name)
             if listed is None or not isinstance(listed.plain, list):

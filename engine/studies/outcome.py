@@ -219,27 +219,30 @@ class Tally:
 
     def _concluded(self) -> StudySummary:
         """Return the summary of the study: which variants are on the Pareto line, and the recommendation."""
-        study, variants = self._study, self._variants
+        study, variants, confidence = self._study, self._variants, self._confidence
         has_expectations = any(one.each for one in variants)
         factors = tuple((one.path, [value.written.plain for value in one.values]) for one in study.factors)
         given = [path for path, values in factors if len(values) > 1 and _is_given(path)]
         cases = _alike(variants, given)
-        by_number: dict[int, VariantSummary] = {}
-        for number, each in enumerate(
-            cases, start=1
-        ):  # variants are compared only where what nobody chooses is the same
+        marked = list(variants)  # which are compared only where what nobody chooses is the same
+        for number, each in enumerate(cases, start=1):
             line = pareto([(one.done_cost.median, one.end_s) for one in each])
             for one, is_on in zip(each, line, strict=True):
-                by_number[one.variant] = replace(one, line=number * is_on)
-        marked = tuple(by_number[one.variant] for one in variants)
-        advice = tuple(
-            _advice({path: each[0].values[path] for path in given}, each, self._confidence)
-            for each in (cases if has_expectations else ())
-        )
+                marked[one.variant - 1] = replace(one, line=number * is_on)
+        asked = cases if has_expectations else []
+        advice = tuple(_advice({path: each[0].values[path] for path in given}, each, confidence) for each in asked)
         chosen = _cheapest(marked[one.recommended - 1] for one in advice if one.recommended is not None)
         near = _cheapest(marked[one.nearest - 1] for one in advice if one.nearest is not None and chosen is None)
         return StudySummary(
-            self._scenario, study.seeds, factors, marked, self._confidence, has_expectations, chosen, near, advice
+            self._scenario,
+            study.seeds,
+            factors,
+            tuple(marked),
+            confidence,
+            has_expectations,
+            chosen,
+            near,
+            advice,
         )
 
 
@@ -335,10 +338,10 @@ def recommendation(
             continue
         chosen = summary.variants[number - 1]
         named, about = f"Variant {number}" + (f" ({said})" if (said := values_of(chosen)) else ""), _about(chosen)
-        if recommended is None:
-            lines.append(f"{where}No variant keeps {wanted}. {named} comes nearest: {about}.")
-        else:
-            lines.append(f"{where}{named} is the cheapest that keeps {wanted}: {about}.")
+        form = (
+            "No variant keeps {0}. {1} comes nearest" if recommended is None else "{1} is the cheapest that keeps {0}"
+        )
+        lines.append(f"{where}{form.format(wanted, named)}: {about}.")
     return "\n".join(lines)
 
 
@@ -350,10 +353,9 @@ def _in_each_case(summary: StudySummary, wanted: str) -> Iterator[str]:
     ]
     if safe and paths:
         best = min(safe, key=lambda each: sum(one.done_cost.median or 0.0 for one in each))
-        values = (best[0].values[path] for path in paths)
+        values = dict(zip(short_names(paths), (best[0].values[path] for path in paths), strict=True))
         is_best = {one.variant for one in best}.issuperset(summary.all_recommended)
-        said = "is the cheapest that keeps" if is_best else "keeps"
-        yield f"{values_text(dict(zip(short_names(paths), values, strict=True)))} {said} {wanted} in each case."
+        yield f"{values_text(values)} {'is the cheapest that keeps' if is_best else 'keeps'} {wanted} in each case."
 
 
 def _about(variant: VariantSummary) -> str:
@@ -395,9 +397,8 @@ def spread_of(one: VariantSummary, measure: str | JobEnd) -> Spread:
     """Return the spread of a measure over the seeds of a variant; that of the cost is in its currency."""
     if isinstance(measure, JobEnd):
         return one.jobs.get(measure.job_id, _NOTHING)
-    if measure == DONE_COST:
-        return one.done_cost
-    return one.cost if measure == "costUsd" else one.measures[measure]
+    costs = {"costUsd": one.cost, DONE_COST: one.done_cost}
+    return costs.get(measure) or one.measures[measure]
 
 
 def text_of(measure: str | JobEnd, currency: str = USD) -> Callable[[float | None], str]:
