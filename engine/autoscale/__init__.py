@@ -117,10 +117,10 @@ def _place_of(text: str, offset: int) -> Position:
 
 def unknown_names(text: str) -> list[str]:
     """Return where a formula reads what does not exist, and what that may be; nothing for one with other mistakes."""
-    from engine.autoscale.evaluation import unknown_names
+    from engine.autoscale.evaluation import unknown_names as unknown_in
 
     formula = _parsed(text)
-    return [] if formula is None else [f"{at}: {reason}" for at, reason in unknown_names(formula.statements)]
+    return [] if formula is None else [f"{at}: {reason}" for at, reason in unknown_in(formula.statements)]
 
 
 def _parsed(text: str) -> Formula | None:

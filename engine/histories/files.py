@@ -1,10 +1,9 @@
 """The files of an import: what it reads, the scenario that it writes, and what all imports have in common.
 
-Files are read plain or packed with gzip, with mistakes at their places, and a log or workflow is recognized by its
-content. The result of every import is the document of a scenario with the assumptions that it needed. It has ids that
-Batch allows, made of names that it does not allow (GEN-1), and for a log or workflow a pool whose nodes are there from
-the start. It is written in lines, so that long lists need no memory. Of what the service has returned, the body that
-creates the same thing is made (``created``).
+Files are read plain or packed with gzip, with mistakes at their places. The result of every import is the document of a
+scenario with the assumptions that it needed. It has ids that Batch allows, made of names that it does not allow (GEN-1),
+and for a log or workflow a pool whose nodes are there from the start. It is written in lines, so that long lists need
+no memory. Of what the service has returned, the body that creates the same thing is made (``created``).
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, cast
 
@@ -108,71 +106,6 @@ def readable(text: str) -> str:
 
 def _fail(path: str, message: str, line: int = 0, column: int = 1) -> NoReturn:
     raise ScenarioError([Problem(message, "", line, column if line else 0, name_of(path))]) from None
-
-
-_HEAD = 64 << 10
-_NUMBERS = re.compile(rb"\s*(?:[-+]?[\d.]+\s+){17}[-+]?[\d.]+\s*")
-_WORKFLOW = re.compile(rb'"workflow"\s*:\s*\{')
-_VERSION = re.compile(rb'"schemaVersion"\s*:\s*"1\.')
-
-
-class FileKind(StrEnum):
-    """The kind of a file that is no history of Azure Batch; its value is what ``--as`` takes."""
-
-    SWF = "swf"
-    WFFORMAT = "wfformat"
-    ARM = "arm"
-    TEMPLATE = "template"
-    TERRAFORM = "terraform"
-
-    @property
-    def words(self) -> str:
-        """What a file of this kind is."""
-        return _WORDS[self]
-
-
-_WORDS = {
-    FileKind.SWF: "a log in the Standard Workload Format",
-    FileKind.WFFORMAT: "a workflow in WfFormat",
-    FileKind.ARM: "a template of the resource manager",
-    FileKind.TEMPLATE: "a template of the Azure CLI's batch extension or of Batch Explorer",
-    FileKind.TERRAFORM: "what terraform show -json prints",
-}
-
-
-def kind_of(path: str) -> FileKind | None:
-    """Return the kind of a file if its beginning, or its keys, leave no doubt, else None.
-
-    Raises:
-        ScenarioError: The file cannot be read.
-    """
-    with opened(path) as stream:
-        head = stream.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
-    if head.startswith(b"{"):
-        if _VERSION.search(head) and _WORKFLOW.search(head):
-            return FileKind.WFFORMAT
-        return template_kind(json_document(path)) if _TEMPLATE_KEY.search(head) else None
-    lines = [line.strip() for line in head.split(b"\n") if line.strip()]
-    first = next((line for line in lines if not line.startswith(b";")), b"")
-    if _NUMBERS.match(first) or (lines and lines[0].startswith(b";") and (not first or first[:1].isdigit())):
-        return FileKind.SWF
-    return None
-
-
-_TEMPLATE_KEY = re.compile(rb'"(?:\$schema|contentVersion|format_version|terraform_version|pool|job|resources)"\s*:')
-
-
-def template_kind(document: object) -> FileKind | None:
-    """Return the kind of a template by its keys, None for a document that is none."""
-    if not isinstance(document, dict) or "scenario" in document:
-        return None
-    schema = str(document.get("$schema", "")).lower()
-    if "resources" in document and ("deploymenttemplate" in schema or "contentVersion" in document):
-        return FileKind.ARM
-    if "format_version" in document or "terraform_version" in document:
-        return FileKind.TERRAFORM
-    parts = [document.get(kind) for kind in ("pool", "job")]
-    return FileKind.TEMPLATE if any(isinstance(part, dict | list) for part in parts) else None
 
 
 LONGEST_ID = 64

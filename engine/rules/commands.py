@@ -216,7 +216,7 @@ _REFUSALS: dict[type[Command], Callable[[World, Any, Any], Iterable[Refusal]]] =
     c.UpdateTask: lambda _, __, command: constraint_refusals(command.constraints),
     c.UpdateJobSchedule: lambda _, __, command: schedule_update_refusals(command),
 }
-"""What the service refuses in the body of a command, whose subject is there; the states are looked at afterwards."""
+"""Return the refusals of a command's body, by kind of command; its subject is there, its state is not looked at."""
 
 ACTIONS: dict[type[Command], Action] = {
     # -- account
@@ -287,13 +287,13 @@ ACTIONS: dict[type[Command], Action] = {
     ),
     c.DeleteJobSchedule: lambda world, schedule, command: job_schedules.delete(world, schedule, force=command.force),
 }
-"""What carries a command or fault out."""
+"""Carry a command or fault out, by kind of command."""
 
 ADDITIONS: dict[type[Command], Callable[[World, Any, Any, Extras], None]] = {
     c.CreateJob: _create_job,
     c.AddTasks: _add_tasks,
 }
-"""What carries a command out that brings tasks."""
+"""Carry a command out that brings tasks, by kind of command."""
 
 
 # In place of a command's number: the end of the process.

@@ -321,13 +321,21 @@ def read_body(place: DocumentPlace, model: type[Model], *, without: Iterable[str
     body = place.plain
     if others and isinstance(body, dict):
         body = {key: value for key, value in body.items() if key not in others}
+    return read_value(place, model, body, others)[0]
+
+
+def read_value(
+    place: DocumentPlace, model: type[Model], body: Plain, others: tuple[str, ...] = ()
+) -> tuple[Model | None, bool]:
+    """Return what ``read_body`` does for ``body``, which was made from ``place``, and whether there are mistakes."""
     read, mistakes = _read(place, model, body, others)
+    has_mistakes = bool(mistakes)
     for _ in range(_MOST_READS):
         if not mistakes or not all(details["loc"] for details in mistakes):
             break
         body = _mended(place, model, body, mistakes)
         read, mistakes = _read(place, model, body, others)
-    return read
+    return read, has_mistakes
 
 
 _MOST_READS = 4  # after the first: what is put in place of a missing part may need parts itself
@@ -364,9 +372,9 @@ def _stand_in(annotation: Any, position: Position) -> Plain:  # noqa: ANN401 - a
 
 def _follows(document: Document, path: Path, reason: str) -> bool:
     """Return whether a mistake at a path may follow from a value that is mistaken, or that ``reason`` names."""
-    words = {word.casefold() for word in _WORD.findall(reason)}
     if _STAND_IN.search(reason):
         return True
+    words = {word.casefold() for word in _WORD.findall(reason)}
     for wrong in document.mistaken:
         name, is_beside = wrong[-1], path[: len(wrong) - 1] == wrong[:-1]
         if is_beside and (
@@ -374,21 +382,6 @@ def _follows(document: Document, path: Path, reason: str) -> bool:
         ):
             return True
     return False
-
-
-def read_value(place: DocumentPlace, model: type[Model], body: Plain) -> Model | None:
-    """Return the model of ``body``, reporting mistakes at ``place``, from which it was generated."""
-    return _read(place, model, body, ())[0]
-
-
-def report_names(place: DocumentPlace, model: type[Spec]) -> None:
-    """Report the names that the model of a body does not have; its values cannot be read yet."""
-    try:
-        model.from_wire(place.plain)
-    except ValidationError as error:
-        for details in error.errors(include_url=False):
-            if details["type"] == _UNKNOWN:
-                _report(place, model, details, ())
 
 
 def _read(

@@ -23,7 +23,7 @@ from engine.scenario.factory import TaskFactory
 from engine.scenario.model import TimelineEntry
 from engine.scenario.names import DeclaredIds
 from engine.scenario.pasted import as_created, command_as_created
-from engine.scenario.timeline import read_command, read_does, read_factory, read_until
+from engine.scenario.timeline import factory_for, read_command, read_does, read_factory, read_until
 from engine.scenario.tree import ReadingStopped, Tree, parse, tree_of
 from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
 from engine.specs.command import Command
@@ -129,12 +129,12 @@ class Given:
 
     def _template(self, factory_place: DocumentPlace, place: DocumentPlace, owner: Owner | None) -> None:
         """Read the processes of a factory's tasks: mistakes of some of them, and what all of them may make."""
-        if not _ACTS.search(json.dumps(place.plain)):
+        if not isinstance(place.plain, dict) or not _ACTS.search(json.dumps(place.plain)):
             return
         scratch = Document(place.document.file)
         factory, _ = read_factory(DocumentPlace(scratch, factory_place.tree, factory_place.path))
-        if factory is None:
-            return  # which has been reported
+        if factory is None:  # which has been reported
+            factory, self.names.anything = factory_for(place), True
         before = len(place.document.problems)
         for k in factory.samples():
             if len(place.document.problems) == before:

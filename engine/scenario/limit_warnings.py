@@ -342,7 +342,7 @@ class ProcessLimits:
         self._storage = NamedStorage(simulate.storage, start)
         self._processes: list[Process] = []
         self._created: dict[str, int] = {}  # when pools are created
-        self._of_jobs: dict[str | None, str] = {}  # the time limits of jobs
+        self.of_jobs: dict[str | None, str] = {}  # the time limits of jobs
         self._starts: defaultdict[str, list[int | None]] = defaultdict(list)  # of nodes, by pool; None is any time
 
     def take(self, process: Process) -> None:
@@ -350,7 +350,7 @@ class ProcessLimits:
         body = process.place.plain
         files = [value_at(body, name) for name in ("resourceFiles", "outputFiles", "multiInstanceSettings")]
         has_ends = any(files) and (bool(self._simulate.storage) or "se=" in str(files))
-        is_limited = value_at(body, *_LIMIT) is not None or process.owner.job_id in self._of_jobs
+        is_limited = value_at(body, *_LIMIT) is not None or process.owner.job_id in self.of_jobs
         if has_ends or is_limited or process.model is JobPreparationTask or value_at(body, "simulate", "writes"):
             self._processes.append(process)
 
@@ -362,9 +362,9 @@ class ProcessLimits:
         elif name in ("createJob", "createJobSchedule"):
             limit = text_at(value_at(body, "jobSpecification") or body, *_LIMIT)
             if limit is not None:
-                self._of_jobs[text_at(body, "id")] = limit
+                self.of_jobs[text_at(body, "id")] = limit
         elif name in ("updateJob", "updateJobSchedule"):
-            self._of_jobs.pop(text_at(body, "jobId") or text_at(body, "jobScheduleId"), None)
+            self.of_jobs.pop(text_at(body, "jobId") or text_at(body, "jobScheduleId"), None)
         elif name in _STARTS:
             self._starts[pool_id].append(None if name == "enablePoolAutoScale" else at_ms)
 
@@ -374,7 +374,7 @@ class ProcessLimits:
         for process in self._processes:
             try:
                 writer = self._writer(process, inf if until_ms is None else until_ms)
-                given = self._of_jobs.get(process.owner.job_id)
+                given = self.of_jobs.get(process.owner.job_id)
                 of_job = None if given is None else parse_duration(given)
             except ValueError:
                 continue  # which has been reported
@@ -445,16 +445,15 @@ class ProcessLimits:
             return
         nodes, slots = max(1, *(form.most for form in forms)), max(form.slots for form in forms)
         tasks = [
-            (size, writer.process.number, writer.least, spec.constraints.retention_time)
+            (size, writer.process.number, writer.least, min(inf if retention is None else retention, end_ms))
             for size, writer in taken
             if isinstance(spec := writer.spec, TaskSpec | JobManagerTask)
+            for retention in (spec.constraints.retention_time,)
         ]
         number, kept = sum(times for _, times, *_ in tasks), float(max((size for size, *_ in tasks), default=0))
         if number:
             mean = sum(size * times for size, times, *_ in tasks) / number
-            stays = (
-                sum(min(inf if kept_ms is None else kept_ms, end_ms) * times for _, times, _, kept_ms in tasks) / number
-            )
+            stays = sum(stay * times for _, times, _, stay in tasks) / number
             lasts = sum(least * times for _, times, least, _ in tasks) / number
             kept = max(kept, mean * min(number / nodes, slots * (1 + stays / max(lasts, 1))))
         room, kept = max(disks) * 2**30, kept + sum(size for size, _ in taken) - sum(size for size, *_ in tasks)

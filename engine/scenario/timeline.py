@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from pydantic import ValidationError
 
 from engine.base.terms import Plain
 from engine.base.values import lazy_regex, quoted, value_at
-from engine.scenario.bodies import read_body, read_value, report_names, report_refusals
+from engine.scenario.bodies import read_body, read_value, report_refusals
 from engine.scenario.conditions import Asked, parse_time, read_condition, read_time
 from engine.scenario.document import DocumentPlace, check_keys, read_text
 from engine.scenario.factory import TaskFactory, parse_pattern, template_strings
@@ -56,22 +56,19 @@ def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[
     if keys is None:
         if kind is not None:
             kind.report(f"{shown(kind.plain)} is not a kind of task factory" + one_of(str(kind.plain), _KEYS))
-        check_keys(place, tuple(dict.fromkeys(chain(*_KEYS.values()))))
-        for each in place.listed("parameterSets"):
-            check_keys(each, tuple(_ParameterSet.model_fields))
-        template = place.get("repeatTask")
-        for each in (*place.listed("tasks"), *([] if template is None else [template])):
-            report_names(each, TaskSpec)
-        return None, ()
+        keys = tuple(dict.fromkeys(chain(*_KEYS.values())))
     check_keys(place, keys)
-    if "tasks" in keys:
+    if "tasks" in keys and ("repeatTask" not in keys or place.get("tasks") is not None):
         tasks = place.require("tasks")
         return None, read_tasks(tasks) if tasks is not None else ()
     text = json.dumps(place.plain)
-    factory = place.document.sweeps.get(text) or _read_sweep(place)
+    factory = place.document.sweeps.get(text)
+    if factory is not None:
+        return factory, ()
+    factory, read = _read_sweep(place)
     if factory is not None:
         place.document.sweeps[text] = factory
-    return factory, ()
+    return factory, read
 
 
 def factory_of(body: Mapping[str, Plain]) -> tuple[TaskFactory | None, tuple[TaskSpec, ...]]:
@@ -84,25 +81,34 @@ def factory_of(body: Mapping[str, Plain]) -> tuple[TaskFactory | None, tuple[Tas
     return factory, tuple(task for _, task in listed)
 
 
-def _read_sweep(place: DocumentPlace) -> TaskFactory | None:
+def _read_sweep(place: DocumentPlace) -> tuple[TaskFactory | None, Listed]:
+    """Return the sweep, or one task of it in which the service may refuse more; neither if it cannot be read."""
     sets, template = place.require("parameterSets"), place.require("repeatTask")
     ranges = _read_ranges(sets) if sets is not None else None
     if template is None or not check_keys(template, ("id", "commandLine"), only_mapping=True):
-        return None
-    if ranges is None or not _has_valid_patterns(template, len(ranges)):
-        report_names(template, TaskSpec)
-        return None
-    body = template.plain
-    assert isinstance(body, dict)
-    factory = TaskFactory(ranges, body)
-    for k in factory.samples():
-        if read_value(template, TaskSpec, factory.body(k)) is None:
-            return None
+        return None, ()
+    number = 0 if sets is None else sum(1 for _ in sets.entries())
+    is_sound = _has_valid_patterns(template, number or _MOST_PARAMETERS) and ranges is not None
+    factory = factory_for(template, ranges if is_sound else None)
     problem = factory.duplicate()
     if problem is not None:
         (template.get("id") or template).report(problem)
-        return None
-    return factory
+    for k in factory.samples():
+        task, has_mistakes = read_value(template, TaskSpec, factory.body(k))
+        if has_mistakes or not is_sound or problem is not None:
+            # Other tasks may have the id that this one has.
+            known = [] if task is None else [task.model_copy(update={"id": f"absent-{template.line}"})]
+            return None, tuple((template, each) for each in known)
+    return factory, ()
+
+
+_MOST_PARAMETERS = 10_000  # that placeholders can name
+
+
+def factory_for(template: DocumentPlace, ranges: list[range] | None = None) -> TaskFactory:
+    """Return the factory of a template; without ranges one that makes one task, whatever parameters that has."""
+    assert isinstance(template.plain, dict)
+    return TaskFactory(ranges or [range(1)] * _MOST_PARAMETERS, template.plain)
 
 
 def _has_valid_patterns(template: DocumentPlace, parameters: int) -> bool:
@@ -251,7 +257,7 @@ def _addition(body: Mapping[str, Plain], at: Plain, start: datetime) -> tuple[Ad
         return None
 
 
-def is_ordinary(task: Plain) -> bool:
+def is_ordinary(task: Plain) -> TypeGuard[dict[str, Plain]]:
     """Return whether a task has a simulated outcome, and no property that could be worth a warning."""
     if not isinstance(task, dict) or not task.keys() <= _TASK or not _is_outcome(task.get("simulate")):
         return False

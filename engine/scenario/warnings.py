@@ -24,7 +24,7 @@ from engine.scenario.document import DocumentPlace, format_path
 from engine.scenario.limit_warnings import CoreQuotas, Process, ProcessLimits
 from engine.scenario.names import DeclaredIds, NodeOwner, TaskNeeds, nodes_in, owner_in
 from engine.scenario.timeline import is_ordinary
-from engine.shell.small_shell import NEEDS_A_LOOK, facts_of, system_of, traps_of
+from engine.shell.small_shell import facts_of, needs_a_look, system_of, traps_of
 from engine.specs import images
 from engine.specs.base import Spec, has_effect
 from engine.specs.bodies import (
@@ -67,8 +67,6 @@ _CREATED: dict[str, tuple[type[Spec], str]] = {
     "createJob": (JobSpec, "job"),
     "createJobSchedule": (JobScheduleSpec, "job schedule"),
 }
-# Each names a command line and has a `simulate` beside it.
-_WITH_LINES: dict[type[Spec], str] = {CommandLine: "commandLine", MultiInstanceSettings: "coordinationCommandLine"}
 _NEEDS = frozenset({"dependsOn", "multiInstanceSettings", "requiredSlots"})
 _MISSING = {
     "poolId": "unknown-pool",
@@ -172,6 +170,14 @@ def _listed(names: list[str]) -> str:
 def _values(place: DocumentPlace) -> Iterable[DocumentPlace]:
     """Return the mappings of a property: itself, or those in its list."""
     return place.entries() if isinstance(place.plain, list) else (place,)
+
+
+@cache
+def _line_of(model: type[Spec]) -> str:
+    """Return the property of a model that is a command line with a `simulate` beside it; empty if there is none."""
+    if issubclass(model, CommandLine):
+        return "commandLine"
+    return "coordinationCommandLine" if issubclass(model, MultiInstanceSettings) else ""
 
 
 @cache
@@ -372,13 +378,18 @@ class WarningCollector:
             )
 
     def _search_tasks(self, place: DocumentPlace, owner: NodeOwner, factory: TaskFactory | None) -> None:
+        is_limited = owner.job_id in self._limits.of_jobs
         for name in ("tasks", "value"):
-            for task in place.listed(name):
-                if is_ordinary(task.plain):
-                    self._needs.take(task, owner)
-                    self._visit_line(task, TaskSpec, owner)
-                else:
-                    self._search(task, TaskSpec, owner)
+            listed = place.get(name)
+            if listed is None or not isinstance(listed.plain, list):
+                continue
+            for index, task in enumerate(listed.plain):
+                if not is_ordinary(task):
+                    self._search(listed.find((index,))[0], TaskSpec, owner)
+                elif is_limited or needs_a_look(str(task.get("commandLine"))) or not _NEEDS.isdisjoint(task):
+                    found, _ = listed.find((index,))
+                    self._needs.take(found, owner)
+                    self._visit_line(found, TaskSpec, owner)
         template = place.at("taskFactory", "repeatTask")
         if template is not None and factory is not None:
             self._search(template, TaskSpec, owner, factory)
@@ -449,15 +460,15 @@ class WarningCollector:
         self, place: DocumentPlace, model: type[Spec], owner: NodeOwner, factory: TaskFactory | None = None
     ) -> None:
         """Check the process of a body and its command line, of which a template makes the first one."""
-        name = next((name for kind, name in _WITH_LINES.items() if issubclass(model, kind)), None)
-        given = text_at(place.plain, name) if name is not None else None
-        if name is None or given is None:
+        name = _line_of(model)
+        given = text_at(place.plain, name) if name else None
+        if given is None:
             return
         text = given if factory is None else factory.command_line(0)
         if issubclass(model, CommandLine):
             count = 1 if factory is None else factory.count
             self._limits.take(Process(place, model, text, owner, self._at_ms or 0, count, self._schedule))
-        if not NEEDS_A_LOOK.search(text):  # a program with arguments can always be read
+        if not needs_a_look(text):
             return
         is_simulated = self._tasks_are_simulated and issubclass(model, TaskSpec | JobManagerTask)
         is_simulated = is_simulated or bool(value_at(place.plain, "simulate"))

@@ -343,9 +343,17 @@ def _is_straight(program: ParsedLine) -> bool:
     return True
 
 
-_OF_SHELLS = "|".join(sorted(map(re.escape, NO_PROGRAM_ON_LINUX | NO_PROGRAM_ON_WINDOWS | KEYWORDS)))
-NEEDS_A_LOOK = lazy_regex(rf"sh\b|cmd|[$`;|&<>%~=]|[A-Z]:[\\/]|/bin/|^\s*(?:{_OF_SHELLS})(?=\s|$)", re.IGNORECASE)
-"""The parts of a command line that have traps or need a shell."""
+_OF_SHELLS = NO_PROGRAM_ON_LINUX | NO_PROGRAM_ON_WINDOWS | KEYWORDS
+# A set of characters comes first, since the search passes over others fast; what stands before it is looked at again.
+_SIGNS = lazy_regex(r"[$`;|&<>%~=sc:/](?:(?<=[$`;|&<>%~=])|(?<=s)h\b|(?<=c)md|(?<=[a-z]:)[\\/]|(?<=/)bin/)")
+
+
+def needs_a_look(command_line: str) -> bool:
+    """Return whether a command line may have traps or need a shell; others can always be read."""
+    line = command_line.lower()
+    words = line.split(maxsplit=1)
+    return _SIGNS.search(line) is not None or (words != [] and words[0] in _OF_SHELLS)
+
 
 _STARTS = {OsFamily.LINUX: '/bin/sh -c "..."'}
 _OPERATOR = lazy_regex(r"&&|\|\|?|;|&|<|(?:[0-2&]?>>?)(?:&[012]|[^>=\s]*)")

@@ -176,7 +176,10 @@ class TaskTable(Columns[TaskExtra]):
         read = values if isinstance(rows, range) else picked
         states, started = read(self.state, rows), read(self.started, rows)
         pages = self.sparse[min(rows, default=0) >> PAGE_BITS : (max(rows, default=0) >> PAGE_BITS) + 1]
-        waited = {row for page in pages for row, extra in page.items() if extra.ended_waiting}
+        if len(rows) < len(pages):  # they are far apart
+            waited = {row for row in rows if self.extra(row).ended_waiting}
+        else:
+            waited = {row for page in pages for row, extra in page.items() if extra.ended_waiting}
         if not waited and _BEGUN.issuperset(states):
             return started
         each = zip(rows, states, started, strict=True)

@@ -85,7 +85,7 @@ HEADINGS = {name: heading for name, heading, _ in _NAMES if heading}
 MEASURES = tuple(LABELS)
 
 DONE_COST = "costUntilDone"
-"""What a run had cost when its work was done: runs of one study may go on after that, each for another time."""
+"""The cost of a run until its work was done: runs of one study may go on after that, each for another time."""
 AMOUNT = "cost.amount"
 """The cost of two runs with the same prices in another currency than US dollars."""
 

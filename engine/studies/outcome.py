@@ -47,7 +47,12 @@ class VariantSummary:
     currency: str
     jobs: dict[str, Spread]
     is_whole: bool = True  # it was played with all seeds
-    pareto: bool = False
+    line: int = 0  # the Pareto line on which it is: there is one for each case of what nobody chooses; 0 for none
+
+    @property
+    def pareto(self) -> bool:
+        """True if no other variant is both cheaper and earlier where what nobody chooses is the same."""
+        return self.line > 0
 
     @property
     def end_s(self) -> float | None:
@@ -216,22 +221,30 @@ class Tally:
 
     def _concluded(self) -> StudySummary:
         """Return the summary of the study: which variants are on the Pareto line, and the recommendation."""
-        study, variants = self._study, self._variants
-        line = pareto([(one.done_cost.median if one.is_whole else None, one.end_s) for one in variants])
-        marked = tuple(replace(one, pareto=is_on) for one, is_on in zip(variants, line, strict=True))
-        has_expectations = any(one.each for one in marked)
+        study, variants, confidence = self._study, self._variants, self._confidence
+        has_expectations = any(one.each for one in variants)
         factors = tuple((one.path, [value.written.plain for value in one.values]) for one in study.factors)
         given = held_paths(study)
-        cases: dict[str, list[VariantSummary]] = {}
-        for one in marked if has_expectations else ():
-            cases.setdefault(values_text({path: one.values[path] for path in given}), []).append(one)
-        advice = tuple(
-            _advice({path: each[0].values[path] for path in given}, each, self._confidence) for each in cases.values()
-        )
+        cases = _alike(variants, given)
+        marked = list(variants)  # which are compared only where what nobody chooses is the same
+        for number, each in enumerate(cases, start=1):
+            line = pareto([(one.done_cost.median if one.is_whole else None, one.end_s) for one in each])
+            for one, is_on in zip(each, line, strict=True):
+                marked[one.variant - 1] = replace(one, line=number * is_on)
+        asked = cases if has_expectations else []
+        advice = tuple(_advice({path: each[0].values[path] for path in given}, each, confidence) for each in asked)
         chosen = _cheapest(marked[one.recommended - 1] for one in advice if one.recommended is not None)
         near = _cheapest(marked[one.nearest - 1] for one in advice if one.nearest is not None and chosen is None)
         return StudySummary(
-            self._scenario, study.seeds, factors, marked, self._confidence, has_expectations, chosen, near, advice
+            self._scenario,
+            study.seeds,
+            factors,
+            tuple(marked),
+            confidence,
+            has_expectations,
+            chosen,
+            near,
+            advice,
         )
 
 
@@ -247,6 +260,14 @@ def _is_given(path: str) -> bool:
     """Return whether nobody chooses what a path names: how long things take and fail, faults, prices, the seed."""
     steps = path.split(".")
     return steps[0] in ("seed", "options") or not {"simulate", "prices", *_BEFALLS}.isdisjoint(steps)
+
+
+def _alike(variants: Iterable[VariantSummary], paths: Sequence[str]) -> list[list[VariantSummary]]:
+    """Return the variants with equal values at these paths together, in the order of the first ones."""
+    found: dict[str, list[VariantSummary]] = {}
+    for one in variants:
+        found.setdefault(repr([one.values[path] for path in paths]), []).append(one)
+    return list(found.values())
 
 
 def _advice(values: Mapping[str, Plain], variants: Sequence[VariantSummary], confidence: float) -> Advice:
@@ -318,6 +339,7 @@ def recommendation(
     if len(summary.advice) > 1:
         names = " and ".join(short_names(list(summary.advice[0].values)))
         lines.append(f"Nobody chooses {names}, so there is a recommendation for each value:")
+        lines += _in_each_case(summary, wanted)
     for values, recommended, nearest in summary.advice:
         short = zip(short_names(list(values)), values.values(), strict=True)
         where = f"{values_text(dict(short))}: " if len(summary.advice) > 1 else ""
@@ -327,16 +349,30 @@ def recommendation(
             continue
         chosen = summary.variants[number - 1]
         named, about = f"Variant {number}" + (f" ({said})" if (said := values_of(chosen)) else ""), _about(chosen)
-        is_near = f"{where}No variant keeps {wanted}. {named} comes nearest: {about}."
-        best = f"{where}{named} is the cheapest that keeps {wanted}: {about}."
-        lines.append(is_near if recommended is None else best)
+        form = (
+            "No variant keeps {0}. {1} comes nearest" if recommended is None else "{1} is the cheapest that keeps {0}"
+        )
+        lines.append(f"{where}{form.format(wanted, named)}: {about}.")
     return "\n".join(lines)
+
+
+def _in_each_case(summary: StudySummary, wanted: str) -> Iterator[str]:
+    """Yield a line about the choice that keeps all expectations in each case, the cheapest one, if there is one."""
+    paths = [path for path in summary.variants[0].values if path not in summary.advice[0].values]
+    safe = [
+        each for each in _alike(summary.variants, paths) if min(one.met.share for one in each) >= summary.confidence
+    ]
+    if safe and paths:
+        best = min(safe, key=lambda each: sum(one.done_cost.median or 0.0 for one in each))
+        values = dict(zip(short_names(paths), (best[0].values[path] for path in paths), strict=True))
+        is_best = {one.variant for one in best}.issuperset(summary.all_recommended)
+        yield f"{values_text(values)} {'is the cheapest that keeps' if is_best else 'keeps'} {wanted} in each case."
 
 
 def _about(variant: VariantSummary) -> str:
     met = f"{round(variant.met.share * variant.runs):,} of {variant.runs:,} ({interval_text(variant.met)})"
     cost, done = (cost_text(each.median, variant.currency) for each in (variant.cost, variant.done_cost))
-    until = f"{cost}" if cost == done else f"{done} until its work is done ({cost} until the run ends)"
+    until = cost if cost == done else f"{done} until its work is done ({cost} until the run ends)"
     return f"{met}, last task ends at {end_text(variant.end_s)}, {until}"
 
 
@@ -370,8 +406,10 @@ def heading(one: str | JobEnd) -> str:
 
 def spread_of(one: VariantSummary, measure: str | JobEnd) -> Spread:
     """Return the spread of a measure over the seeds of a variant; that of the cost is in its currency."""
-    known = {**one.measures, "costUsd": one.cost, DONE_COST: one.done_cost}
-    return one.jobs.get(measure.job_id, _NOTHING) if isinstance(measure, JobEnd) else known[measure]
+    if isinstance(measure, JobEnd):
+        return one.jobs.get(measure.job_id, _NOTHING)
+    costs = {"costUsd": one.cost, DONE_COST: one.done_cost}
+    return costs.get(measure) or one.measures[measure]
 
 
 def text_of(measure: str | JobEnd, currency: str = USD) -> Callable[[float | None], str]:

@@ -16,7 +16,7 @@ from rich.text import Text
 import tui
 from engine import Simulation
 from engine.base.values import visible, visible_json
-from engine.histories.files import kind_of
+from engine.histories.kinds import kind_of
 from engine.scenario.load import load
 from tests.escapes import HOSTILE, IN_JSON, SHOWN, controls_in, hostile_run, valid_documents
 from tests.histories.dialects import state_of, written

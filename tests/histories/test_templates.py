@@ -8,7 +8,8 @@ import pytest
 
 from engine import ScenarioError, Simulation, load_scenario
 from engine.histories.expressions import ExpressionError, evaluate, is_expression
-from engine.histories.files import FileKind, kind_of, scenario_lines
+from engine.histories.files import scenario_lines
+from engine.histories.kinds import FileKind, kind_of
 from engine.histories.templates import imported
 from engine.views import results
 

@@ -169,6 +169,9 @@ def _check_job(session: Session, told: JobResult) -> None:
             assert shown.failed == failed or (progress.is_live and shown.failed < failed)
             assert counts[HookStatus.FAILED] == shown.failed or (progress.is_live and counts[HookStatus.GONE])
             assert progress.is_live or shown.total == shown.done + shown.failed, "nothing is to come"
+    if progress.release is not None:
+        listed = session.pages(told.job_id)[1]
+        assert progress.release.total == listed.count() == len(listed.order()), "the strip and the list of its tab"
     failures = progress.release.failed if progress.release is not None else 0
     problems = session.attention.problems(told.job_id)
     assert problems >= tasks.failed + failures

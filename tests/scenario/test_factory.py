@@ -189,12 +189,12 @@ def test_a_factory_given_as_data():
 @pytest.mark.parametrize(
     ("factory", "lines"),
     [
-        ("tipe: parametricSweep, parameterSets: [{start: 1, ende: 2}], repeatTask: {comandLine: x}", 4),
-        ("type: sweep, parameterSets: [{start: 1, ende: 2}], repeatTask: {comandLine: x}", 3),
-        ("type: parametricSweep, parameterSet: [], repeatTask: {comandLine: x}", 3),
-        ("type: parametricSweep, parameterSets: [{start: 1, end: x}], repeatTask: {comandLine: x}", 2),
-        ("type: parametricSweep, parameterSets: [{start: 1, end: 2}], repeatTask: {id: '{1}', comandLine: x}", 2),
-        ("type: collection, tasks: [{id: t, comandLine: x}]", 2),
+        ("tipe: parametricSweep, parameterSets: [{start: 1, ende: 2}], repeatTask: {comandLine: x}", 6),
+        ("type: sweep, parameterSets: [{start: 1, ende: 2}], repeatTask: {comandLine: x}", 5),
+        ("type: parametricSweep, parameterSet: [], repeatTask: {comandLine: x}", 4),
+        ("type: parametricSweep, parameterSets: [{start: 1, end: x}], repeatTask: {comandLine: x}", 3),
+        ("type: parametricSweep, parameterSets: [{start: 1, end: 2}], repeatTask: {id: '{1}', comandLine: x}", 3),
+        ("type: collection, tasks: [{id: t, comandLine: x}]", 3),
     ],
 )
 def test_misspelt_names_come_with_the_first_mistakes(factory, lines):
@@ -203,3 +203,27 @@ def test_misspelt_names_come_with_the_first_mistakes(factory, lines):
         load("s.yaml", text=text)
     assert len(caught.value.problems) == lines
     assert "'comandLine' does not exist here: did you mean 'commandLine'?" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "type: parametricSweep, parameterSets: [{start: 1, end: 2}], repeatTask: {id: 'a{1}', ",
+        "type: parametricSweep, parameterSets: [{start: 1, end: 2}], repeatTask: {id: a, ",
+        "type: parametricSweep, parameterSets: [{start: 1, end: x}], repeatTask: {id: 'a{0}', ",
+        "type: parametricSweep, repeatTask: {id: 'a{0}', ",
+        "type: sweep, parameterSets: [{start: 1, end: 2}], repeatTask: {id: 'a{0}', ",
+        "type: parametricSweep, parameterSets: [{start: 1, end: 2}], repeatTask: {id: 'a{0}', displayName: 5, ",
+    ],
+)
+def test_all_mistakes_of_a_template_are_reported_at_once(rest):
+    text = (
+        "scenario: s\npools: [{id: p, vmSize: standard_d2s_v3}]\n"
+        f"jobs: [{{id: j, poolInfo: {{poolId: p}}, taskFactory: {{{rest}commandLine: work, requiredSlots: 0,"
+        " priority: 1, constraints: {retentionTime: soon}, simulate: {does: [{after: 5, deletPool: {}}]}}}}]\n"
+    )
+    with pytest.raises(ScenarioError) as caught:
+        load("s.yaml", text=text)
+    said = str(caught.value)
+    for part in ("requiredSlots: is 0", "'priority' does not exist", "'soon' is not", "'deletPool' is not"):
+        assert part in said

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from engine import load_scenario
-from engine.studies.measures import measures_of
+from engine.studies.measures import measures_of, pareto
 from engine.studies.outcome import (
     Tally,
     _is_given,
@@ -68,7 +68,8 @@ def test_there_is_a_recommendation_for_each_rate_since_nobody_chooses_one(night)
         assert re.search(r"is the cheapest that keeps all .*, \$\d\.\d+\.$", last)
         if len(rates) > 1:
             assert first[0] == "Nobody chooses evictionRate, so there is a recommendation for each value:"
-            assert [line.partition(":")[0] for line in (first[1], last)] == [f"evictionRate={rate}" for rate in rates]
+            assert re.match(r"targetDedicatedNodes=\d (is the cheapest that )?keeps all .* in each case\.$", first[1])
+            assert [line.partition(":")[0] for line in (first[2], last)] == [f"evictionRate={rate}" for rate in rates]
         else:
             assert not first
 
@@ -117,3 +118,25 @@ def test_costs_are_compared_up_to_the_end_of_the_work_in_all_runs_alike():
     assert "costUntilDone" in measures_of(scenario)
     assert "costUntilDone" not in measures_of(load_scenario("x", text=f"until: PT4H\n{LEFT_ON}"))
     assert "until done" in study_text(summary, measures_of(scenario), console(to_stderr=False))
+
+
+def test_variants_are_compared_only_where_what_nobody_chooses_is_the_same(night):
+    slow, boots = "simulate.nodes.starting", ("PT1M", "PT2H")
+    study = night(f"{slow}={','.join(boots)}", "pools.render.targetDedicatedNodes=1,3", seeds=(1, 2))
+    summary = summarize(study, "night", [read(line) for line in Player(study).play(study.runs())], confidence=0)
+    for case in (1, 0):
+        alike = [one for one in summary.variants if one.values[slow] == boots[case]]
+        assert {one.line for one in alike if one.pareto} == {case + 1}
+        line = pareto([(one.done_cost.median, one.end_s) for one in alike])
+        assert [one.pareto for one in alike] == line
+        assert any(line)
+    together = pareto([(one.done_cost.median, one.end_s) for one in summary.variants])
+    assert [one.pareto for one in summary.variants] != together
+    assert "both cheaper and earlier where what nobody chooses is the same." in study_text(
+        summary, [], console(to_stderr=False)
+    )
+    assert (
+        recommendation(summary)
+        .splitlines()[1]
+        .endswith("is the cheapest that keeps all expectations in at least 0 % of its runs in each case.")
+    )

@@ -15,6 +15,19 @@ def text_of(app):
     return ["".join(segment.text for segment in strip).rstrip() for strip in strips_of(app)]
 
 
+def frames_of(kind, monkeypatch):
+    """The lines of each frame that is drawn from now on while a screen of this kind is on top."""
+    frames, refresh = [], kind._compositor_refresh
+
+    def draw(screen):
+        refresh(screen)
+        if not screen.is_held and screen.is_current:
+            frames.append(text_of(screen.app))
+
+    monkeypatch.setattr(kind, "_compositor_refresh", draw)
+    return frames
+
+
 def after(app, *keys, size=(120, 40)):
     """The lines on the screen after these keys."""
 

@@ -462,3 +462,19 @@ def test_a_job_with_tasks_that_never_run_ends_at_its_limit_or_not_at_all(constra
         assert session.forecast().job_ms == (7_200_000 if constraints else None)
         stays = "the job stays active until no task is left or it is terminated"
         assert fourth_line(session).startswith("Estimated: job ends 10:00:00" if constraints else stays)
+
+
+@pytest.mark.parametrize(
+    "never_fits",
+    [{"requiredSlots": 2}, {"multiInstanceSettings": {"numberOfInstances": 2, "coordinationCommandLine": "mpi"}}],
+)
+@pytest.mark.parametrize("ends", ["noaction", "terminatejob"])
+def test_the_end_of_a_job_is_not_estimated_while_a_task_waits_that_fits_no_node(never_fits, ends):
+    tasks = [*some_tasks(9), a_task("large", **never_fits)]
+    sim = simulation(a_job("one", tasks=tasks, onAllTasksComplete=ends), pool=a_pool(nodes=3))
+    run_to(sim, seconds=READY_S + 150)
+    forecast = Session(sim).forecast()
+    assert sim.world.jobs.find("one").counts[RUNNING]
+    assert (forecast.tasks_ms, forecast.job_ms, forecast.end_ms) == (None, None, None)
+    do(sim, "deleteTask", jobId="one", taskId="large")
+    assert Session(sim).forecast().tasks_ms is not None

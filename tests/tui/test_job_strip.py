@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.state.tasks import COMPLETED
+from engine.views.hook_status import HookStatus
 from engine.views.resources.jobs import JobsProgress
 from tests.builders import (
     READY_S,
@@ -14,6 +16,7 @@ from tests.builders import (
     do,
     job_state,
     node_state,
+    run,
     run_to,
     simulation,
     wait_for,
@@ -426,3 +429,23 @@ def test_the_line_of_counts_stands_below_the_jobs_in_however_few_lines_and_the_t
     for lines, shown, more in ((3, ["long", "brief-5", "29"], False), (2, ["long", "29"], True)):
         assert [each.split()[1] for each in texts(model, lines=lines)] == shown
         assert ("+1 more" in model.title(lines, 100)) is more
+
+
+def test_the_list_beside_the_strip_has_the_nodes_on_which_the_release_is_still_to_come():
+    sim = simulation(a_job(tasks=3, prep=a_line(5), release=a_line(30)), pool=a_pool(nodes=3))
+    run_to(sim, seconds=READY_S)
+    wait_for(sim, lambda: sim.world.jobs.find("j").counts[COMPLETED] == 3)
+    do(sim, "rebootNode", poolId="p", node=1)
+    run(sim, seconds=2)
+    do(sim, "terminateJob", jobId="j")
+    run(sim, seconds=5)
+    totals, statuses = set(), []
+    while job_state(sim) == "terminating":
+        session = Session(sim)
+        release = session.pages("j")[1]
+        totals |= {session.progress("j").release.total, release.count(), len(release.order())}
+        statuses.append(release.statuses_of(release.order()))
+        assert sim.step()
+    assert totals == {3}
+    assert statuses[0][-1] is HookStatus.WILL_RUN  # those that run come first
+    assert statuses[-1].count(HookStatus.SUCCEEDED) == 2

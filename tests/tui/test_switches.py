@@ -15,7 +15,7 @@ from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
 from tests.tui.driving import drive
-from tests.tui.screen_text import text_of
+from tests.tui.screen_text import frames_of, text_of
 from tui.app.main_screen import MainScreen
 from tui.dialogs.sheets import Sheet
 from tui.panes.pages import ListPage
@@ -195,14 +195,7 @@ def test_what_is_hidden_loses_the_focus_and_what_is_shown_with_it_looks_so():
 @pytest.mark.parametrize("period_s", [1 / 120, 0.000_001, 0.03])
 def test_a_sheet_that_opens_is_drawn_as_it_stays(dashboard_at, monkeypatch, period_s):
     monkeypatch.setattr(screen, "UPDATE_PERIOD", period_s)  # Textual's own depends on the environment
-    drawn, refresh = [], Modal._compositor_refresh
-
-    def note(modal):
-        refresh(modal)
-        if not modal.is_held:
-            drawn.append(text_of(modal.app))
-
-    monkeypatch.setattr(Modal, "_compositor_refresh", note)
+    drawn = frames_of(Modal, monkeypatch)
     drive(dashboard_at(330), TASKS, "w")
     assert drawn
     assert all(frame == drawn[-1] for frame in drawn)
@@ -211,14 +204,7 @@ def test_a_sheet_that_opens_is_drawn_as_it_stays(dashboard_at, monkeypatch, peri
 def test_a_sheet_longer_than_the_screen_is_drawn_with_its_scrollbar_and_the_hint_of_it_from_the_first_frame(
     dashboard_at, monkeypatch
 ):
-    drawn, refresh = [], Modal._compositor_refresh
-
-    def note(modal):
-        refresh(modal)
-        if not modal.is_held:
-            drawn.append(text_of(modal.app))
-
-    monkeypatch.setattr(Modal, "_compositor_refresh", note)
+    drawn = frames_of(Modal, monkeypatch)
     sheet = Sheet("Title", lambda cells: [line(f"{at} of {cells}") for at in range(100)])
     drive(dashboard_at(330), lambda app: app.push_screen(sheet))
     assert "lines below" in "".join(drawn[0])

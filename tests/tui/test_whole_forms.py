@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.driving import drive, tried_out
-from tests.tui.screen_text import text_of
+from tests.tui.screen_text import frames_of, text_of
 from tui.dialogs import action_form
 from tui.dialogs.action_form import ActionForm
 from tui.textual.views import LinesView
@@ -23,17 +23,9 @@ FORMS = {
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 @pytest.mark.parametrize("form", FORMS)
 def test_the_first_frame_of_a_form_is_its_last_one(dashboard_at, monkeypatch, form, size):
-    app, frames = dashboard_at(330), []
-    draw = ActionForm._compositor_refresh
-
-    def drawn(screen):
-        draw(screen)
-        if not screen.is_held and screen.is_current:
-            frames.append(text_of(app))
-
+    frames = frames_of(ActionForm, monkeypatch)
     monkeypatch.setattr(action_form, "_MOST_HELD_S", 60)  # this machine may be busy
-    monkeypatch.setattr(ActionForm, "_compositor_refresh", drawn)
-    drive(app, *FORMS[form], tried_out, lambda app: frames.append(text_of(app)), size=size)
+    drive(dashboard_at(330), *FORMS[form], tried_out, lambda app: frames.append(text_of(app)), size=size)
     assert len(set(map(tuple, frames))) == 1
 
 

@@ -335,7 +335,7 @@ def _fitting() -> Callable[[Imported], Imported]:
 
 def _kind(files: tuple[str, ...]) -> str:
     """Return the kind of the only file; "azure" for a history of Azure Batch, or for several files."""
-    from engine.histories.files import kind_of
+    from engine.histories.kinds import kind_of
 
     if len(files) > 1 or not os.path.isfile(files[0]):  # a pipe can be read only once
         return "azure"
@@ -355,8 +355,8 @@ def _imported(kind: str, files: tuple[str, ...], shape: PoolShape, given: _Given
         click.UsageError: There is more than one file of a kind that is read alone, or an option does not fit the kind.
     """
     from engine.histories import azure, swf, templates, wfformat
-    from engine.histories.files import FileKind
     from engine.histories.history import read_history
+    from engine.histories.kinds import FileKind
 
     of_template = kind in (FileKind.ARM, FileKind.TEMPLATE)
     if (given["settings"] or given["parameters"]) and not of_template:

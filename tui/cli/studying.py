@@ -232,7 +232,8 @@ def _legend(summary: StudySummary, *, has_done_cost: bool) -> str:
     if summary.has_expectations:
         lines.append("met: runs that kept all expectations, below them the 95 % interval of their share.")
     if len(summary.variants) > 1:
-        lines.append("pareto: no other variant is both cheaper and earlier.")
+        where = " where what nobody chooses is the same" if any(one.line > 1 for one in summary.variants) else ""
+        lines.append(f"pareto: no other variant is both cheaper and earlier{where}.")
     if has_done_cost:
         lines.append("cost: up to the end of each run, which the timeline or a formula may put off. until done: up to")
         lines.append("the end of the last task or job, in all runs alike; pareto and recommended go by that.")
@@ -293,8 +294,9 @@ def drawn(summary: StudySummary, kind: str, due_s: float | None = None) -> bytes
     points = [(one.done_cost.median, one.end_s, one) for one in ended]
     for _, _, one in points:
         _draw(axes, one, summary)
-    line = sorted((cost, end) for cost, end, one in points if one.pareto)
-    axes.plot([cost for cost, _ in line], [end for _, end in line], color=_LINE, linewidth=1, zorder=1)
+    for number in sorted({one.line for _, _, one in points if one.line}):
+        line = sorted((cost, end) for cost, end, one in points if one.line == number)
+        axes.plot([cost for cost, _ in line], [end for _, end in line], color=_LINE, linewidth=1, zorder=1)
     handles = _plot_legend(summary)
     if due_s is not None:
         handles.append(axes.axhline(due_s, color=_DUE, linestyle="--", label=f"deadline {end_text(due_s)}"))

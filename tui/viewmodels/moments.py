@@ -9,7 +9,6 @@ difference is that from the left column to the right one, and percent are of the
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.run.simulation import differing
@@ -122,8 +121,12 @@ class Bookmarks:
 
     def run_of(self, moment: LeftRun) -> LeftRun:
         """Return the run in which a moment was bookmarked, as it was when it was left last if that is kept."""
-        found = (run.left for run in reversed(self.runs) if moment.is_in(run.left.inputs))
-        return next(found, moment)._replace(shown_ms=moment.shown_ms)
+        kept = self._kept_run_of(moment)
+        return moment if kept is None else kept.left._replace(shown_ms=moment.shown_ms)
+
+    def _kept_run_of(self, moment: LeftRun) -> Recording | None:
+        """Return the run that was left last of those that have the past of a moment; None if none is kept."""
+        return next((run for run in reversed(self.runs) if moment.is_in(run.left.inputs)), None)
 
     def note(self, commands: Sequence[Command]) -> None:
         """Note that these commands are about to be given; keep the run to which nothing has been done by hand yet."""
@@ -219,8 +222,8 @@ class Bookmarks:
         for number, moment in enumerate(self.moments, 1):
             name, when_ms = f"bookmark {number}, {session.clock(moment.shown_ms)}", moment.shown_ms
             if not self.is_here(moment):
-                kept = (run for run in reversed(self.runs) if moment.is_in(run.left.inputs))
-                moments += [run._replace(name=name, until_ms=when_ms) for run in islice(kept, 1)]
+                kept = self._kept_run_of(moment)
+                moments += [] if kept is None else [kept._replace(name=name, until_ms=when_ms)]
             elif when_ms != session.now_ms and when_ms <= session.newest_ms:
                 moments.append(self._recording(name, when_ms))
         if session.is_past:

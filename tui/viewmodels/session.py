@@ -426,8 +426,8 @@ class Session:
             said = f"There was no {noun}." if is_over else f"There is no {noun} yet."
         if is_over:
             return said, "The run is over: nothing more will come."
-        if noun == "job" and self.coming_jobs:
-            said += f" {self.coming_jobs}"
+        if noun == "job" and (coming := self.coming_jobs):
+            said += f" {coming}"
         elif self.ahead.future is not None and noun == "job":
             said = f"{said.removesuffix(' yet.').removesuffix('.')}, and none is added in the rest of the run."
         return said, "space runs and pauses, . goes on to the next moment."
@@ -436,10 +436,10 @@ class Session:
     def coming_jobs(self) -> str:
         """A sentence that says when the next job is added; empty if none is, or if that is not known."""
         future = self.ahead.future
-        coming = [] if future is None else jobs_after(future, self.now_ms)
-        if len(coming) == 1:
-            return f"The next job is added at {self.clock(coming[0])}."
-        return f"{len(coming):,} jobs are still added, the next at {self.clock(coming[0])}." if coming else ""
+        number, next_ms = (0, 0) if future is None else jobs_after(future, self.now_ms)
+        if number == 1:
+            return f"The next job is added at {self.clock(next_ms)}."
+        return f"{number:,} jobs are still added, the next at {self.clock(next_ms)}." if number else ""
 
     def no_pool(self) -> tuple[str, str]:
         """Return sentences that say why no pool is in focus."""

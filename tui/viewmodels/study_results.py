@@ -311,7 +311,7 @@ class Dot(NamedTuple):
     cost: Spread
     end: Spread
     glyph: Glyph
-    is_pareto: bool
+    line: int  # the number of the Pareto line on which it is; 0 for none
     currency: str = USD
 
 
@@ -327,7 +327,7 @@ def _highest(dots: Sequence[Dot], low_s: float, due_s: float) -> float:
 def dots_of(study: StudyModel) -> list[Dot]:
     """Return the variants that have an end and a cost."""
     return [
-        Dot(one.variant, one.done_cost, one.measures["makespanSeconds"], study.glyph(one), one.pareto, one.currency)
+        Dot(one.variant, one.done_cost, one.measures["makespanSeconds"], study.glyph(one), one.line, one.currency)
         for one in study.summary.variants
         if one.median_cost is not None and one.end_s is not None
     ]
@@ -372,7 +372,8 @@ def scatter_lines(
         canvas.put(margin + 1, room - 1 - y.cell(due_s), signs["dash"] * x.cells, Role.WARNING)
     medians = {dot.number: (_of(dot.cost.median), _of(dot.end.median)) for dot in dots}
     place = {number: (margin + 1 + x.cell(cost), room - 1 - y.cell(end)) for number, (cost, end) in medians.items()}
-    _draw_line(canvas, [place[dot.number] for dot in sorted(dots, key=_by_cost) if dot.is_pareto], signs["line"])
+    for line in {dot.line for dot in dots if dot.line}:
+        _draw_line(canvas, [place[dot.number] for dot in sorted(dots, key=_by_cost) if dot.line == line], signs["line"])
     for dot in (each for each in dots if each.number == cursor):
         column, row = place[dot.number]
         first, last = (x.cell(_of(value)) for value in (dot.cost.p5, dot.cost.p95))

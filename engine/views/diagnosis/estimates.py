@@ -20,6 +20,7 @@ from engine.rules.release import UNREACHABLE_WAIT_MS
 from engine.run.agenda import job_limit, known_end_ms, task_end_ms
 from engine.specs import draws
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
+from engine.views.diagnosis.stuck import has_misfits
 from engine.views.hook_status import HookStatus
 from engine.views.log.reader import Kept
 
@@ -176,13 +177,14 @@ class Forecaster:
     def estimate(self, *, has_stuck: bool = False) -> Forecast:
         """Return the estimates as of now; none for a job that is completed, deleted or not there yet.
 
-        With ``has_stuck`` some of its tasks never run, so that they do not end the job.
+        With ``has_stuck`` some of its tasks never run, so that they do not end the job, nor do those that fit no node.
         """
         job = self._simulation.world.jobs.find(self._tasks.job_id)
         if job is None or job.state in (None, JobState.COMPLETED):
             return Forecast()
         if job.state in (JobState.TERMINATING, JobState.DELETING):
             return Forecast(job_ms=self._released_ms())
+        has_stuck = has_stuck or has_misfits(self._simulation.world, job)
         tasks_ms = None if has_stuck else self._tasks_ms(job)
         ends_itself = not has_stuck and job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
         job_ms = None if tasks_ms is None or not ends_itself else self._end_after_ms(job, tasks_ms)

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from engine.state.tasks import TaskTable
     from engine.views.diagnosis.failures import TaskFailures
     from engine.views.diagnosis.model import Finding
+    from engine.world import World
 
 
 # -- tasks that can never run ------------------------------------------------------------------------------------------
@@ -61,6 +62,13 @@ def _misfits(pool: Pool) -> Iterator[tuple[Condition, str, Callable[[int], bool]
         lacks = "has no inter-node communication" if pool.slots == 1 else f"has {pool.slots} task slots per node, not 1"
         text = "can never run: it needs nodes that work together"
         yield Condition.MULTI_INSTANCE, text, lambda key: key < 0, Clause(f"{called('pool', pool.id)} {lacks}", "MI-2")
+
+
+def has_misfits(world: World, job: Job) -> bool:
+    """Return whether tasks of a job wait that fit no node of its pool, so that they never run (SCHED-10, MI-2)."""
+    pool = world.pools[job.pool] if job.pool >= 0 else None
+    waiting = [key for key, queue in job.ready.items() if queue.size] if pool is not None else []
+    return pool is not None and any(is_kind(key) for _, _, is_kind, _ in _misfits(pool) for key in waiting)
 
 
 NEVER_RUN = (Condition.SIZE, Condition.MULTI_INSTANCE, Condition.DEPENDENCIES)

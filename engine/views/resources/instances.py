@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, NodeState
-from engine.base.values import SECOND_MS, equals, percentile, places, values
+from engine.base.values import SECOND_MS, percentile, places, values
 from engine.run.agenda import Agenda
 from engine.specs.bodies import JobPreparationTask
 from engine.state.instances import ABSENT, PrepFlag
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from engine.world import World
 
 
-_NOT_NEEDED = equals(HookStatus.NOT_NEEDED.value)
+_NOT_NEEDED, _WILL_RUN = HookStatus.NOT_NEEDED.value, HookStatus.WILL_RUN.value
+# Statuses that are counted apart in a list before its job ends, and from then on.
+_APART = [bytes(code in apart for code in range(256)) for apart in ({_NOT_NEEDED}, {_NOT_NEEDED, _WILL_RUN})]
 _NOT_YET = (HookStatus.WILL_RUN, HookStatus.SKIPPED)
 _NO_RUN = {HookStatus.STOPPED, HookStatus.LEAVING, HookStatus.GONE, HookStatus.SKIPPED}
 
@@ -252,13 +254,15 @@ class InstancePage(InstanceStatuses):
     def order(self, *, with_all: bool = False) -> Sequence[int]:
         """Return the nodes: trouble first, then running ones, newest start first, then the rest.
 
+        Those that a job waits for while it ends are among them, although they have no record yet.
+
         Args:
             with_all: Add the nodes without a record.
         """
         self._update()
         _, starts, _ = self.columns()
         nodes = self._nodes() if with_all else ()
-        known = self._simulation.jumps, self._codes, values(starts, self._rows), nodes
+        known = self._simulation.jumps, self.has_ended, self._codes, values(starts, self._rows), nodes
         return self._ordered.get(known, lambda: self._new_order(starts, nodes, with_all=with_all))
 
     def count(self) -> int:
@@ -267,21 +271,23 @@ class InstancePage(InstanceStatuses):
         return self._listed.get(self._version, self._count_listed)
 
     def _count_listed(self) -> int:
-        starts = values(self.columns()[1], self._rows)
-        not_needed = tuple(compress(starts, self._codes.translate(_NOT_NEEDED)))
-        return len(starts) - starts.count(NEVER_MS) - len(not_needed) + not_needed.count(NEVER_MS)
+        starts, owed = values(self.columns()[1], self._rows), self.counts().get(HookStatus.WILL_RUN, 0)
+        aside = tuple(compress(starts, self._codes.translate(_APART[self.has_ended])))
+        begun = len(starts) - starts.count(NEVER_MS) - len(aside) + aside.count(NEVER_MS)
+        return begun + owed * self.has_ended
 
     def _new_order(self, starts: array[int], present: Sequence[int], *, with_all: bool) -> Sequence[int]:
         of_row = self._simulation.world.instances.node.__getitem__
         by_status: dict[int, list[int]] = {status.value: [] for status in HookStatus}
         for row, code in zip(self._rows, self._codes, strict=True):
             by_status[code].append(row)
-        del by_status[HookStatus.NOT_NEEDED.value]
+        del by_status[_NOT_NEEDED]
         ordered: list[int] = []
         for code, rows in by_status.items():
             rows.sort(key=of_row)
             rows.sort(key=starts.__getitem__, reverse=code <= HookStatus.RUNNING.value)
-            ordered += rows if with_all else [row for row in rows if starts[row] >= 0]
+            is_owed = self.has_ended and code == _WILL_RUN
+            ordered += rows if with_all or is_owed else [row for row in rows if starts[row] >= 0]
         nodes = list(map(of_row, ordered))
         known = set(nodes) if with_all else ()
         return nodes + [node for node in present if node not in known]
@@ -319,7 +325,7 @@ class InstancePage(InstanceStatuses):
 
     def given_up_ms(self) -> int | None:
         """Return when a job that ends waits no more for release on any node (REL-13); None if it has no such limit."""
-        waiting = places(self.codes(), HookStatus.WILL_RUN.value)
+        waiting = places(self.codes(), _WILL_RUN)
         return given_up_ms(self._simulation.world, map(self._rows.__getitem__, waiting))
 
     def long_ms(self) -> int:

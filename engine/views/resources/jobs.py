@@ -6,7 +6,9 @@ and trials of other formulas.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import BatchError
@@ -115,9 +117,11 @@ def job_ids(simulation: Simulation) -> list[str]:
     return [job.id for job in simulation.world.jobs.present()]
 
 
-def jobs_after(simulation: Simulation, now_ms: int) -> list[int]:
-    """Return when the jobs after a moment are added, in ms since the start, in order."""
-    return sorted(job.created_ms for job in simulation.world.jobs.rows if job.created_ms > now_ms)
+def jobs_after(simulation: Simulation, now_ms: int) -> tuple[int, int]:
+    """Return the number of jobs that are added after a moment, and when the next one is, in ms since the start."""
+    jobs = simulation.world.jobs.rows  # in the order in which they were added
+    first = bisect_right(jobs, now_ms, key=attrgetter("created_ms"))
+    return len(jobs) - first, jobs[first].created_ms if first < len(jobs) else 0
 
 
 def count_deleted_jobs(simulation: Simulation) -> int:

@@ -284,10 +284,12 @@ class JobStatistics:
         if is_new or not all(_completes(log.shapes[shape]) for shape in {log.shape_of[at] for at in entries}):
             self._count_all()
             return
-        tasks, rows = self._simulation.world.tasks, picked(log.row_a, entries)
+        world, rows = self._simulation.world, picked(log.row_a, entries)
+        tasks, blocks = world.tasks, world.jobs[self._job].blocks
         is_own = [profile.job == self._job for profile in tasks.profiles]
         own = list(compress(rows, map(is_own.__getitem__, picked(tasks.profile, rows))))
-        created = [tasks.block_of(task).created_ms for task in own]
+        in_one = len(blocks) == 1  # mostly all were added together
+        created = repeat(tasks.blocks[blocks[0]].created_ms) if in_one else [tasks.block_of(t).created_ms for t in own]
         self._add(own, tasks.begun(own), picked(tasks.ended, own), created)
 
     def _count_all(self) -> None:
