@@ -236,15 +236,7 @@ class Tally:
         chosen = _cheapest(marked[one.recommended - 1] for one in advice if one.recommended is not None)
         near = _cheapest(marked[one.nearest - 1] for one in advice if one.nearest is not None and chosen is None)
         return StudySummary(
-            self._scenario,
-            study.seeds,
-            factors,
-            tuple(marked),
-            confidence,
-            has_expectations,
-            chosen,
-            near,
-            advice,
+            self._scenario, study.seeds, factors, tuple(marked), confidence, has_expectations, chosen, near, advice
         )
 
 
