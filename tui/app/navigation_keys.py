@@ -22,7 +22,6 @@ from tui.viewmodels.items import VIEW_OF, focus_on, links_of, links_of_instance
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.moments import compare_lines
 from tui.viewmodels.text import ItemRef
-from tui.viewmodels.watch.arrangement import PINNED, toggle_pin
 from tui.widgets.texts import AnswerError, Question
 
 if TYPE_CHECKING:
@@ -105,18 +104,6 @@ def _choose_focus(kind: Kind, read: Callable[[Simulation], Sequence[str]], main:
         main.update()
 
     main.pick(f"{kind.capitalize()} in focus", ids, focus, f"There is no {kind} yet.")
-
-
-def _pin(main: ViewScreen) -> None:
-    """Pin the subject under the cursor to the Watch view, or unpin it."""
-    subject = main.subject
-    if subject is None or subject.kind not in PINNED:
-        say(main, "p pins a node, a job or a task: put the cursor on one.")
-        return
-    is_pinned = toggle_pin(main.session, subject)
-    if main.view.id != "watch":
-        say(main, "Pinned to the Watch view." if is_pinned else "Unpinned.")
-    main.update()
 
 
 def _zoom(main: ViewScreen) -> None:
@@ -351,7 +338,6 @@ NAVIGATION: tuple[Command[ViewScreen], ...] = (
     Command("shift+tab", "pane.before", "previous pane", lambda main: main.focus_previous(), show=False),
     Command("apostrophe", "go.jump", "jump: a letter for a pane, a digit for a bookmark", _jump),
     Command("g", "row.links", "go to the pool, node, job or task of the row", _follow_link),
-    Command("p", "row.pin", "pin to the Watch view, or unpin", _pin),
     Command("J", "focus.job", "choose the job in focus", partial(_choose_focus, "job", job_ids)),
     Command("P", "focus.pool", "choose the pool in focus", partial(_choose_focus, "pool", pool_ids)),
 )

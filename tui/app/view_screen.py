@@ -18,7 +18,7 @@ from tui.app.playback import Playback, PlayedScreen
 from tui.dialogs.sheets import Pick, Picker
 from tui.panes.pages import DetailPage, ListPage
 from tui.panes.timeline import Timeline, TimelineGrid
-from tui.panes.watch import Attention, Introduction, Pinned, Watch
+from tui.panes.watch import Attention, Introduction, Watch
 from tui.panes.watch_panes import JobStrip
 from tui.textual.keys import Command, Keymap
 from tui.textual.screens import ActsWhileShown, GoToTime, HeldScreen, Modal, View, say
@@ -96,7 +96,7 @@ class Header(Vertical):
 
 
 _DIGITS = "123456789"
-_WITH_SUBJECT = (NodeMap, Legend, PageView, Table, TimelineGrid, Attention, Pinned, JobStrip)
+_WITH_SUBJECT = (NodeMap, Legend, PageView, Table, TimelineGrid, Attention, JobStrip)
 
 
 class _Views(ContentSwitcher):

@@ -131,7 +131,7 @@ class NodeMapPane(Vertical):
         can_grow = min(_MORE_OUTPUT, model.needs().card_most - best.lines) if best.form is Form.CARD else 0
         rows = best.rows(count)
         least = min(lines, model.layout(cells, 2).height(count) + of_cells)
-        if best.form is Form.LINE and lines <= height * 2 // 5 and not model.session.pins:
+        if best.form is Form.LINE and lines <= height * 2 // 5:
             least = lines  # few nodes have a line of words each also in a low view
         return Wish(least, lines, lines + rows * can_grow, rows if can_grow else 1)
 
