@@ -296,29 +296,11 @@ def test_a_short_line_of_a_node_has_whole_words(mixed):
         assert "…" not in "".join(text)
 
 
-def test_a_lens_is_chosen_by_its_number(dashboard_at):
+def test_l_goes_from_lens_to_lens_and_round(dashboard_at):
     seen = []
-    drive(
-        dashboard_at(LATER_S),
-        "L",
-        "5",
-        lambda app: seen.append(text_of(app)),
-        "l",
-        lambda app: seen.append(text_of(app)),
-    )
-    assert contains(seen[0], "failures so far   l lens")
-    assert contains(seen[1], "lens 1 of 5: node state")
-
-
-def test_the_choice_of_a_lens_begins_with_the_present_one(dashboard_at):
-    app, seen = dashboard_at(LATER_S), []
-    drive(
-        app,
-        lambda app: seen.append(app.screen.query_one(NodeMap).model),
-        *("l", "l", "L", lambda app: seen.append(app.screen.query_one("#choices").number)),
-    )
-    model, begins = seen
-    assert LENSES[begins] is model.lens is not LENSES[0]
+    drive(dashboard_at(LATER_S), *[step for _ in range(4) for step in ("l", lambda app: seen.append(text_of(app)))])
+    assert contains(seen[2], "failures so far   l lens")
+    assert contains(seen[3], "lens 1 of 5: node state")
 
 
 def test_a_line_of_the_legend_dims_the_others_and_marks_its_nodes(dashboard_at):

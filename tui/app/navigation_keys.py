@@ -330,7 +330,6 @@ NAVIGATION: tuple[Command[ViewScreen], ...] = (
     Command("escape", "go.out", "close, or go back", _go_out),
     Command("q", "quit.ask", "leave the page, or quit after a question", _leave),
     Command("ctrl+q", "quit", "quit", _quit),
-    Command("backspace", "go.previous", "the previous view, and back again", lambda main: main.visit(0)),
     Command("less_than_sign", "go.back", "back through the views visited", lambda main: main.visit(-1)),
     Command("greater_than_sign", "go.forward", "forward through the views visited", lambda main: main.visit(1)),
     Command("z", "pane.zoom", "maximise or restore the pane", _zoom),

@@ -260,8 +260,8 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         self._go_to_place(there)
 
     def visit(self, by: int) -> None:
-        """Go back or forward through the views visited; with 0 to the view that was left last."""
-        self._go_to_place(self._trail.step(self._here, by) if by else self._trail.previous(self._here))
+        """Go back or forward through the views visited."""
+        self._go_to_place(self._trail.step(self._here, by))
 
     def _go_to_place(self, place: VisitedView | None) -> None:
         if place is None:

@@ -42,7 +42,6 @@ class NodeMap(ResizeFilter, CursorView):
         Binding("right", "move(1, 0)", "right", show=False, id="map.right"),
         *row_bindings("map", "node"),
         Binding("l", "lens", "next lens", id="map.lens"),
-        Binding("L", "choose_lens", "choose the lens", id="map.lenses"),
         Binding("D", "compact", "hide or show nodes that have left", id="map.compact"),
         Binding("enter", "open", "open the node, or show the nodes of a cell", id="map.open"),
     ]
@@ -52,9 +51,6 @@ class NodeMap(ResizeFilter, CursorView):
 
     class LegendWanted(Message):
         """The cursor goes on below the last row."""
-
-    class LensWanted(Message):
-        """The user wants to choose a lens."""
 
     def __init__(self, model: NodeMapModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         """The map is empty until ``update``."""
@@ -183,10 +179,6 @@ class NodeMap(ResizeFilter, CursorView):
         """Show the nodes through the next lens."""
         self.model.next_lens()
         self.post_message(self.Changed())
-
-    def action_choose_lens(self) -> None:
-        """Let the user choose a lens."""
-        self.post_message(self.LensWanted())
 
     def action_compact(self) -> None:
         """Leave out the nodes that have left the pool, or show them again."""
