@@ -308,7 +308,7 @@ def _explain(main: ViewScreen) -> None:
     session, view = main.session, main.view
     subject, asked_as, when_ms = asked_item(main), view.id or "", session.now_ms
     if isinstance(view, Timeline):
-        subject, asked_as = view.grid.asked or subject, view.asked_as
+        subject = view.grid.asked or subject
         when_ms = when_ms if view.grid.moment_ms is None else view.grid.moment_ms
     answers = []
     if subject is not None:
