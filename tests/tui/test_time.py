@@ -131,7 +131,7 @@ def test_at_the_end_no_step_goes_on(dashboard_at):
             await pilot.press(*":time end", "enter")
             await arrived(app)
             end_ms = app.session.now_ms
-            await pilot.press("full_stop", "full_stop", "i")
+            await pilot.press("full_stop", "full_stop")
             await pilot.press(*":time +1h", "enter")
             await arrived(app)
             return end_ms, app.session.now_ms, text_of(app)

@@ -345,7 +345,6 @@ TIME: tuple[Command[ViewScreen], ...] = (
     Command("space", "time.play", "run or pause simulated time", lambda main: main.playback.play()),
     Command("full_stop", "time.step", "to the next moment", lambda main: main.playback.step()),
     Command("comma", "time.back", "to the previous moment", lambda main: main.playback.back()),
-    Command("i", "time.instant", "finish this instant", lambda main: main.playback.finish_instant()),
     Command(
         "right_square_bracket", "time.faster", "faster", lambda main: _change_speed(main, main.playback.pacer.faster())
     ),
