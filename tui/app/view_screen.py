@@ -207,11 +207,6 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         """Return the view of this name."""
         return next(view for view in self._views if view.id == name)
 
-    def reset_view(self, name: str) -> None:
-        """Forget the user's choices in a view."""
-        self.view_named(name).recall({})
-        self.update()
-
     def remember_views(self) -> None:
         """Store the user's choices in each view in the settings."""
         for view in self._views:
