@@ -1,9 +1,9 @@
 """The files of an import: what it reads, the scenario that it writes, and what all imports have in common.
 
-Files are read plain or packed with gzip, with mistakes at their places. The result of every import is the document of a
-scenario with the assumptions that it needed. It has ids that Batch allows, made of names that it does not allow (GEN-1),
-and for a log or workflow a pool whose nodes are there from the start. It is written in lines, so that long lists need
-no memory. Of what the service has returned, the body that creates the same thing is made (``created``).
+Files are read plain or packed with gzip, with mistakes at their places. The result of every import is the document of
+a scenario with the assumptions that it needed. It has ids that Batch allows, made of names that it does not allow
+(GEN-1), and for a log or workflow a pool whose nodes are there from the start. It is written in lines, so that long
+lists need no memory. Of what the service has returned, the body that creates the same thing is made (``created``).
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.values import MINUTE_MS
+from tests.tui.screen_text import after, contains
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.watch.arrangement import (
     ATTENTION,
@@ -22,6 +23,7 @@ from tui.viewmodels.watch.arrangement import (
     divide,
 )
 
+LATER_S = 330
 SIZES = [(80, 20), (80, 60), (120, 36), (200, 56)]
 
 
@@ -199,3 +201,16 @@ def test_panes_keep_their_places_when_rows_that_were_lent_come_back():
     low = arrange(120, 31, wishes, lent=5)
     assert columns_of(low) != columns_of(arrange(120, 31, wishes))
     assert columns_of(low) == columns_of(arrange(120, 36, wishes, low))
+
+
+@pytest.mark.parametrize(("keys", "told"), [((), "State transition time"), (("tab", "tab"), "Preparation task")])
+def test_from_160_cells_on_details_fill_the_room_that_the_lists_leave(dashboard_at, keys, told):
+    assert contains(after(dashboard_at(LATER_S), *keys, size=(160, 60)), "  Details", told)
+    assert not contains(after(dashboard_at(LATER_S), *keys, size=(159, 60)), "  Details")
+
+
+def test_details_follow_the_cursor_of_the_map(dashboard_at):
+    for downs in (0, 2):
+        lines = after(dashboard_at(LATER_S), *["down"] * downs, size=(180, 60))
+        index = next(each for each in lines if "Index" in each)
+        assert index.split("Index")[1].split()[0] == str(downs)

@@ -20,9 +20,7 @@ from tests.tui.concerns import broken, listed, two_jobs
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.frame import Transport
 from tui.viewmodels.lists.jobs import JobsModel
-from tui.viewmodels.sentences import describe
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, plain, width
 from tui.viewmodels.watch import job_strip
@@ -136,7 +134,6 @@ def test_at_the_end_an_empty_pane_says_that_nothing_more_will_come(is_over):
     assert " ".join(JobsModel(session).empty()).startswith(said)
     assert ("nothing more will come" in said) is is_over
     assert ("space" in said) is not is_over
-    assert "resize failed" in " ".join(describe(session, Transport(is_playing=False, speed=60, is_finished=is_over)))
 
 
 @pytest.mark.parametrize("cells", range(24, 70))

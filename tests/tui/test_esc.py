@@ -100,5 +100,5 @@ def test_a_maximised_pane_has_the_focus_again_after_a_question(dashboard_at, key
 
 def test_messages_are_visible_beside_a_maximised_pane(dashboard_at):
     seen = []
-    drive(dashboard_at(LATER_S), "3", "z", "p", look(seen))
-    assert contains(seen[0][-2:], "Pinned to the Watch view.")
+    drive(dashboard_at(LATER_S), "3", "z", "y", look(seen))
+    assert contains(seen[0][-2:], "copied tvm")

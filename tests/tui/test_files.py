@@ -243,7 +243,7 @@ def test_what_is_gone_says_why_and_is_read_as_it_was(session_at):
     put_cursor(model, f"{JOB}/jobpreparation")
     assert said(model)[1:] == [
         "It was deleted. Its content is shown as it was before.",
-        "Its retention time of 30 minutes ended at 08:31:31 (FILE-7).",
+        "Retention ended at 08:31:31 (FILE-7).",
     ]
     put_cursor(model, f"{JOB}/jobpreparation/wd")
     assert said(model)[1] == "It was deleted. It was empty."
@@ -254,7 +254,7 @@ def test_what_is_gone_says_why_and_is_read_as_it_was(session_at):
     assert not model.would_recall
     assert model.tree.is_open(f"{JOB}/t1")
     put_cursor(model, f"{JOB}/t1/stdout.txt")
-    assert said(model) == ["It was empty.", "Its retention time of 10 minutes ended at 08:11:33 (FILE-7)."]
+    assert said(model) == ["It was empty.", "Retention ended at 08:11:33 (FILE-7)."]
 
 
 def test_a_file_that_goes_while_it_is_read_is_read_on_as_it_was(session_at):
@@ -300,7 +300,7 @@ def test_a_node_that_has_left_keeps_no_files(session_at):
     model.tree.open("workitems")
     model.tree.open(JOB)
     put_cursor(model, f"{JOB}/jobpreparation")
-    assert "The node left the pool at 08:03:00 (FILE-9)." in said(model)
+    assert "Node left at 08:03:00 (FILE-9)." in said(model)
 
 
 def test_what_was_downloaded_has_a_size_and_no_text():

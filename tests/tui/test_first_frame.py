@@ -152,7 +152,7 @@ def test_panes_that_move_are_filled_before_they_are_seen(dashboard_at, monkeypat
 
     monkeypatch.setattr(Watch, "_update_panes", note_filled)
     monkeypatch.setattr(MainScreen, "_compositor_refresh", note_seen)
-    drive(dashboard_at(330), "p", "p", "z", "z")
+    drive(dashboard_at(330), "G", "z", "z")
     assert len({str(regions) for regions, _ in seen}) > 1
     assert all(regions == known for regions, known in seen)
 

@@ -22,7 +22,7 @@ def test_acting_on_a_deleted_pool_says_when_it_was_deleted(dashboard_at):
 
 
 def test_acting_on_a_node_that_has_left_says_when_it_left(dashboard_at):
-    shown = after(dashboard_at(AFTER_DELETION_S, SCENARIO), "D", "a")
+    shown = after(dashboard_at(AFTER_DELETION_S, SCENARIO), "3", "a")
     assert contains(shown, "left its pool at 08:0", "Nothing can be done with it any more.")
 
 

@@ -10,7 +10,7 @@ from tests.builders import simulation as a_simulation
 from tui.viewmodels.session import Session
 from tui.viewmodels.timeline.timeline import TimelineModel
 
-_CELLS, _KINDS = 70, ("nodes", "tasks", "jobs", "preparation tasks", "release tasks")
+_CELLS, _KINDS = 70, ("nodes", "tasks", "jobs")
 _SCENARIOS = (
     "a-day-of-autoscaling",
     "delete-without-terminate",

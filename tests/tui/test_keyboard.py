@@ -38,7 +38,7 @@ def after(app, keys, *, fast):
     "keys",
     [
         ("3", "g", "p"),
-        ("L", "4"),
+        ("l", "l", "l"),
         ("apostrophe", "e"),
         ("3", "a", "enter"),
         ("A", "enter", "x", "y"),

@@ -14,6 +14,7 @@ from tui.app.dashboard import Dashboard
 from tui.viewmodels.glyphs import GlyphSet
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, Role, Span, plain, width
+from tui.viewmodels.watch import node_map
 from tui.viewmodels.watch.lenses import LENSES, Form, Layout, Lens, Needs, laid_out, layout_for, legend_line
 from tui.viewmodels.watch.node_cards import Cards, MapLines
 from tui.viewmodels.watch.node_map import NodeMapModel
@@ -23,10 +24,12 @@ LATER_S = 330
 
 
 def model_of(sim, lens=Lens.STATE, *, with_gone=False, **how):
+    """Return the map of a pool; ``with_gone`` as if its nodes were too many for cards."""
     model = NodeMapModel(Session(sim, **how))
-    model.look_through(lens)
-    if with_gone:
-        model.compact()
+    with pytest.MonkeyPatch.context() as patch:
+        if with_gone:
+            patch.setattr(node_map, "MOST_CARDS", 0)
+        model.look_through(lens)
     return model
 
 
@@ -84,7 +87,7 @@ def test_the_age_lens_is_stronger_for_what_is_older(mixed):
     assert "an hour or longer" in said(model_of(mixed, Lens.AGE))
 
 
-def test_the_failures_lens_counts_tasks_and_hooks(session_at):
+def test_the_failures_lens_counts_tasks_and_hooks(session_at, monkeypatch):
     model = NodeMapModel(session_at(LATER_S))
     model.look_through(Lens.FAILURES)
     runs = [model.session.nodes().row(node) for node in model.nodes]
@@ -92,7 +95,9 @@ def test_the_failures_lens_counts_tasks_and_hooks(session_at):
         sum(row.total_run - row.total_succeeded - row.total_interrupted for row in runs if row.state is not None) + 1
     )  # a preparation
     assert failed > 1
-    model.compact()  # show the node that has left, too
+    monkeypatch.setattr(node_map, "MOST_CARDS", 0)  # show the node that has left, too
+    model = NodeMapModel(model.session)
+    model.look_through(Lens.FAILURES)
     counted = {glyph.name: count for glyph, count in model.counts()}
     assert counted.pop("no failure", 0) + sum(counted.values()) == 6
     assert sum(int(name.split()[0]) * count for name, count in counted.items() if name[0].isdigit()) == failed
@@ -101,9 +106,9 @@ def test_the_failures_lens_counts_tasks_and_hooks(session_at):
 def test_where_all_nodes_have_many_failures_the_failures_lens_still_tells_them_apart(session_at, monkeypatch):
     session = session_at(LATER_S)
     monkeypatch.setattr(type(session.nodes()), "failures", lambda page: [12, 85, 37, 40, 41, 0][: len(page.nodes())])
+    monkeypatch.setattr(node_map, "MOST_CARDS", 0)  # show the node that has left, too
     model = NodeMapModel(session)
     model.look_through(Lens.FAILURES)
-    model.compact()  # show the node that has left, too
     symbols = [model.glyph(index).symbol for index in range(6) if model.glyph(index).role is Role.FAILED]
     names = [glyph.name for glyph, _ in model.counts() if glyph.role is Role.FAILED]
     assert symbols == ["2", "9", "4", "4", "5"]
@@ -193,7 +198,7 @@ def test_nodes_that_have_gone_have_no_card_and_the_title_counts_them(mixed):
     model = model_of(mixed)
     assert len(model.nodes) == 5
     assert model.title(90, layout_for(5, 90, 40, NEEDS)).startswith("Nodes · 5 nodes, 1 gone · lens 1 of 5")
-    assert model.compact()
+    model = model_of(mixed, with_gone=True)
     assert model.title(90, layout_for(6, 90, 40, NEEDS)).startswith("Nodes · 6 nodes · lens 1 of 5")
 
 
@@ -203,9 +208,7 @@ def test_of_a_pool_whose_nodes_have_all_gone_their_number_is_said():
     do(sim, "deletePool", poolId="p")
     run_to(sim, minutes=9)
     model = model_of(sim)
-    assert model.empty() == ("All its 3 nodes have left the pool.", "D shows them.")
-    assert model.compact()
-    assert len(model.nodes) == 3
+    assert model.empty() == ("All its 3 nodes have left the pool.", "View 3 lists them.")
 
 
 def test_in_a_large_pool_nodes_that_have_gone_keep_their_places():
@@ -217,29 +220,38 @@ def test_in_a_large_pool_nodes_that_have_gone_keep_their_places():
     assert len(model.nodes) == 40
 
 
+def test_of_a_large_pool_nodes_that_have_gone_are_left_out_once_fewer_stay():
+    sim = many(80)
+    do(sim, "removeNodes", poolId="p", nodeList=[*range(40)])
+    run_to(sim, seconds=READY_S + 200)
+    model = model_of(sim)
+    assert len(model.nodes) == 40
+    assert said(model).get("left the pool") is None
+    assert plain(MapLines(model).row(0, layout_for(900, 54, 18, NEEDS), None)[0]).startswith("  40 ")
+
+
 def test_the_cursor_stays_on_its_node_when_one_before_it_leaves():
     app, seen = Dashboard(many(4), plays=False), []
 
     def remove(app):
-        node_map = app.screen.query_one(NodeMap)
-        node_map.move_to(2)
-        seen.append(node_map.subject)
+        shown_map = app.screen.query_one(NodeMap)
+        shown_map.move_to(2)
+        seen.append(shown_map.subject)
         do(app.session.simulation, "removeNodes", poolId="p", nodeList=[0])
         run_to(app.session.simulation, seconds=READY_S + 200)
         app.session.update()
         app.screen.update()
-        seen.append(node_map.subject)
+        seen.append(shown_map.subject)
 
     drive(app, remove)
     assert seen[0] == seen[1]
 
 
-def test_nodes_that_have_gone_are_left_out_by_a_key_and_come_back_with_the_past(mixed):
+def test_nodes_that_have_gone_are_left_out_and_come_back_with_the_past(mixed):
     sim = mixed
-    model = model_of(sim, with_gone=True)
-    before = cells(model, ONE_CELL)
+    before = cells(model_of(sim, with_gone=True), ONE_CELL)
     assert len(before) == 6
-    assert model.compact()
+    model = model_of(sim)
     assert cells(model, ONE_CELL) == before.replace("∅", "")
     assert plain(MapLines(model).row(0, layout_for(900, 54, 18, NEEDS), None)[0]).startswith("   0 ")
     assert said(model).get("left the pool") is None
@@ -252,14 +264,6 @@ def test_nodes_that_have_gone_are_left_out_by_a_key_and_come_back_with_the_past(
     model.session.update()
     model.update()
     assert len(model.nodes) == 5
-    assert model.compact()
-    assert len(model.nodes) == 6
-
-
-def test_where_no_node_has_gone_the_key_changes_nothing():
-    model = model_of(many(2))
-    assert not model.compact()
-    assert len(model.nodes) == 2
 
 
 def test_a_pool_whose_target_is_zero_is_not_said_to_have_no_nodes_yet():
@@ -296,29 +300,11 @@ def test_a_short_line_of_a_node_has_whole_words(mixed):
         assert "…" not in "".join(text)
 
 
-def test_a_lens_is_chosen_by_its_number(dashboard_at):
+def test_l_goes_from_lens_to_lens_and_round(dashboard_at):
     seen = []
-    drive(
-        dashboard_at(LATER_S),
-        "L",
-        "5",
-        lambda app: seen.append(text_of(app)),
-        "l",
-        lambda app: seen.append(text_of(app)),
-    )
-    assert contains(seen[0], "failures so far   l lens")
-    assert contains(seen[1], "lens 1 of 5: node state")
-
-
-def test_the_choice_of_a_lens_begins_with_the_present_one(dashboard_at):
-    app, seen = dashboard_at(LATER_S), []
-    drive(
-        app,
-        lambda app: seen.append(app.screen.query_one(NodeMap).model),
-        *("l", "l", "L", lambda app: seen.append(app.screen.query_one("#choices").number)),
-    )
-    model, begins = seen
-    assert LENSES[begins] is model.lens is not LENSES[0]
+    drive(dashboard_at(LATER_S), *[step for _ in range(4) for step in ("l", lambda app: seen.append(text_of(app)))])
+    assert contains(seen[2], "failures so far   l lens")
+    assert contains(seen[3], "lens 1 of 5: node state")
 
 
 def test_a_line_of_the_legend_dims_the_others_and_marks_its_nodes(dashboard_at):

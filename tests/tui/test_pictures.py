@@ -86,7 +86,7 @@ def test_ascii(snap_compare, dashboard_at):
 
 @pytest.mark.parametrize("size", [(200, 60), (120, 30), (60, 16)], ids=lambda size: f"{size[0]}x{size[1]}")
 def test_watch_at_other_sizes(snap_compare, dashboard_at, size):
-    assert snap_compare(dashboard_at(530, "forty-nodes"), press=["p"], terminal_size=size)
+    assert snap_compare(dashboard_at(530, "forty-nodes"), terminal_size=size)
 
 
 def test_many_nodes_have_half_a_cell_each(snap_compare):

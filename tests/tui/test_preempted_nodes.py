@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.test_describe import STILL
 from tui.viewmodels import properties as words
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.pool_pages import PoolDetailModel
-from tui.viewmodels.sentences import describe
 from tui.viewmodels.text import ItemRef, plain
 from tui.viewmodels.watch import job_strip
 
@@ -40,14 +38,6 @@ def test_the_page_of_a_pool_has_the_same_numbers(night):
     assert "5/9 nodes, 4 preempted" in head
     assert "slots 5/5 in use, 100%" in head
     assert dict(words.pool_general(night, night.pool("farm")).rows)["Utilisation"].text == "5 of 5 usable slots"
-
-
-def test_a_screen_reader_hears_the_same_numbers(night):
-    said = describe(night, STILL)[1]
-    assert said == (
-        "Pool farm is steady and has 5 nodes of 9 targeted: 5 running and 4 preempted. "
-        "5 of 5 usable task slots are in use."
-    )
 
 
 def test_slots_of_nodes_that_are_starting_cannot_be_used_yet(session_at):

@@ -16,9 +16,7 @@ LATER_S = 330
 
 
 def test_each_value_is_shown_with_its_source():
-    settings = Settings(
-        {"theme": "light"}, views={"tasks": {"sort": "Node", "columns": ["State", "Node"]}}, keys={"help": "f2"}
-    )
+    settings = Settings({"theme": "light"}, keys={"help": "f2"})
     settings.use("glyphs", "ascii", Source.COMMAND_LINE)
     settings.choose("speed", 600.0)
     found = entries(settings, [("help", "f2", "help"), ("row.why", "w", "explain the state of the row")])
@@ -30,13 +28,11 @@ def test_each_value_is_shown_with_its_source():
         ("option", "cross_quiet", "yes", "default"),
         ("option", "confirm_quit", "yes", "default"),
         ("option", "introduction", "yes", "default"),
-        ("view", "tasks", "sort, columns", "last used"),
         ("key", "help", "f2", "file"),
         ("key", "row.why", "w", "default"),
     ]
-    assert found[7].said == "sort Node; columns State, Node"
     lines = entry_lines(found, 80)
-    assert [number for number, _ in lines] == [-1, 0, 1, 2, 3, 4, 5, 6, -1, -1, 7, -1, -1, 8, 9]
+    assert [number for number, _ in lines] == [-1, 0, 1, 2, 3, 4, 5, 6, -1, -1, 7, 8]
     assert all(len(plain(each)) <= 80 for _, each in lines)
 
 
@@ -72,23 +68,6 @@ def test_values_are_changed_and_given_up_on_the_screen(dashboard_at):
         ("no-colour", "elapsed", "chosen here"),
         ("dark", "elapsed", "default"),
     ]
-
-
-def test_a_view_opens_as_for_everybody_when_what_was_left_is_given_up(dashboard_at):
-    app = dashboard_at(LATER_S, settings=Settings(views={"tasks": {"sort": "Node"}}))
-    seen = []
-    views_at = len(OPTIONS)
-    drive(
-        app,
-        "s",
-        *["down"] * views_at,
-        lambda app: seen.append(text_of(app)),
-        "d",
-        lambda app: seen.append(text_of(app)),
-    )
-    assert contains(seen[0], "Views: saved choices", "sort Node")
-    assert not contains(seen[1], "sort Node")
-    assert app.settings.as_remembered().get("views", {}).get("tasks") is None
 
 
 def test_a_key_is_pressed_for_a_binding_and_works_at_once(dashboard_at):

@@ -37,7 +37,7 @@ def test_the_story_from_the_failure_to_the_replay(dashboard_at, tmp_path, monkey
         *("A", *"term", "enter"),
         look("terminate"),
         "ctrl+s",
-        *("7", "i"),
+        *("7", "full_stop"),
         look("release"),
         *("R", "ctrl+u", *typed(SAVED), "enter"),
         *("t", *"end", "enter"),

@@ -34,7 +34,7 @@ TASKS, NODES, WATCH = "5", "3", "1"
     [
         ([NODES], False),
         ([NODES, "full_stop"], True),  # time goes on
-        ([NODES, lambda app: app.main_screen.reset_view("nodes")], True),
+        ([NODES, lambda app: app.main_screen.view_named("nodes").recall({}) or app.main_screen.update()], True),
         ([NODES, lambda app: app.session.focus_job("another")], True),
         ([NODES, TASKS, NODES], False),
     ],

@@ -17,10 +17,11 @@ from tests.tui.driving import arrived, drive
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_pacer import Wall
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.frame import Transport, scrubber
+from tui.viewmodels.frame import scrubber
 from tui.viewmodels.properties import cost_words
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import Role, plain
+from tui.viewmodels.watch.attention import ends
 
 ONE_NODE = "preparation-fails-on-one-node"
 PLAYED = [ONE_NODE, "job-prep-release-sample", "a-quota-is-raised", "one-pool-per-scheduled-job"]
@@ -130,7 +131,7 @@ def test_at_the_end_no_step_goes_on(dashboard_at):
             await pilot.press(*":time end", "enter")
             await arrived(app)
             end_ms = app.session.now_ms
-            await pilot.press("full_stop", "full_stop", "i")
+            await pilot.press("full_stop", "full_stop")
             await pilot.press(*":time +1h", "enter")
             await arrived(app)
             return end_ms, app.session.now_ms, text_of(app)
@@ -261,15 +262,14 @@ def test_an_estimate_does_not_jump_by_half_while_nothing_new_happens():
     assert all(0.5 < other / one < 1.5 or abs(other - one) <= 10_000 for one, other in pairs)
 
 
-def test_simulated_ends_stand_in_header_rail_and_description():
-    from tui.viewmodels.sentences import describe
-
+def test_simulated_ends_stand_in_header_and_rail():
     session = session_of(ONE_NODE)
     session.simulation.run_until(300_000)
     session.update()
     assert "simulated end 08:08:10" in plain(scrubber(session, 140))
-    said = describe(session, Transport(is_playing=False, speed=60, is_finished=False))
-    assert any("Simulated: tasks end" in sentence and "08:08:10" in sentence for sentence in said)
+    said = plain(ends(session, session.job(session.job_id)))
+    assert "Simulated: tasks end" in said
+    assert "08:08:10" in said
 
 
 def test_at_the_end_the_header_has_the_end_and_no_simulated_one():

@@ -324,10 +324,6 @@ class Dashboard(App[None]):
         if self.main_screen.is_running:
             self.main_screen.update()
 
-    def reset_view(self, name: str) -> None:
-        """Forget the user's choices in a view."""
-        self.main_screen.reset_view(name)
-
     def listed_keys(self) -> list[tuple[str, str, str]]:
         """Return the id of each binding, its keys, and what it does."""
         dialogs.import_all()

@@ -1,7 +1,6 @@
 """Commands for the item under the cursor: its marks, commands and reasons, its files, and help.
 
-Commands are given to the simulated service, and saved as a scenario. Dialogs show reasons, files, help, and a
-description of the screen.
+Commands are given to the simulated service, and saved as a scenario. Dialogs show reasons, files and help.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from engine.views.results import given_by_hand
 from tui import dialogs
 from tui.app.navigation_keys import branch, redo, undo
 from tui.app.process import broken_note
-from tui.dialogs.sheets import HelpScreen, Sheet
+from tui.dialogs.sheets import HelpScreen
 from tui.panes.timeline import Timeline
 from tui.panes.watch import Attention, Watch
 from tui.saving.targets import NewLines
@@ -29,9 +28,9 @@ from tui.viewmodels.format import counted, variant_note, what
 from tui.viewmodels.items import VIEW_OF, files_of, last_said
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
-from tui.viewmodels.sentences import HOOK_VIEWS, answers_to, describe, expected_of
+from tui.viewmodels.sentences import HOOK_VIEWS, answers_to, expected_of
 from tui.viewmodels.sheets import HelpPage
-from tui.viewmodels.text import ItemRef, Role, Span, line, paragraph
+from tui.viewmodels.text import ItemRef, Role, Span, line
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
 from tui.widgets.texts import AnswerError, Prompt, Question
@@ -308,7 +307,7 @@ def _explain(main: ViewScreen) -> None:
     session, view = main.session, main.view
     subject, asked_as, when_ms = asked_item(main), view.id or "", session.now_ms
     if isinstance(view, Timeline):
-        subject, asked_as = view.grid.asked or subject, view.asked_as
+        subject = view.grid.asked or subject
         when_ms = when_ms if view.grid.moment_ms is None else view.grid.moment_ms
     answers = []
     if subject is not None:
@@ -377,12 +376,6 @@ def explain(main: ViewScreen, view: View, pane: Widget | None = None, *, page: b
     about = HelpPage(view.title, view.help_text, view.columns, view.symbols)
     around = type(main), type(main.app)
     main.app.push_screen(HelpScreen(about, main.keymap, main.session.glyphs, pane, *around, page=page))
-
-
-def describe_screen(main: ViewScreen) -> None:
-    """Describe the Watch view in sentences, for screen readers."""
-    texts = [main.session.text(each) for each in describe(main.session, main.playback.transport)]
-    main.app.push_screen(Sheet("Described", lambda cells: [each for text in texts for each in paragraph(text, cells)]))
 
 
 INFORMATION: tuple[Command[ViewScreen], ...] = (

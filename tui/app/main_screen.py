@@ -265,8 +265,6 @@ def palette_entries(
     about, open_empty = "To build pools and jobs by hand from nothing.", partial(run_keys.open_named, main, NEW_EMPTY)
     yield PaletteEntry("New scenario, empty", about, open_empty, words="blank fresh create open")
     yield from (_of_page(main, page) for page in SHEETS)
-    about, describe = "The Watch view as sentences.", partial(item_keys.describe_screen, main)
-    yield PaletteEntry("Describe this screen", about, describe, words="screen reader text accessibility")
     for what in actions.menu.NEW:
         create = partial(item_keys.create, main, what)
         yield PaletteEntry(f"Create: {what}", "By a form or by its body.", create, words="new add insert")

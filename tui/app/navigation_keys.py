@@ -22,7 +22,6 @@ from tui.viewmodels.items import VIEW_OF, focus_on, links_of, links_of_instance
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.moments import compare_lines
 from tui.viewmodels.text import ItemRef
-from tui.viewmodels.watch.arrangement import PINNED, toggle_pin
 from tui.widgets.texts import AnswerError, Question
 
 if TYPE_CHECKING:
@@ -105,18 +104,6 @@ def _choose_focus(kind: Kind, read: Callable[[Simulation], Sequence[str]], main:
         main.update()
 
     main.pick(f"{kind.capitalize()} in focus", ids, focus, f"There is no {kind} yet.")
-
-
-def _pin(main: ViewScreen) -> None:
-    """Pin the subject under the cursor to the Watch view, or unpin it."""
-    subject = main.subject
-    if subject is None or subject.kind not in PINNED:
-        say(main, "p pins a node, a job or a task: put the cursor on one.")
-        return
-    is_pinned = toggle_pin(main.session, subject)
-    if main.view.id != "watch":
-        say(main, "Pinned to the Watch view." if is_pinned else "Unpinned.")
-    main.update()
 
 
 def _zoom(main: ViewScreen) -> None:
@@ -343,7 +330,6 @@ NAVIGATION: tuple[Command[ViewScreen], ...] = (
     Command("escape", "go.out", "close, or go back", _go_out),
     Command("q", "quit.ask", "leave the page, or quit after a question", _leave),
     Command("ctrl+q", "quit", "quit", _quit),
-    Command("backspace", "go.previous", "the previous view, and back again", lambda main: main.visit(0)),
     Command("less_than_sign", "go.back", "back through the views visited", lambda main: main.visit(-1)),
     Command("greater_than_sign", "go.forward", "forward through the views visited", lambda main: main.visit(1)),
     Command("z", "pane.zoom", "maximise or restore the pane", _zoom),
@@ -351,7 +337,6 @@ NAVIGATION: tuple[Command[ViewScreen], ...] = (
     Command("shift+tab", "pane.before", "previous pane", lambda main: main.focus_previous(), show=False),
     Command("apostrophe", "go.jump", "jump: a letter for a pane, a digit for a bookmark", _jump),
     Command("g", "row.links", "go to the pool, node, job or task of the row", _follow_link),
-    Command("p", "row.pin", "pin to the Watch view, or unpin", _pin),
     Command("J", "focus.job", "choose the job in focus", partial(_choose_focus, "job", job_ids)),
     Command("P", "focus.pool", "choose the pool in focus", partial(_choose_focus, "pool", pool_ids)),
 )
@@ -360,7 +345,6 @@ TIME: tuple[Command[ViewScreen], ...] = (
     Command("space", "time.play", "run or pause simulated time", lambda main: main.playback.play()),
     Command("full_stop", "time.step", "to the next moment", lambda main: main.playback.step()),
     Command("comma", "time.back", "to the previous moment", lambda main: main.playback.back()),
-    Command("i", "time.instant", "finish this instant", lambda main: main.playback.finish_instant()),
     Command(
         "right_square_bracket", "time.faster", "faster", lambda main: _change_speed(main, main.playback.pacer.faster())
     ),

@@ -182,15 +182,6 @@ class Playback:
                 say(self._screen, "Nothing more can happen.")
                 return
 
-    def finish_instant(self) -> None:
-        """Process everything that is due at this moment, or else at the next one."""
-        simulation = self._session.simulation
-        self.pause()
-        with self.guard():
-            self._step()
-            simulation.run_until(simulation.now_ms)
-        self._screen.update()
-
     def _on_frame(self) -> None:
         """Update the screen after time has advanced, unless drawing takes too large a share of the time."""
         if not self._screen.is_running:

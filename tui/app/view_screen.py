@@ -18,7 +18,7 @@ from tui.app.playback import Playback, PlayedScreen
 from tui.dialogs.sheets import Pick, Picker
 from tui.panes.pages import DetailPage, ListPage
 from tui.panes.timeline import Timeline, TimelineGrid
-from tui.panes.watch import Attention, Introduction, Pinned, Watch
+from tui.panes.watch import Attention, Introduction, Watch
 from tui.panes.watch_panes import JobStrip
 from tui.textual.keys import Command, Keymap
 from tui.textual.screens import ActsWhileShown, GoToTime, HeldScreen, Modal, View, say
@@ -96,7 +96,7 @@ class Header(Vertical):
 
 
 _DIGITS = "123456789"
-_WITH_SUBJECT = (NodeMap, Legend, PageView, Table, TimelineGrid, Attention, Pinned, JobStrip)
+_WITH_SUBJECT = (NodeMap, Legend, PageView, Table, TimelineGrid, Attention, JobStrip)
 
 
 class _Views(ContentSwitcher):
@@ -207,11 +207,6 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         """Return the view of this name."""
         return next(view for view in self._views if view.id == name)
 
-    def reset_view(self, name: str) -> None:
-        """Forget the user's choices in a view."""
-        self.view_named(name).recall({})
-        self.update()
-
     def remember_views(self) -> None:
         """Store the user's choices in each view in the settings."""
         for view in self._views:
@@ -260,8 +255,8 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         self._go_to_place(there)
 
     def visit(self, by: int) -> None:
-        """Go back or forward through the views visited; with 0 to the view that was left last."""
-        self._go_to_place(self._trail.step(self._here, by) if by else self._trail.previous(self._here))
+        """Go back or forward through the views visited."""
+        self._go_to_place(self._trail.step(self._here, by))
 
     def _go_to_place(self, place: VisitedView | None) -> None:
         if place is None:

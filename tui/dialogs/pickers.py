@@ -144,14 +144,8 @@ class ConfigurableApp(Protocol):
     def speed_now(self) -> float | None:
         """The speed of playback; None is as fast as possible."""
 
-    def remember(self) -> None:
-        """Store what was changed elsewhere in the settings."""
-
     def choose(self, name: str, value: Value | None) -> None:
         """Take another value of an option, None for its default."""
-
-    def reset_view(self, name: str) -> None:
-        """Forget the user's choices in a view."""
 
     def listed_keys(self) -> list[tuple[str, str, str]]:
         """Return the id of each binding, its keys, and what it does."""
@@ -168,7 +162,7 @@ class _Entries(Choices):
 
 
 class SettingsScreen(Modal[None]):
-    """Options, views as they were left, and keys. Changes are visible behind the dialog."""
+    """Options and keys. Changes are visible behind the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,s", "dismiss", "close", id="settings.close"),
@@ -191,7 +185,6 @@ class SettingsScreen(Modal[None]):
         self.call_after_refresh(self.fill)
 
     def fill(self) -> None:
-        self._configurable.remember()
         app = self._configurable
         self._entries = entries(app.settings, app.listed_keys(), app.speed_now)
         choices = self.query_one(Choices)
@@ -220,20 +213,17 @@ class SettingsScreen(Modal[None]):
         if entry.kind == "option":
             value = self._configurable.settings.value(entry.name)
             self._configurable.choose(entry.name, next_value(entry.name, value, by, _SPEEDS))
-        elif entry.kind == "key":
+        else:
             self.app.push_screen(KeyCatcher(entry.said), self._rebind)
         self.fill()
 
     def action_default(self) -> None:
-        """Take the default of the option or binding; forget the user's choices in the view."""
+        """Take the default of the option or binding."""
         entry = self._entry
-        match entry.kind:
-            case "option":
-                self._configurable.choose(entry.name, None)
-            case "view":
-                self._configurable.reset_view(entry.name)
-            case "key":
-                self._configurable.rebind(entry.name, None)
+        if entry.kind == "option":
+            self._configurable.choose(entry.name, None)
+        else:
+            self._configurable.rebind(entry.name, None)
         self.fill()
 
     def _rebind(self, key: str | None) -> None:

@@ -55,7 +55,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         Binding("minus", "zoom(-1)", "zoom out", id="timeline.farther"),
         Binding("asterisk", "fit", "show the whole run up to now", id="timeline.fit"),
         Binding("exclamation_mark", "only_failed", "only failed", id="timeline.failed"),
-        Binding("r", "rows", "rows: nodes, tasks, jobs, preparation, release", id="timeline.rows"),
+        Binding("r", "rows", "rows: nodes, tasks, jobs", id="timeline.rows"),
         Binding("o", "sort", "order: number, first start, failures", id="timeline.sort"),
         Binding("O", "reverse", "reverse the order", id="timeline.turn"),
         Binding("enter", "go", "go to this moment; there, open what was there", id="timeline.go"),
@@ -329,11 +329,6 @@ class Timeline(View):
 
     def recall(self, values: Mapping[str, Any]) -> None:
         self._model.recall(values)
-
-    @property
-    def asked_as(self) -> str:
-        """The view whose rows are like those of the timeline."""
-        return self._model.rows.view
 
     def follow(self) -> None:
         """Let the cursor follow the present moment again."""

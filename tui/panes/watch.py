@@ -1,7 +1,7 @@
-"""The Watch view, with its panes of problems, of pinned items, and of the first keys to use.
+"""The Watch view, with its panes of problems and of the first keys to use.
 
 It shows progress, node map, preparation or release, the problems that need attention in groups, and the last events.
-The pane of pinned items is hidden without any. The introduction says what the run shows, and the keys to go on with.
+The introduction says what the run shows, and the keys to go on with.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from textual.message import Message
 from engine.views.hook_status import HookStatus
 from tui.panes.watch_panes import JobLists, JobStrip, NodeMapPane
 from tui.textual.overrides import set_title
-from tui.textual.screens import GoToTime, OpenSubject, ShowSheet, ShowView, View
+from tui.textual.screens import GoToTime, ShowSheet, ShowView, View
 from tui.textual.views import LinesView, Regions, ResizeFilter, entitle
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, TASK_GLYPHS, glyph_of_job
@@ -32,8 +32,6 @@ from tui.viewmodels.watch.arrangement import (
     Arrangement,
     Wish,
     arrange,
-    drop_unknown_pins,
-    pin_lines,
 )
 from tui.viewmodels.watch.attention import SHEETS, AttentionModel
 from tui.viewmodels.watch.job_strip import EVENTS_TAB, EXPECTATIONS_TAB, PREPARATION_TAB, RELEASE_TAB, TASKS_TAB
@@ -123,48 +121,6 @@ class Attention(ResizeFilter, Choices):
             self.post_message(ShowView(there.view, there.row, there.focus))
 
 
-_TALL = 32  # lines of the view
-_MOST_LINES, _FEWER_LINES = 4, 2  # on a tall screen, on a low one
-
-
-class Pinned(Choices):
-    """One line for each pinned item."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session.glyphs.cursor, id="pins")
-        self._session = session
-
-    @property
-    def subject(self) -> ItemRef | None:
-        """The item under the cursor."""
-        pinned = list(self._session.pins)
-        return pinned[self.number] if 0 <= self.number < len(pinned) else None
-
-    def update(self) -> None:
-        drop_unknown_pins(self._session)
-        self.pointer = self._session.glyphs.cursor
-        count = len(self._session.pins)
-        if not count:
-            return
-        entitle(self, f"Pinned ({count})", (("row.pin", "unpin"),))
-        self.show(pin_lines(self._session, max(1, self.size.width - self.POINTER_CELLS)))
-
-    def wish(self, width: int, height: int) -> Wish | None:  # noqa: ARG002  # all panes have the same signature
-        """Return the rows for the pins; without any the pane is hidden."""
-        count = len(self._session.pins)
-        most = _MOST_LINES if height >= _TALL else _FEWER_LINES
-        lines = min(count, most) + self.gutter.height
-        return Wish(lines, lines, lines) if count else None
-
-    on_show = on_resize = update
-
-    def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Open the item."""
-        message.stop()
-        if self.subject is not None:
-            self.post_message(OpenSubject(self.subject))
-
-
 _SIDES = 4  # cells of frame and padding
 _LOW = 30  # lines; on a lower screen the key that the hints do not name stands in the title, with no frame
 _GAP = "   "
@@ -237,8 +193,8 @@ _OPENS = {
 
 
 _ABOUT_WISH = Wish(10, 24, 36)
-_Pane = JobStrip | NodeMapPane | Attention | Pinned | Curves | JobLists
-_WITH_SUBJECT = (Table, NodeMap, Legend, Attention, Pinned, JobStrip)
+_Pane = JobStrip | NodeMapPane | Attention | Curves | JobLists
+_WITH_SUBJECT = (Table, NodeMap, Legend, Attention, JobStrip)
 
 
 class SidePane(LinesView):
@@ -268,7 +224,7 @@ class Watch(View):
             "pool": PoolsModel(session),
         }
         self._map, self._lists = NodeMapPane(session), JobLists(session)
-        others = Attention(session), Pinned(session), Curves(session)
+        others = Attention(session), Curves(session)
         self._panes: tuple[_Pane, ...] = (JobStrip(session), self._map, *others, self._lists)
         self._recent, self._about = SidePane(id="recent", classes="panel"), SidePane(id="about", classes="panel")
         self._arrangement: Arrangement | None = None

@@ -14,7 +14,6 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from engine.views.diagnosis.expectations import expectation_count
-from tui.dialogs.sheets import Pick, Picker
 from tui.textual import views
 from tui.textual.overrides import compose_frame_once, set_line_count
 from tui.textual.screens import OpenSubject, ShowView
@@ -38,7 +37,7 @@ from tui.viewmodels.watch.job_strip import (
     tab_that_matters,
     tabs_of,
 )
-from tui.viewmodels.watch.lenses import LENS_TEXTS, LENSES, Form
+from tui.viewmodels.watch.lenses import Form
 from tui.viewmodels.watch.node_cards import Cards
 from tui.viewmodels.watch.node_map import NodeMapModel
 from tui.widgets.charts import Legend, NodeMap
@@ -131,7 +130,7 @@ class NodeMapPane(Vertical):
         can_grow = min(_MORE_OUTPUT, model.needs().card_most - best.lines) if best.form is Form.CARD else 0
         rows = best.rows(count)
         least = min(lines, model.layout(cells, 2).height(count) + of_cells)
-        if best.form is Form.LINE and lines <= height * 2 // 5 and not model.session.pins:
+        if best.form is Form.LINE and lines <= height * 2 // 5:
             least = lines  # few nodes have a line of words each also in a low view
         return Wish(least, lines, lines + rows * can_grow, rows if can_grow else 1)
 
@@ -172,18 +171,6 @@ class NodeMapPane(Vertical):
     def on_legend_left(self) -> None:
         """Go back from the first line of the legend to the nodes."""
         self.nodes.focus()
-
-    def on_node_map_lens_wanted(self) -> None:
-        """Let the user choose a lens."""
-
-        def picked(number: int | None) -> None:
-            if number is not None:
-                self.model.look_through(LENSES[number])
-                self.update()
-
-        picks = [Pick(str(number), f"{lens.value:<18}{LENS_TEXTS[lens]}") for number, lens in enumerate(LENSES, 1)]
-        now, pointer = LENSES.index(self.model.lens), self.model.session.glyphs.cursor
-        self.app.push_screen(Picker("Lens of the node map", picks, pointer=pointer, at=now), picked)
 
 
 _POINTER_CELLS = 2

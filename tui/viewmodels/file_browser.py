@@ -26,42 +26,15 @@ if TYPE_CHECKING:
     from tui.viewmodels.items import FileLocation
     from tui.viewmodels.session import Session
 
-
-_PAST = {
-    Cause.RETENTION: "Its retention time of {span} ended at {time} (FILE-7).",
-    Cause.TASK_DELETED: "Its task was deleted at {time} (TASK-14).",
-    Cause.JOB_DELETED: "Its job was deleted at {time} (JOB-16).",
-    Cause.REIMAGED: "The node was reimaged at {time} (NOP-12).",
-    Cause.DEALLOCATED: "The node was deallocated at {time} (NOP-12).",
-    Cause.PREEMPTED: "The node was preempted at {time} (SPOT-3).",
-    Cause.LEFT: "The node left the pool at {time} (FILE-9).",
-}
-_KNOWN = {
-    Cause.RETENTION: "It is deleted at {time}, {span} after its process ended (FILE-7).",
-    Cause.PREEMPTED: "The node is preempted at {time}, and loses its files (SPOT-7).",
-}
-_UNKNOWN = {
-    Cause.RETENTION: "It is deleted {span} after its process ends (FILE-7).",
-    Cause.JOB_DELETED: "Its job is being deleted, with all its directories (JOB-16).",
-    Cause.REIMAGED: "The node is reimaged when its tasks end (NOP-12).",
-    Cause.DEALLOCATED: "The node is deallocated when its tasks end (NOP-12).",
-    Cause.LEFT: "The node leaves the pool when its tasks end (FILE-9).",
-}
-_SHORT_PAST = {
-    Cause.RETENTION: "retention ended",
-    Cause.TASK_DELETED: "task deleted",
-    Cause.JOB_DELETED: "job deleted",
-    Cause.REIMAGED: "node reimaged",
-    Cause.DEALLOCATED: "node deallocated",
-    Cause.PREEMPTED: "node preempted",
-    Cause.LEFT: "node left",
-}
-_SHORT_UNKNOWN = {
-    Cause.RETENTION: "deleted {span} after its end",
-    Cause.JOB_DELETED: "deleted with its job",
-    Cause.REIMAGED: "deleted when the node is reimaged",
-    Cause.DEALLOCATED: "deleted when the node is deallocated",
-    Cause.LEFT: "deleted when the node leaves",
+# What becomes of a directory: why it was deleted, how it will be, and the rule of that.
+_FATES = {
+    Cause.RETENTION: ("retention ended", "deleted {span} after its end", "FILE-7"),
+    Cause.TASK_DELETED: ("task deleted", "deleted with its task", "TASK-14"),
+    Cause.JOB_DELETED: ("job deleted", "deleted with its job", "JOB-16"),
+    Cause.REIMAGED: ("node reimaged", "deleted when the node is reimaged", "NOP-12"),
+    Cause.DEALLOCATED: ("node deallocated", "deleted when the node is deallocated", "NOP-12"),
+    Cause.PREEMPTED: ("node preempted", "deleted when the node is preempted", "SPOT-3"),
+    Cause.LEFT: ("node left", "deleted when the node leaves", "FILE-9"),
 }
 _JOB_SLASHES = 2  # workitems/<job>/job-1 (FILE-3)
 _NAMED = {
@@ -82,24 +55,21 @@ def purpose_of(path: str) -> str:
 
 def fate_sentence(session: Session, fate: Deletion) -> str:
     """Return what deletes a directory, or has deleted it."""
-    if fate.when_ms is None:
-        words = _UNKNOWN[fate.cause]
-    else:
-        words = (_PAST if fate.when_ms <= session.now_ms else _KNOWN)[fate.cause]
-    return _fate_text(session, fate, words)
+    past, coming, rule = _FATES[fate.cause]
+    time = session.clock(fate.when_ms)
+    if fate.when_ms is not None and fate.when_ms <= session.now_ms:
+        return f"{past.capitalize()} at {time} ({rule})."
+    said = coming.format(span=fmt.in_words(fate.retention_ms or 0))
+    return f"It is {said} ({rule})." if fate.when_ms is None else f"It is {said}, at {time} ({rule})."
 
 
 def short_fate(session: Session, fate: Deletion) -> str:
     """Return ``fate_sentence`` in a few words."""
+    past, coming, _ = _FATES[fate.cause]
     if fate.when_ms is None:
-        return _fate_text(session, fate, _SHORT_UNKNOWN[fate.cause])
-    if fate.when_ms > session.now_ms:
-        return _fate_text(session, fate, "will be deleted at {time}")
-    return _fate_text(session, fate, f"deleted at {{time}}: {_SHORT_PAST[fate.cause]}")
-
-
-def _fate_text(session: Session, fate: Deletion, words: str) -> str:
-    return words.format(time=session.clock(fate.when_ms), span=fmt.in_words(fate.retention_ms or 0))
+        return coming.format(span=fmt.in_words(fate.retention_ms or 0))
+    time = session.clock(fate.when_ms)
+    return f"will be deleted at {time}" if fate.when_ms > session.now_ms else f"deleted at {time}: {past}"
 
 
 Kept = TypeVar("Kept")

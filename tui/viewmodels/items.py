@@ -167,30 +167,22 @@ class ViewHistory:
     def __init__(self) -> None:
         self._places: list[VisitedView] = []
         self._at = 0
-        self._left = 0
 
     def visit(self, here: VisitedView, there: VisitedView) -> None:
         """Move on from ``here`` to ``there``; drop what lay ahead."""
         self._places[self._at :] = [here, there]
-        self._left, self._at = self._at, self._at + 1
+        self._at += 1
         if self._at >= _MOST_PLACES:
             del self._places[0]
-            self._left, self._at = self._left - 1, self._at - 1
+            self._at -= 1
 
     def step(self, here: VisitedView, by: int) -> VisitedView | None:
         """Return the view one step back (-1) or forward (1), or None if there is none."""
-        return self._go(here, self._at + by) if by else None
-
-    def previous(self, here: VisitedView) -> VisitedView | None:
-        """Return the view that was left last, or None. A second call leads back."""
-        return self._go(here, self._left) if self._left != self._at else None
-
-    def _go(self, here: VisitedView, at: int) -> VisitedView | None:
-        if not 0 <= at < len(self._places):
+        if not 0 <= self._at + by < len(self._places):
             return None
         self._places[self._at] = here
-        self._left, self._at = self._at, at
-        return self._places[at]
+        self._at += by
+        return self._places[self._at]
 
 
 OUTPUTS = "stdout.txt", "stderr.txt"

@@ -1,4 +1,4 @@
-"""The run in sentences: news, the answers to the key w, and the Watch view for screen readers.
+"""The run in sentences: news, and the answers to the key w.
 
 News while time passes is what the present view does not show: failures by cause, and the ends of phases. The answers
 are explanations of a row's state, as lines.
@@ -11,28 +11,22 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState
-from engine.base.values import SECOND_MS, called
+from engine.base.values import SECOND_MS
 from engine.run.agenda import basis_words
-from engine.views.diagnosis.concerns import CALM, about_item, with_advice
+from engine.views.diagnosis.concerns import about_item, with_advice
 from engine.views.diagnosis.model import Next, earliest
 from engine.views.diagnosis.questions import expected, explain, explain_oldest_wait
-from engine.views.hook_status import Hook, HookStatus
-from engine.views.resources.jobs import jobs_worst_first
-from engine.views.results import end_of_run
+from engine.views.hook_status import HookStatus
 from tui.viewmodels import format as fmt
-from tui.viewmodels.glyphs import JOB, NODE, PREPARATION, RELEASE
-from tui.viewmodels.lists.events import NOUNS, EventsModel
-from tui.viewmodels.text import Line, Role, Span, line, one_line, plain, wrapped
-from tui.viewmodels.watch.attention import AttentionModel, ends
+from tui.viewmodels.lists.events import NOUNS
+from tui.viewmodels.text import Line, Role, Span, line, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from engine.views.diagnosis.model import Explanation, Finding
     from engine.views.resources.events import EventRow
-    from engine.views.resources.instances import HookCounts
-    from engine.views.resources.jobs import JobRow, PoolRow
-    from tui.viewmodels.frame import Transport
+    from engine.views.resources.jobs import JobRow
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Kind
 
@@ -117,7 +111,7 @@ class Notices:
         causes: dict[str, list[str]] = {}
         for index in new[-_MOST_LOOKED_AT:]:
             event = events.row(index)
-            causes.setdefault(cause(event), []).append(_name(event))
+            causes.setdefault(cause(event), []).append(name_in(event))
         ordered = sorted(causes.items(), key=lambda pair: -len(pair[1]))
         return {why: names for why, names in ordered if self._is_news(why, len(names))}
 
@@ -178,7 +172,8 @@ def cause(event: EventRow) -> str:
     return f"{noun}: {said}" if said else noun
 
 
-def _name(event: EventRow) -> str:
+def name_in(event: EventRow) -> str:
+    """Return the name of what an event happened to."""
     if event.task_id is not None:
         return event.task_id
     if event.position is not None:
@@ -305,116 +300,3 @@ def _told(lead: str, said: Span, rule: str, cells: int) -> list[Line]:
         before = lead if number == 0 else " " * len(lead)
         lines.append(line(Span(before, Role.DIM), said._replace(text=head), Span(bracket + tail, Role.DIM)))
     return lines
-
-
-_MOST_EVENTS = 5
-
-
-def describe(session: Session, transport: Transport) -> list[str]:
-    """Return sentences on time, pool, job, concerns and the newest events."""
-    said = [_moment(session, transport)]
-    pool, job = session.pool(session.pool_id), session.job(session.job_id)
-    if pool is not None:
-        said.append(_pool(pool))
-    if job is None:
-        return [*said, session.none_yet("job")[0], *_attention(session), *_events(session)]
-    live = jobs_worst_first(session.simulation)[0]
-    if len(live) > 1:
-        said.append(f"{fmt.counted(len(live), 'job')} are not completed; in focus is {job.job_id}.")
-    said += [_job(job), _hooks("Preparation", job.phases.preparation, Hook.PREPARATION), _tasks(job)]
-    said.append(_hooks("Release", job.phases.release, Hook.RELEASE))
-    if told := plain(ends(session, job)).replace(session.text(" · "), ", ").replace("   ", "; "):
-        said.append(_sentence(told))
-    return [*said, *_attention(session), *_events(session)]
-
-
-def _moment(session: Session, transport: Transport) -> str:
-    if session.is_past:
-        behind_ms = session.newest_ms - session.now_ms
-        goes = f"{fmt.span(behind_ms) if behind_ms >= SECOND_MS else 'just'} before the newest moment"
-    elif transport.is_finished:
-        goes = end_of_run(session.simulation)
-    elif transport.is_playing:
-        goes = f"running at {'maximum speed' if transport.speed is None else f'{transport.speed:g} times real time'}"
-    else:
-        goes = "paused"
-    now = fmt.date_and_clock(session.simulation.scenario.start, session.now_ms)
-    return f"It is {now}, {fmt.span(session.now_ms)} after the start; {goes}."
-
-
-def _pool(pool: PoolRow) -> str:
-    states = _listed([f"{number:,} {NODE[state].name}" for state, number in pool.node_counts if number])
-    allocation = pool.allocation.wire if pool.allocation is not None else "deleted"
-    nodes = f"has {fmt.counted(pool.live_nodes, 'node')} of {pool.target:,} targeted{f': {states}' if states else ''}"
-    usable = f" {pool.used_slots:,} of {fmt.counted(pool.usable_slots, 'usable task slot')}"
-    slots = f"{usable} {'is' if pool.usable_slots == 1 else 'are'} in use." if pool.usable_slots else ""
-    return f"{called('Pool', pool.pool_id)} is {allocation} and {nodes}.{slots}"
-
-
-def _job(job: JobRow) -> str:
-    why = f", {job.record.terminate_reason}" if job.record.terminate_reason else ""
-    return f"{called('Job', job.job_id)} is {JOB[job.state].name}{why}, with priority {job.record.priority}."
-
-
-def _hooks(name: str, counts: HookCounts, hook: Hook) -> str:
-    if not counts.is_specified:
-        return f"{name}: the job has no {name.lower()} task."
-    table = PREPARATION if hook is Hook.PREPARATION else RELEASE
-    present = [(table[status].name, counts[status]) for status in HookStatus if counts[status]]
-    found = [f"{name} on {fmt.counted(number, 'node')}" for name, number in present]
-    if counts.without_record:
-        found.append(f"not started on {fmt.counted(counts.without_record, 'node')}")
-    return f"{name}: {_listed(found) or 'no node yet'}."
-
-
-def _tasks(job: JobRow) -> str:
-    counts = job.phases.tasks
-    if not counts.total:
-        return "There are no tasks."
-    numbers = (
-        (counts.succeeded, "succeeded"),
-        (counts.failed, "failed"),
-        (counts.running, "running"),
-        (counts.preparing, "preparing"),
-        (counts.active, "waiting" if job.is_live else "never run"),
-    )
-    parts = _listed([f"{number:,} {word}" for number, word in numbers if number])
-    wait_ms = counts.oldest_wait_ms
-    oldest = "" if wait_ms is None else f" The oldest wait is {fmt.span(wait_ms)}."
-    return f"{fmt.counted(counts.total, 'task')}: {parts}.{oldest}"
-
-
-def _attention(session: Session) -> list[str]:
-    model = AttentionModel(session)
-    model.update()
-    if not model.concerns:
-        return [CALM]
-    said = [f"{fmt.counted(len(model.concerns), 'thing')} need{'s' if len(model.concerns) == 1 else ''} attention."]
-    for number, concern in enumerate(model.concerns, 1):
-        parts = (" ".join(concern.full_text.split()), concern.effect, concern.remedy)
-        said.append(f"{number}: {' '.join(_sentence(part) for part in parts if part)}")
-    return said
-
-
-def _events(session: Session) -> list[str]:
-    model = EventsModel(session)
-    model.update()
-    newest = [model.key(at) for at in reversed(range(max(0, model.count - _MOST_EVENTS), model.count))]
-    said = [one_line(_event(model, key)).replace("→", "to") for key in newest]
-    return ["Newest events first:", *(f"{each}." for each in said)] if said else []
-
-
-def _event(model: EventsModel, key: int) -> str:
-    """Return an entry in the order of a sentence: who comes before what happened."""
-    time, kind, said, entity, job = (cell.text for cell in model.cells(key)[:5])
-    of_job = f"of {job}" if job and model.session.has_several_jobs else ""
-    return f"{time} {kind} {entity} {of_job} {said}"
-
-
-def _listed(parts: list[str]) -> str:
-    """Return the parts as ``a, b and c``."""
-    return " and ".join(part for part in (", ".join(parts[:-1]), "".join(parts[-1:])) if part)
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:].rstrip(".") + "."

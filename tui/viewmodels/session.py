@@ -85,7 +85,6 @@ class Session:
         self.newest_ms = simulation.now_ms
         self.is_playing = False  # playback lets time go by
         self.awaits_end = False  # the run has just begun to be played ahead: no estimate stands in for its end
-        self.pins: dict[ItemRef, str] = {}  # in the order of pinning, with the id of each
         self.crossed: list[tuple[int, int]] = []  # stretches without events that playback has crossed at once
         self.bookmarked_ms: list[int] = []  # in the order in which they were set
         self.marks: dict[ItemRef, None] = {}  # in the order of marking

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from engine.base.errors import Problem
     from engine.views.resources.account import StoredBlob
-    from tui.saving.settings import Settings, ViewValue
+    from tui.saving.settings import Settings
     from tui.viewmodels.glyphs import Glyph, GlyphSet
     from tui.viewmodels.lists.columns import Column
     from tui.viewmodels.session import Session
@@ -321,7 +321,7 @@ _SETTING_CELLS, _VALUE_CELLS, _SOURCE_CELLS = 24, 16, 14
 class SettingEntry(NamedTuple):
     """A setting: its kind and name, its value with the source of it, and its purpose."""
 
-    kind: Literal["option", "view", "key"]
+    kind: Literal["option", "key"]
     name: str
     value: str
     source: str
@@ -331,7 +331,7 @@ class SettingEntry(NamedTuple):
 def entries(
     settings: Settings, keys: Iterable[tuple[str, str, str]], speed_now: float | None = None
 ) -> list[SettingEntry]:
-    """Return options, saved views and keys.
+    """Return options and keys.
 
     Args:
         settings: The settings.
@@ -344,25 +344,19 @@ def entries(
         is_unset = name == "speed" and source is Source.DEFAULT and speed_now is not None
         value = f"unset, {speed_now:g} now" if is_unset else _value(settings.value(name))
         found.append(SettingEntry("option", name, value, source.value, said))
-    for view, values in sorted(settings.views.items()):
-        if values:
-            said = "; ".join(f"{name} {_value(value)}" for name, value in values.items())
-            found.append(SettingEntry("view", view, ", ".join(values), "last used", said))
     for identity, key, does in keys:
         source = Source.FILE if identity in settings.keys else Source.DEFAULT
         found.append(SettingEntry("key", identity, key, source.value, does))
     return found
 
 
-def _value(value: ViewValue) -> str:
+def _value(value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list):
-        return ", ".join(value)
     return f"{value:g}" if isinstance(value, int | float) else value
 
 
-_HEADINGS = {"option": "Options", "view": "Views: saved choices", "key": "Keys"}
+_HEADINGS = {"option": "Options", "key": "Keys"}
 
 
 def entry_lines(found: Sequence[SettingEntry], cells: int) -> list[tuple[int, Line]]:

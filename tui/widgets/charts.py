@@ -11,7 +11,7 @@ from textual.message import Message
 from tui.textual import views
 from tui.textual.keys import start_work, yielder_of
 from tui.textual.overrides import set_line_count
-from tui.textual.screens import OpenSubject, say
+from tui.textual.screens import OpenSubject
 from tui.textual.views import CursorView, LinesView, ResizeFilter, entitle, refresh_changes, row_bindings, strip_of
 from tui.viewmodels.text import ItemRef, Role, Span
 from tui.viewmodels.watch.arrangement import MUCH, Wish
@@ -42,8 +42,6 @@ class NodeMap(ResizeFilter, CursorView):
         Binding("right", "move(1, 0)", "right", show=False, id="map.right"),
         *row_bindings("map", "node"),
         Binding("l", "lens", "next lens", id="map.lens"),
-        Binding("L", "choose_lens", "choose the lens", id="map.lenses"),
-        Binding("D", "compact", "hide or show nodes that have left", id="map.compact"),
         Binding("enter", "open", "open the node, or show the nodes of a cell", id="map.open"),
     ]
 
@@ -52,9 +50,6 @@ class NodeMap(ResizeFilter, CursorView):
 
     class LegendWanted(Message):
         """The cursor goes on below the last row."""
-
-    class LensWanted(Message):
-        """The user wants to choose a lens."""
 
     def __init__(self, model: NodeMapModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         """The map is empty until ``update``."""
@@ -182,19 +177,6 @@ class NodeMap(ResizeFilter, CursorView):
     def action_lens(self) -> None:
         """Show the nodes through the next lens."""
         self.model.next_lens()
-        self.post_message(self.Changed())
-
-    def action_choose_lens(self) -> None:
-        """Let the user choose a lens."""
-        self.post_message(self.LensWanted())
-
-    def action_compact(self) -> None:
-        """Leave out the nodes that have left the pool, or show them again."""
-        key = self.key
-        if not self.model.compact():
-            say(self, "No node has left this pool.")
-        if key in self.model.nodes:
-            self._index = self.model.nodes.index(key)
         self.post_message(self.Changed())
 
     def action_open(self) -> None:

@@ -39,6 +39,7 @@ _CHANGING = (*COMING_UP, *states_in(Availability.STOPPING, Availability.LEAVING)
 _RANKS = bytes(
     3 if state == GONE else 0 if state in _FAILED else 1 if state in _CHANGING else 2 for state in range(256)
 )
+_IN_POOL = bytes(state != GONE for state in range(256))
 
 
 def state_in(code: int) -> NodeState | None:
@@ -46,9 +47,9 @@ def state_in(code: int) -> NodeState | None:
     return None if code == GONE else NodeState(code)
 
 
-def gone_in(states: bytes) -> list[int]:
-    """Return the places, in the bytes of ``NodePage.states``, of nodes that have left the pool."""
-    return places(states, GONE)
+def in_pool(states: bytes) -> bytes:
+    """Return 0 for each node, of the bytes of ``NodePage.states``, that has left the pool, 1 for others."""
+    return states.translate(_IN_POOL)
 
 
 def count_gone(states: bytes) -> int:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from engine.views.log.lanes import JobStretch, Lanes
-    from engine.views.resources.instances import InstancePage
-    from engine.views.resources.nodes import NodePage
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Line
 
@@ -207,7 +205,6 @@ class TimelineRows(ABC):
 
     name: ClassVar[str]
     sorts: ClassVar[tuple[Sort, ...]]
-    view: ClassVar[str] = "timeline"  # the view whose explanations ``w`` shows
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
         """Start with the rows of a session whose log ``lanes`` reads."""
@@ -323,25 +320,6 @@ class TimelineRows(ABC):
         """Return how far the recording has been read, for a node's row or for all, in ms since the start."""
         unread_ms = self.lanes.unread_from_ms(node)
         return self.recorded_ms if unread_ms is None else unread_ms - 1
-
-
-class RowsByNode(TimelineRows):
-    """Rows that each stand for a node, with its index as label."""
-
-    _page: NodePage | InstancePage
-
-    def label(self, key: int) -> str:
-        """Return the index of the node in its pool."""
-        return f"n{self._page.position_of(key)}"
-
-    def subject(self, key: int) -> ItemRef:
-        """Return the node."""
-        return ItemRef("node", key)
-
-    def item_to_explain(self, key: int, when_ms: int) -> ItemRef:
-        """Return the node, or its pool before the node joined it."""
-        has_come = self.lanes.lane(key).has_begun(when_ms)
-        return self.subject(key) if has_come else ItemRef("pool", self.session.pool_id)
 
 
 def filled(number: int, changes: Sequence[tuple[int, Glyph]]) -> list[Glyph]:

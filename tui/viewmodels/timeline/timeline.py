@@ -17,7 +17,7 @@ from tui.viewmodels.lists.order import ShownRows, SlicedSort
 from tui.viewmodels.text import Line, Role, Span, between, cut, line
 from tui.viewmodels.timeline.job_rows import JobRows, TaskRows
 from tui.viewmodels.timeline.lines import Frame, PoolBand, RowLines, axis, legend_line
-from tui.viewmodels.timeline.node_rows import NodeRows, PreparationRows, ReleaseRows
+from tui.viewmodels.timeline.node_rows import NodeRows
 from tui.viewmodels.timeline.rows import Height, Sort, TimeColumns, fitted, height_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ STEPS_MS = (
     DAY_MS,
 )
 LABEL_CELLS, _WITH_NOTES = 10, 14  # of a label, and with a state such as ``left the pool`` below it
-_KINDS: tuple[type[TimelineRows], ...] = (NodeRows, TaskRows, JobRows, PreparationRows, ReleaseRows)
+_KINDS: tuple[type[TimelineRows], ...] = (NodeRows, TaskRows, JobRows)
 _SEEN_SHARE = 0.75  # share of the columns before the present moment when it comes into view
 _LEAST_CONTEXT = 3  # lines
 _MOST_LABELS = 500  # rows whose names decide on the width of the labels
@@ -246,7 +246,7 @@ class TimelineModel:
             self._is_fitted = False
 
     def next_rows(self) -> None:
-        """Show the next kind of rows: nodes, tasks, jobs, preparation tasks, release tasks."""
+        """Show the next kind of rows: nodes, tasks, jobs."""
         self.rows = self._kinds[(self._kinds.index(self.rows) + 1) % len(self._kinds)]
 
     # -- under the cursor ----------------------------------------------------------------------------------------

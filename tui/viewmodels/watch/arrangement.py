@@ -1,7 +1,6 @@
 """The arrangement of the panes in the Watch view: each gets rows by what it has to show.
 
-Pins are nodes, jobs and tasks that stay in the view while the focus and the moment change. The tab of curves among the
-lists of a job is a list without rows, in whose room the curves are drawn.
+The tab of curves among the lists of a job is a list without rows, in whose room the curves are drawn.
 """
 
 from __future__ import annotations
@@ -11,16 +10,13 @@ from itertools import product
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.viewmodels import format as fmt
-from tui.viewmodels.glyphs import NODE, glyph_of_job, glyph_of_task, phase_glyph
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
-from tui.viewmodels.text import ItemRef, Line, Role, Span, cut, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.text import Span
 
 
 MUCH = 10_000  # rows; for panes that can use any number
@@ -60,10 +56,10 @@ class Region(NamedTuple):
 
 _Template = tuple[tuple[str, ...], ...]  # the panes of each column
 
-STRIP, NODES, ATTENTION, CURVES, PINS = "strip", "map-pane", "attention", "curves", "pins"
+STRIP, NODES, ATTENTION, CURVES = "strip", "map-pane", "attention", "curves"
 LISTS, EVENTS, ABOUT = "job-lists", "recent", "about"
 
-_ORDER = (STRIP, NODES, ATTENTION, CURVES, PINS, LISTS, ABOUT, EVENTS)  # from top to bottom
+_ORDER = (STRIP, NODES, ATTENTION, CURVES, LISTS, ABOUT, EVENTS)  # from top to bottom
 _OPTIONAL = (ABOUT, EVENTS)  # fill room that is left
 _FILLING = (CURVES, ABOUT, EVENTS)  # get their best after the others
 _WEIGHT = 3  # of a row that one of the others lacks
@@ -73,14 +69,14 @@ _WEIGHT = 3  # of a row that one of the others lacks
 def _templates(columns: int, *, has_details: bool) -> tuple[_Template, ...]:
     """Return the ways to spread the panes over columns; the first one of equally good ways is taken."""
     if columns <= 1:
-        panes = NODES, *((ATTENTION,) if columns else ()), PINS, LISTS, CURVES
+        panes = NODES, *((ATTENTION,) if columns else ()), LISTS, CURVES
         return (panes,), ((*panes, EVENTS),)
     found = []
     choices = product((columns - 1, 0), (None, *range(columns)), (*range(1, columns), 0), (None, *range(columns)))
     for lists, events, curves, about in choices:
         if about is not None and not has_details:
             continue
-        at = {NODES: 0, ATTENTION: 0, CURVES: curves, PINS: lists, LISTS: lists, ABOUT: about, EVENTS: events}
+        at = {NODES: 0, ATTENTION: 0, CURVES: curves, LISTS: lists, ABOUT: about, EVENTS: events}
         spread = [tuple(name for name in _ORDER if at.get(name) == column) for column in range(columns)]
         if all(spread):
             found.append(tuple(spread))
@@ -262,7 +258,7 @@ def _row_wish(name: str, columns: int, wishes: Mapping[str, tuple[Wish | None, .
     return Wish(*map(max, wish, other)) if name == NODES and not columns and wish and other else wish
 
 
-_IMPORTANT = (NODES, PINS, ATTENTION, LISTS, CURVES, EVENTS, ABOUT)  # the last one is dropped first
+_IMPORTANT = (NODES, ATTENTION, LISTS, CURVES, EVENTS, ABOUT)  # the last one is dropped first
 
 
 def divide(height: int, wishes: Sequence[Wish], is_filling: Sequence[bool] = ()) -> list[int]:
@@ -317,95 +313,6 @@ def _in_proportion(spare: int, gaps: Sequence[int]) -> list[int]:
     for at in by_rest[: spare - sum(shares)]:
         shares[at] += 1
     return shares
-
-
-PINNED = ("node", "job", "task")
-
-
-def toggle_pin(session: Session, item: ItemRef) -> bool:
-    """Pin the item, or unpin it. Return whether it is pinned now."""
-    if session.pins.pop(item, None) is not None:
-        return False
-    session.pins[item] = _identity(session, item)
-    return True
-
-
-def drop_unknown_pins(session: Session) -> None:
-    """Unpin what no longer exists in this branch. In the past, keep what has not been added yet."""
-    if not session.is_past:
-        session.pins = {each: name for each, name in session.pins.items() if _identity(session, each) == name}
-
-
-def pin_lines(session: Session, cells: int) -> list[tuple[int, Line]]:
-    """Return one line of at most ``cells`` cells for each pin, with its number."""
-    return [(number, cut(_line(session, *pin), cells)) for number, pin in enumerate(session.pins.items())]
-
-
-def _identity(session: Session, item: ItemRef) -> str:
-    """Return the id of an item, with its job's id for a task; empty if there is none.
-
-    A branch numbers its rows anew, so only the id says which item was pinned.
-    """
-    match item.kind:
-        case "node":
-            page = session.nodes()
-            return page.id_of(int(item.key)) if page.has(int(item.key)) else ""
-        case "task":
-            tasks = session.tasks(session.job_id)
-            return "/".join(tasks.job_and_id(int(item.key))) if tasks.has(int(item.key)) else ""
-        case _:
-            return str(item.key) if session.job(str(item.key)) is not None else ""
-
-
-def _line(session: Session, item: ItemRef, identity: str) -> Line:
-    if _identity(session, item) != identity:
-        name = fmt.short_node(identity) if item.kind == "node" else identity
-        return line(Span(session.text(f"  {name} does not exist yet"), Role.DIM))
-    match item.kind:
-        case "node":
-            return _node(session, int(item.key))
-        case "task":
-            return _task(session, int(item.key))
-        case _:
-            return _job(session, str(item.key))
-
-
-def _node(session: Session, node: int) -> Line:
-    row = session.nodes().row(node)
-    state, phase = NODE[row.state], phase_glyph(row.prep, row.release)
-    return line(
-        session.glyphs.span(state),
-        Span(session.text(f" {fmt.node_name(row.record.position, row.record.id)}  "), Role.STRONG),
-        Span(f"{state.name}  ", state.role),
-        Span(f"{row.used_slots}/{row.pool.slots} slots  "),
-        Span(phase.name, phase.role),
-    )
-
-
-def _task(session: Session, task: int) -> Line:
-    row = session.tasks(session.job_id).row(task)
-    glyph = glyph_of_task(row.brief)
-    where = "" if row.node is None else f" on n{session.nodes().position_of(row.node)}"
-    code = "" if row.brief.exit_code is None else f"  exit {row.brief.exit_code}"
-    return line(
-        session.glyphs.span(glyph),
-        Span(f" {row.brief.task_id}  ", Role.STRONG),
-        Span(f"{glyph.name}{where}{code}", glyph.role),
-        Span(f"  {row.job_id}", Role.DIM),
-    )
-
-
-def _job(session: Session, job_id: str) -> Line:
-    job = session.job(job_id)
-    assert job is not None
-    tasks, glyph = job.phases.tasks, glyph_of_job(job)
-    failed = f" {session.glyphs.bad}{tasks.failed:,}" if tasks.failed else ""
-    return line(
-        session.glyphs.span(glyph),
-        Span(f" {job_id}  ", Role.STRONG),
-        Span(f"{glyph.name}  ", glyph.role),
-        Span(f"tasks {tasks.succeeded + tasks.failed:,}/{tasks.total:,}{failed}"),
-    )
 
 
 class CurvesTabModel(RowsModel):

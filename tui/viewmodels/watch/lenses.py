@@ -151,14 +151,6 @@ class Lens(Enum):
 
 
 LENSES = tuple(Lens)
-LENS_TEXTS = {
-    Lens.STATE: "what the service reports of each node",
-    Lens.PHASE: "preparation and release of the job in focus",
-    Lens.SLOTS: "how many task slots are taken",
-    Lens.AGE: "for how long each node has been in its state",
-    Lens.FAILURES: "how many tasks have failed on each node",
-}
-
 _MOST = 9  # the highest digit
 _STEPS = [part * 10**power for power in range(9) for part in (1, 2, 5)]  # failures that a digit more stands for
 _AGES_MS = (HOUR_MS, 15 * MINUTE_MS, 5 * MINUTE_MS, MINUTE_MS)

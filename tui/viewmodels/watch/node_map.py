@@ -6,8 +6,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from engine.base.values import called
-from engine.views.log.reader import Kept
-from engine.views.resources.nodes import count_gone, count_tasks, gone_in, last_output, tasks_on
+from engine.views.resources.nodes import count_gone, count_tasks, in_pool, last_output, tasks_on
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, TASK, Glyph, phase_glyph
 from tui.viewmodels.text import ItemRef, Line, Role, Span, line, width
@@ -59,14 +58,11 @@ class NodeMapModel:
         self.changes = 0  # grows with each update that may have found something else
         self._coded: object = None  # the input of ``glyphs`` and ``codes``
         self._in_groups = False  # a symbol stands for several nodes
-        self._left_out: dict[str, frozenset[int]] = {}  # by pool: indexes of the nodes left out
-        self._with_gone: set[str] = set()  # pools of which the user wants to see all nodes
-        self._shown: Kept[bytes] = Kept()
         self._measured: object = None  # jumps in time and pool for which the cards have been measured
         self._measured_at: object = None  # the moment of it
         self._told = self._told_most = 1  # lines of tasks and output on a card: wished, and at most
         self._count = 0  # of nodes without a zoom
-        self._hidden = 0  # nodes that are left out
+        self._hidden = 0  # nodes that are left out because they have left the pool
 
     def remembered(self) -> dict[str, Any]:
         """Return the user's choices, for another run of this scenario."""
@@ -93,13 +89,17 @@ class NodeMapModel:
         self._measure()
 
     def _read(self, page: NodePage, now_ms: int) -> None:
-        """Read the nodes in view, their states and properties."""
+        """Read the nodes in view, their states and properties.
+
+        Nodes that have left the pool are left out while those in it are few enough for cards, or no more than they: a
+        card of such a node says nothing. Otherwise they keep their places, because there each node is found by its own.
+        """
         nodes, states, facts = page.nodes(), page.states(), facts_of(self.lens, page, now_ms)
         positions: Sequence[int] = range(len(nodes))
-        self._hidden = 0
-        if left_out := self._left_out_now(states):
-            shown = self._shown_of(states, left_out)
-            self._hidden = shown.count(0)
+        gone = count_gone(states)
+        self._hidden = gone if len(states) - gone <= max(MOST_CARDS, gone) else 0
+        if self._hidden:
+            shown = in_pool(states)
             nodes, positions = tuple(compress(nodes, shown)), tuple(compress(positions, shown))
             states, facts = bytes(compress(states, shown)), tuple(compress(facts, shown))
         self._count = len(nodes)
@@ -125,48 +125,6 @@ class NodeMapModel:
         places = {glyph: place for place, glyph in enumerate(self.glyphs)}
         self.codes = bytes(map({pair: places[glyph] for pair, glyph in found.items()}.__getitem__, pairs))
         self._coded = known
-
-    def _left_out_now(self, states: bytes) -> frozenset[int]:
-        """Return the indexes of the nodes to leave out.
-
-        While few enough for cards are in the pool, those are all that have left it: a card of such a node says nothing.
-        In a larger map the user decides, because there each node is found by its place.
-        """
-        pool_id, gone = self.page.pool_id, count_gone(states)
-        if not gone or pool_id in self._with_gone:
-            return frozenset()
-        if len(states) - gone <= MOST_CARDS:
-            return frozenset(gone_in(states))
-        return self._left_out.get(pool_id, frozenset())
-
-    def _shown_of(self, states: bytes, left_out: frozenset[int]) -> bytes:
-        """Return a byte for each node of the pool, 0 for those left out. In the past a node may be back."""
-        known = self.session.simulation.jumps, len(states), count_gone(states), self.page.pool_id, left_out
-
-        def shown() -> bytes:
-            found = bytearray(b"\1") * len(states)
-            for at in left_out.intersection(gone_in(states)):
-                found[at] = 0
-            return bytes(found)
-
-        return self._shown.get(known, shown)
-
-    def compact(self) -> bool:
-        """Leave out the nodes that have left the pool, or show them again. Return True if there is any such node."""
-        pool_id = self.page.pool_id
-        gone = frozenset(self._positions[at] for at in gone_in(self._states))
-        if gone:
-            self._left_out[pool_id] = self._left_out.get(pool_id, frozenset()) | gone
-            self._with_gone.discard(pool_id)
-        elif self._hidden:
-            self._left_out.pop(pool_id, None)
-            self._with_gone.add(pool_id)
-        else:
-            return False
-        self.zooms.clear()
-        self._seen = None
-        self.update()
-        return True
 
     def look_through(self, lens: Lens) -> None:
         """Choose a lens."""
@@ -343,7 +301,7 @@ class NodeMapModel:
             return self.session.no_pool()
         if self._hidden:
             who = "Its node has" if self._hidden == 1 else f"All its {self._hidden:,} nodes have"
-            return (f"{who} left the pool.", f"D shows {'it' if self._hidden == 1 else 'them'}.")
+            return (f"{who} left the pool.", "View 3 lists them." if self._hidden > 1 else "View 3 lists it.")
         pool = self.session.pool(self.session.pool_id)
         if pool is not None and pool.state is None:
             return (f"{called('Pool', self.session.pool_id)} was deleted. It had no nodes.",)
