@@ -16,7 +16,6 @@ from tui.viewmodels.glyphs import INELIGIBLE, NODE, RELEASE, Glyph
 from tui.viewmodels.text import ItemRef, Line, Role, Span, line
 from tui.viewmodels.timeline.rows import (
     FAILED,
-    NEVER_MS,
     NOTHING,
     PREPARING,
     RELEASING,
