@@ -27,14 +27,6 @@ def after(app, *keys):
     return asyncio.run(run())
 
 
-def test_i_lets_the_whole_instant_happen(dashboard_at):
-    app = dashboard_at(45)
-    simulation = app.session.simulation
-    assert after(app, "i") == (50, [])
-    assert {simulation.world.nodes.state_of(node).wire for node in range(6)} == {"running"}
-    assert simulation.world.calendar.instant_is_over()
-
-
 def run_to_the_end(name):
     simulation = Simulation(load_scenario(name))
     while not simulation.finished:

@@ -14,12 +14,12 @@ from engine.views.resources.tasks import TaskPage
 from tui.viewmodels import format as fmt
 from tui.viewmodels.format import described
 from tui.viewmodels.items import FileLocation
-from tui.viewmodels.sentences import name_in
 from tui.viewmodels.text import ItemRef, Kind, Line, Role, Span, clip, fit, line, one_line, squeeze
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from engine.views.resources.events import EventRow
     from tui.viewmodels.session import Session
 
 
@@ -185,7 +185,7 @@ class Search:
             for number in numbers:
                 event = events.row(number)
                 said = described(event)
-                name = name_in(event)
+                name = _entity(event)
                 if self._wanted in f"{event.event} {name} {said}".lower():
                     about = f"{self._session.clock(events.when_ms(number))}  {name}  {said}"
                     group.add(Hit(event.event, about, number), self._wanted)
@@ -194,6 +194,11 @@ class Search:
 
 def _in_pieces(rows: Sequence[int], size: int) -> Iterator[Sequence[int]]:
     return (rows[at : at + size] for at in range(0, len(rows), size))
+
+
+def _entity(event: EventRow) -> str:
+    node = f"n{event.position}" if event.position is not None else ""
+    return event.task_id or node or event.job_id or event.schedule_id or event.pool_id or ""
 
 
 def search_heading(search: Search) -> Line:

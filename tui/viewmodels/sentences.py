@@ -111,7 +111,7 @@ class Notices:
         causes: dict[str, list[str]] = {}
         for index in new[-_MOST_LOOKED_AT:]:
             event = events.row(index)
-            causes.setdefault(cause(event), []).append(name_in(event))
+            causes.setdefault(cause(event), []).append(_name(event))
         ordered = sorted(causes.items(), key=lambda pair: -len(pair[1]))
         return {why: names for why, names in ordered if self._is_news(why, len(names))}
 
@@ -172,8 +172,7 @@ def cause(event: EventRow) -> str:
     return f"{noun}: {said}" if said else noun
 
 
-def name_in(event: EventRow) -> str:
-    """Return the name of what an event happened to."""
+def _name(event: EventRow) -> str:
     if event.task_id is not None:
         return event.task_id
     if event.position is not None:
