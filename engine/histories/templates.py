@@ -342,7 +342,10 @@ class _Reader:
             raise ScenarioError(self.problems)
         if not (self.pools or self.jobs or self.applications or self.account):
             raise self.failure("nothing in it is of Azure Batch")
-        warnings = [self._warning(f"left out: {_times(count, kind)}") for kind, count in sorted(self.others.items())]
+        warnings = [
+            self._warning(f"left out: {f'{count} of ' * (count > 1)}{kind}")
+            for kind, count in sorted(self.others.items())
+        ]
         return self._accepted(self._document(), warnings)
 
     def _document(self) -> Body:
@@ -364,9 +367,7 @@ class _Reader:
     def _add_pools(self, jobs: Iterable[Body]) -> None:
         """Add what the pools of the document lack, and pools that only jobs name."""
         for pool in self.pools:
-            if "properties" not in pool and not any(
-                pool.get(name) is not None and pool[name] is not False for name in _SCALES
-            ):
+            if "properties" not in pool and all(pool.get(name) in (None, False) for name in _SCALES):
                 pool["targetDedicatedNodes"] = 1
                 self.assume(f"pool {pool.get('id', '')} has one node")
         known = {str(pool.get("id", pool.get("name", ""))).lower() for pool in self.pools}
@@ -425,10 +426,6 @@ def _keyed(resources: object) -> Iterable[tuple[str | int, Value]]:
     if isinstance(resources, dict):
         return resources.items()
     return enumerate(resources if isinstance(resources, list) else ())
-
-
-def _times(count: int, kind: str) -> str:
-    return kind if count == 1 else f"{count} of {kind}"
 
 
 def _packages(pool: Body) -> Iterable[str]:

@@ -14,17 +14,17 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from functools import cache
 from typing import Any, NoReturn, Protocol, TypeVar, get_args, get_origin
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 from pydantic_core import to_json
 
 from engine.base.errors import BatchError
-from engine.base.values import parse_utc, words
+from engine.base.values import words
 from engine.scenario.bodies import bare, fields_of, mistake_text
 from engine.specs.base import Spec, is_duration
 from engine.specs.bodies import TaskDependencies
@@ -312,45 +312,6 @@ def asked_range(request: Request, size: int) -> range:
     if begin >= size:
         raise BatchError("InvalidRange", f"the file has {size} bytes", HeaderName="ocp-range", HeaderValue=text)
     return range(begin, end)
-
-
-_TIMES = ("doNotRunUntil", "doNotRunAfter", "startTime", "endTime")
-_EXPIRY = re.compile(r"(?<=[?&]se=)[^&\s\"']+", re.ASCII)
-_TIME = re.compile(rb'"(?:' + "|".join(_TIMES).encode() + rb')"|[?&]se=', re.IGNORECASE)
-
-
-def has_time(raw: bytes) -> bool:
-    """Return whether a body may have a time that ``shifted`` reads."""
-    return _TIME.search(raw) is not None
-
-
-def shifted(body: dict[str, Any], ahead: timedelta) -> tuple[dict[str, Any], set[str]]:
-    """Return a body whose absolute times are moved by ``ahead``, and what they are: names, and "se=" of signatures.
-
-    A client that means "until half an hour from now" reads its own clock, from which simulated time has moved away.
-    """
-    kinds: set[str] = set()
-
-    def moved(text: str, kind: str) -> str:
-        try:
-            moment = parse_utc(unquote(text)) + ahead
-        except (ValueError, OverflowError):
-            return text
-        kinds.add(kind)
-        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-    def of(value: Any, name: str) -> Any:  # noqa: ANN401 - any JSON
-        if isinstance(value, dict):
-            return {key: of(inner, key) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [of(inner, name) for inner in value]
-        if not isinstance(value, str):
-            return value
-        if name in _TIMES:
-            return moved(value, name)
-        return _EXPIRY.sub(lambda found: quote(moved(found[0], "se=")), value) if "se=" in value else value
-
-    return of(body, ""), kinds
 
 
 Model = TypeVar("Model", bound=Spec)

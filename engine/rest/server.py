@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import h11
 import uvicorn
@@ -28,13 +28,12 @@ from starlette.routing import Router
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from engine.base.errors import BatchError
-from engine.base.runtime import handled
 from engine.base.values import shortened
 from engine.rest.hosts import LOCALHOST, Hosts
 from engine.rest.messages import LONGEST_BODY, Answer, Answering, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from types import FrameType
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -385,7 +384,6 @@ DEFAULT_PORT = 8100
 _LONGEST_HEAD = 64 * 1024  # bytes of a request line and headers
 _IDLE_S = 75
 _MOST_WAITING = 2048
-_MOST_OPEN = 16_384
 _ENDS_WITHIN_S = 2
 
 
@@ -465,71 +463,3 @@ class Server(uvicorn.Server):
         """End because of a signal; keep the number of the first one."""
         self.caught = self.caught or number
         self.end()
-
-
-def allow_connections(most: int) -> None:
-    """Raise the limit of open connections of this process if the system allows it; 1,024 files are usual."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-class Companion(Protocol):
-    """What runs beside a server, and ends with it."""
-
-    async def run(self) -> None:
-        """Run until ``end`` is called, or by itself earlier."""
-
-    def end(self) -> None:
-        """Let ``run`` return."""
-
-
-class Plain:
-    """An application that is served without TLS beside a server."""
-
-    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
-        """Prepare to serve it where ``listener`` listens."""
-        self._server, self._listener = Server(app, lambda: None), listener
-
-    async def run(self) -> None:
-        """Serve, see ``Companion``."""
-        await self._server.serve([self._listener])
-
-    def end(self) -> None:
-        """Let ``run`` return."""
-        self._server.end()
-
-
-def run(server: Server, listener: socket.socket, companions: Sequence[Companion] = ()) -> int | None:
-    """Serve until a signal comes; return its number, or None if the server ended by itself.
-
-    The signals are SIGINT, SIGTERM and SIGHUP, but those that are ignored, as ``nohup`` has it, stay so.
-    """
-    allow_connections(_MOST_OPEN)
-    with handled(server.on_signal):
-        asyncio.run(serve_with(server, listener, companions))
-    return server.caught
-
-
-async def serve_with(server: Server, listener: socket.socket, companions: Sequence[Companion]) -> None:
-    """Serve until the server ends, with its companions beside it."""
-    async with asyncio.TaskGroup() as group:
-        for companion in companions:
-            group.create_task(companion.run())
-        await server.serve([listener])
-        for companion in companions:
-            companion.end()
-
-
-def over_tls(app: ASGIApp) -> ASGIApp:
-    """Return an application whose requests have come over TLS that has ended elsewhere."""
-
-    async def decrypted(scope: Scope, receive: Receive, send: Send) -> None:
-        await app({**scope, "scheme": "https"} if scope["type"] == "http" else scope, receive, send)
-
-    return decrypted

@@ -28,7 +28,7 @@ from engine.base.values import SECOND_MS, format_duration, format_utc, quoted, w
 from engine.rest import jobs, messages, pools
 from engine.rest.handlers import Call, Latest
 from engine.rest.messages import LONGEST_BODY, Answer
-from engine.rest.session import not_found
+from engine.rest.session import has_time, not_found, shifted
 from engine.specs.draws import draw_ms, uniform
 from engine.views.rest.account import account_url
 
@@ -337,7 +337,7 @@ class Service:
     ) -> None:
         """Answer requests with what is in ``simulation``, or with what ``present`` says at each request.
 
-        With ``on_shift`` the times of clients are read by their own clock, see ``messages.shifted``; it is told the
+        With ``on_shift`` the times of clients are read by their own clock, see ``session.shifted``; it is told the
         first time of each kind.
 
         ``wall_s`` reads a clock that limits requests, ``utc_s`` the one that the dates of requests are compared with,
@@ -412,11 +412,11 @@ class Service:
 
     def _by_own_clock(self, request: Request) -> Request:
         """Return a request whose times are those of the simulation, as far from its present as the client meant."""
-        if self._on_shift is None or not messages.has_time(request.body):
+        if self._on_shift is None or not has_time(request.body):
             return request
         present = self.simulation.scenario.start + timedelta(milliseconds=self.simulation.now_ms)
         ahead = present - datetime.fromtimestamp(self._utc_s(), UTC)
-        body, kinds = messages.shifted(messages.json_object(request.body), ahead)
+        body, kinds = shifted(messages.json_object(request.body), ahead)
         for kind in sorted(kinds - self._shifted):
             self._on_shift(f"{kind} of clients is read by the clock here; simulated time is {_distance(ahead)}")
         self._shifted |= kinds

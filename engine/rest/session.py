@@ -10,13 +10,15 @@ first one, which therefore comes to the same present when it is moved forward.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
 
 from engine.base.errors import BatchError
-from engine.base.values import DAY_MS, SECOND_MS, format_duration, format_utc
+from engine.base.values import DAY_MS, SECOND_MS, format_duration, format_utc, parse_utc
 from engine.pacing import Pacer
 from engine.run.simulation import Simulation
 from engine.scenario.load import load
@@ -26,7 +28,7 @@ from engine.views.results import recorded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from engine.base.terms import Plain
     from engine.run.journal import Input
@@ -224,3 +226,42 @@ class Present:
     def _leave(self) -> None:
         self._other = None
         self.shown.present_ms = 0
+
+
+_TIMES = ("doNotRunUntil", "doNotRunAfter", "startTime", "endTime")
+_EXPIRY = re.compile(r"(?<=[?&]se=)[^&\s\"']+", re.ASCII)
+_TIME = re.compile(rb'"(?:' + "|".join(_TIMES).encode() + rb')"|[?&]se=', re.IGNORECASE)
+
+
+def has_time(raw: bytes) -> bool:
+    """Return whether a body may have a time that ``shifted`` reads."""
+    return _TIME.search(raw) is not None
+
+
+def shifted(body: dict[str, Any], ahead: timedelta) -> tuple[dict[str, Any], set[str]]:
+    """Return a body whose absolute times are moved by ``ahead``, and what they are: names, and "se=" of signatures.
+
+    A client that means "until half an hour from now" reads its own clock, from which simulated time has moved away.
+    """
+    kinds: set[str] = set()
+
+    def moved(text: str, kind: str) -> str:
+        try:
+            moment = parse_utc(unquote(text)) + ahead
+        except (ValueError, OverflowError):
+            return text
+        kinds.add(kind)
+        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def of(value: Any, name: str) -> Any:  # noqa: ANN401 - any JSON
+        if isinstance(value, dict):
+            return {key: of(inner, key) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [of(inner, name) for inner in value]
+        if not isinstance(value, str):
+            return value
+        if name in _TIMES:
+            return moved(value, name)
+        return _EXPIRY.sub(lambda found: quote(moved(found[0], "se=")), value) if "se=" in value else value
+
+    return of(body, ""), kinds

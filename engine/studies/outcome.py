@@ -17,6 +17,7 @@ from engine.scenario.model import MEASURES, JobEnd
 from engine.scenario.record import values_text
 from engine.specs.conditions import Bounds, SubjectKind, matches
 from engine.studies.measures import AMOUNT, DONE_COST, HEADINGS, LABELS, Share, Spread, largest, pareto, spread, wilson
+from engine.studies.runs import held_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -238,20 +239,6 @@ class Tally:
         return StudySummary(
             self._scenario, study.seeds, factors, tuple(marked), confidence, has_expectations, chosen, near, advice
         )
-
-
-_BEFALLS = ("evictNode", "failNode", "capacity", "storageOutage", "guestOSRelease")  # commands that nobody gives
-
-
-def held_paths(study: Study) -> list[str]:
-    """Return the factors that nobody chooses, each value of which has a recommendation."""
-    return [factor.path for factor in study.factors if len(factor.values) > 1 and _is_given(factor.path)]
-
-
-def _is_given(path: str) -> bool:
-    """Return whether nobody chooses what a path names: how long things take and fail, faults, prices, the seed."""
-    steps = path.split(".")
-    return steps[0] in ("seed", "options") or not {"simulate", "prices", *_BEFALLS}.isdisjoint(steps)
 
 
 def _alike(variants: Iterable[VariantSummary], paths: Sequence[str]) -> list[list[VariantSummary]]:

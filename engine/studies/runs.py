@@ -397,3 +397,17 @@ def _line(study: Study, run: Run, measured: dict[str, object]) -> str:
     values: dict[str, Plain] = study.values(run.variant)
     head: dict[str, object] = {"variant": run.variant, "values": values, "seed": run.seed}
     return visible_json(json.dumps(head | measured | {"study": study.identity._asdict()}, ensure_ascii=False))
+
+
+_BEFALLS = ("evictNode", "failNode", "capacity", "storageOutage", "guestOSRelease")  # commands that nobody gives
+
+
+def held_paths(study: Study) -> list[str]:
+    """Return the factors that nobody chooses, each value of which has a recommendation."""
+    return [factor.path for factor in study.factors if len(factor.values) > 1 and _is_given(factor.path)]
+
+
+def _is_given(path: str) -> bool:
+    """Return whether nobody chooses what a path names: how long things take and fail, faults, prices, the seed."""
+    steps = path.split(".")
+    return steps[0] in ("seed", "options") or not {"simulate", "prices", *_BEFALLS}.isdisjoint(steps)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.values import USD
 from engine.studies.measures import DONE_COST
-from engine.studies.outcome import amount_of, held_paths
-from engine.studies.runs import Run
+from engine.studies.outcome import amount_of
+from engine.studies.runs import Run, held_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -15,7 +15,8 @@ import pytest
 from engine.rest import server
 from engine.rest import server as application_module
 from engine.rest.messages import LONGEST_BODY
-from engine.rest.server import Server, allow_connections, application, listen
+from engine.rest.running import allow_connections
+from engine.rest.server import Server, application, listen
 from engine.rest.service import Credentials, Service
 from tests.builders import a_job, a_task, run, simulation
 from tests.rest.test_server import Served, serving

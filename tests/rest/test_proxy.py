@@ -15,7 +15,8 @@ import pytest
 from engine.rest.hosts import Hosts, authority
 from engine.rest.messages import Answer
 from engine.rest.proxy import Azure, ByName, Proxy, Storage, azure_name
-from engine.rest.server import Plain, application, listen, over_tls
+from engine.rest.running import Plain, over_tls
+from engine.rest.server import application, listen
 
 ACCOUNT = "risk.westeurope.batch.azure.com"
 BLOBS = "store.blob.core.windows.net"

@@ -8,12 +8,12 @@ from tests import touched
 from tests.module_counts import LONG, longest_chain, modules
 
 # To be lowered whenever less is needed; `python -m tests.touched` prints the numbers of today.
-MOST_MODULES = 320
-MOST_LINES = 101_530
-MOST_CODE = 64_138
+MOST_MODULES = 333
+MOST_LINES = 104_120
+MOST_CODE = 65_606
 LONGEST_CHAIN = 20
 MOST_FILES_OF_A_STEP = 85
-MOST_FILES_OF_A_COMMAND = 124
+MOST_FILES_OF_A_COMMAND = 126
 
 
 def test_modules_are_few_and_short():

@@ -29,7 +29,8 @@ from engine.rest.identity import LOGIN, Front, Identity, Nothing
 from engine.rest.management import AUDIENCES, Management
 from engine.rest.proxy import DEFAULT_PORT as PROXY_PORT
 from engine.rest.proxy import Azure, ByName, Proxy, azure_name
-from engine.rest.server import Plain, application, over_tls
+from engine.rest.running import Plain, over_tls, run, serve_with
+from engine.rest.server import application
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
 from engine.rest.session import PacedClock, Present, begin, saved, session_text
 from engine.scenario.record import with_prices
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.rest.messages import Answer, Answering, Request
     from engine.rest.proxy import Storage
-    from engine.rest.server import Companion
+    from engine.rest.running import Companion
     from tui.viewmodels.frame import Served
 
 
@@ -105,7 +106,7 @@ def serve(options: Options) -> int:
         if clock is not None:
             clock.on_failure = server.end
         stack.enter_context(interrupts.held)  # a second signal must not cost the session
-        caught = http.run(server, endpoint.listener, endpoint.companions)
+        caught = run(server, endpoint.listener, endpoint.companions)
         if caught is not None:
             interrupts.ended_by(caught)
         if target is not None:
@@ -384,7 +385,7 @@ class DashboardHost(Endpoint):
     async def serve(self) -> None:
         """Serve until ``end`` is called."""
         assert self._server is not None
-        await http.serve_with(self._server, self.listener, self.companions)
+        await serve_with(self._server, self.listener, self.companions)
 
     def end(self) -> None:
         """Let ``serve`` return."""
