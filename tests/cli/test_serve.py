@@ -190,7 +190,7 @@ def test_a_session_for_which_there_is_no_space_is_a_clear_message(tmp_path, monk
     file = tmp_path / "session.yaml"
     file.write_text("before")
     monkeypatch.setattr(serving, "FileLines", Full)
-    monkeypatch.setattr(serving.http, "run", lambda *_: signal.SIGINT)
+    monkeypatch.setattr(serving, "run", lambda *_: signal.SIGINT)
     assert main(["serve", "--port", "0", "--quiet", "--save", str(file)]) == 1
     assert capsys.readouterr().err == f"Error: cannot write {file}: No space left on device\n"
     assert file.read_text() == "before"

@@ -10,14 +10,13 @@ from engine import load_scenario
 from engine.studies.measures import measures_of, pareto
 from engine.studies.outcome import (
     Tally,
-    _is_given,
     pace_text,
     recommendation,
     short_names,
     summarize,
     time_step_s,
 )
-from engine.studies.runs import Player, planned, read
+from engine.studies.runs import Player, _is_given, planned, read
 from tui.cli.studying import study_text
 from tui.saving.console import console
 
