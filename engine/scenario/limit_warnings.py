@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from itertools import groupby
 from math import inf
 from operator import itemgetter
@@ -393,7 +394,7 @@ class ProcessLimits:
         nodes = forms[0] if forms else PoolNodes(OsFamily.LINUX)
         pool_id = (self._names.resolved(process.owner).pool_id or "").casefold()
         defaults = self._simulate.tasks if isinstance(spec, TaskSpec | JobManagerTask) else None
-        least, most = span_ms(facts_of(process.line, nodes.os), spec.simulate, defaults)
+        least, most = span_ms(partial(facts_of, process.line, nodes.os), spec.simulate, defaults)
         first: float = max(process.at_ms, self._created.get(pool_id, 0) + self._boot_ms(nodes))
         last, last_of = first, ""
         room = max((form.most * form.slots for form in forms), default=inf)
@@ -479,10 +480,10 @@ def _check_time(writer: _Writer, of_job: int | None) -> None:
     if not isinstance(spec, TaskSpec | JobManagerTask) or spec.simulate is None or spec.simulate.duration is None:
         return
     lasts = format_duration(int(min(writer.least, _LATEST_MS)))
-    own, where = spec.constraints.max_wall_clock_time, place.at(*_LIMIT) or place
     stops, ends = "it is stopped after %s and fails (RETRY-8)", "its job ends %s after its creation (JOB-9)"
-    for limit, told, what in ((own, where, stops), (of_job, place, ends)):
+    for limit, at, what in ((spec.constraints.max_wall_clock_time, _LIMIT, stops), (of_job, (), ends)):
         if limit is not None and writer.least > limit:
+            told = place.at(*at) or place  # which takes longer to find than all else here
             told.warn(f"the task takes {lasts} or more: {what % format_duration(limit)}", "limit-too-short")
 
 

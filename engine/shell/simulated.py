@@ -20,7 +20,7 @@ from engine.specs.common import Simulate
 from engine.specs.draws import draw_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from engine.base.paths import NodeRoot
     from engine.shell.files import NodeFiles
@@ -184,14 +184,17 @@ def _usual_duration(line: LineFacts, simulate: Simulate | None, otherwise: Distr
 _RARE = 0.999
 
 
-def span_ms(line: LineFacts, own: Simulate | None, defaults: Simulate | None) -> tuple[float, float]:
-    """Return the least and the most time that a process takes, but for what is very rare; ``defaults`` are of tasks."""
+def span_ms(line: Callable[[], LineFacts], own: Simulate | None, defaults: Simulate | None) -> tuple[float, float]:
+    """Return the least and the most time that a process takes, but for what is very rare; ``defaults`` are of tasks.
+
+    Reading a line takes far longer than the rest: ``line`` is asked only where no ``simulate`` says how long it takes.
+    """
     own = own or _NOTHING
     usual = own if defaults is None else defaults.overridden_by(own)
     forms = [usual, *(usual.overridden_by(each) for each in (*own.attempts, *own.on_node.values()))]
     otherwise = _SPECIAL_DURATION if defaults is None else _TASK_DURATION
-    durations = [_usual_duration(line, each, otherwise) for each in forms if each.until is None]
+    durations = [each.duration or _usual_duration(line(), each, otherwise) for each in forms if each.until is None]
     is_endless = len(durations) < len(forms)
-    is_sure = not is_endless and not (line.needs_rehearsal and usual.duration is None)
+    is_sure = not is_endless and (usual.duration is not None or not line().needs_rehearsal)
     least = min(draw_ms(one, 0.0) for one in durations) if is_sure else 0
     return least, inf if is_endless else max(draw_ms(one, _RARE) for one in durations)

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from engine.base.terms import OsFamily
 from engine.shell.date import formatted
+from engine.shell.simulated import span_ms
 from engine.shell.small_shell import facts_of, parse
 from engine.shell.syntax import simple_commands
+from engine.specs.common import Simulate
 from tests.units.conftest import DIRECTORY, WD, Machine
 
 LINUX, WINDOWS = OsFamily.LINUX, OsFamily.WINDOWS
@@ -407,3 +409,17 @@ def test_task_4_a_long_line_with_an_open_quote_is_split_at_once(end):
     assert time.perf_counter() - before < 5
     (command,) = simple_commands(program.text.script)
     assert [word.constant for word in command.words] == ["price", "a" * 40_000, f"b{end}"]
+
+
+def test_how_long_a_process_takes_asks_for_its_line_only_where_no_simulate_says_so():
+    """Reading twenty thousand lines took most of the time of `check`."""
+    asked = []
+
+    def line():
+        asked.append(True)
+        return facts_of("/bin/sh -c 'sleep 5'", OsFamily.LINUX)
+
+    assert span_ms(line, Simulate.from_wire({"duration": "PT60S"}), None) == (60_000, 60_000)
+    assert asked == []
+    assert span_ms(line, Simulate.from_wire({"exitCode": 1}), None) == (5_000, 5_000)
+    assert asked
