@@ -46,7 +46,10 @@ class Latest:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of an operation: its path parameters are in ``names``, its query parameters by lower-case name."""
+    """A call of an operation: its path parameters are in ``names``, its query parameters by lower-case name.
+
+    ``read`` returns the JSON object of a body, with times as the service reads them.
+    """
 
     simulation: Simulation
     latest: Latest
@@ -54,6 +57,7 @@ class Call:
     route: Route
     names: Mapping[str, str]
     query: Mapping[str, str]
+    read: Callable[[bytes], dict[str, Any]]
 
     @property
     def world(self) -> World:
@@ -71,7 +75,7 @@ class Call:
 
     def body(self) -> dict[str, Any]:
         """Return the JSON object of the request's body. Raises BatchError: InvalidRequestBody."""
-        return messages.json_object(self.request.body)
+        return self.read(self.request.body)
 
     def submit(self, command: Command) -> None:
         """Submit a command, see ``submit``. Raises BatchError."""

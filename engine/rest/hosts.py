@@ -130,7 +130,7 @@ class Authority:
     """Makes certificates; its own, which clients have to trust, lies in a folder as long as the block lasts."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the authority, and write its own certificate as a PEM file and as a trust store of Java."""
+        """Make the authority, and write its own certificate as a PEM file, ``file``."""
         import trustme
 
         self._ca = trustme.CA()

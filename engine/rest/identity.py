@@ -9,7 +9,6 @@ allows.
 from __future__ import annotations
 
 import hmac
-import json
 import re
 import secrets
 import time
@@ -149,12 +148,8 @@ class Identity:
         client = next(
             (query[name] for name in ("client_id", "clientid", "object_id", "mi_res_id") if query.get(name)), _NOBODY
         )
-        given = self._given(query["resource"], "organizations", client, _LIFETIME_S)
-        return (
-            {**given, "client_id": client}
-            if is_app_service
-            else {**given, "client_id": client, "ext_expires_in": given["expires_in"]}
-        )
+        given = self._given(query["resource"], "organizations", client, _LIFETIME_S) | {"client_id": client}
+        return given if is_app_service else given | {"ext_expires_in": given["expires_in"]}
 
     def _principal(self, request: Request, tenant: str, *, is_v2: bool) -> Mapping[str, object]:
         """Return what a service principal is given. Raises _Refused."""
@@ -299,12 +294,7 @@ def _form(request: Request) -> dict[str, str]:
 
 
 def _json(body: Mapping[str, Any], status: int = 200, code: str = "") -> Answer:
-    headers = {
-        "Content-Type": "application/json; charset=utf-8",
-        "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
-    }
-    return Answer(status, json.dumps(body).encode(), headers, code=code)
+    return messages.json_answer(body, status, code, **{"Cache-Control": "no-store"})
 
 
 class Front:

@@ -17,7 +17,7 @@ from engine.base.terms import AllocationState, PoolState
 from engine.base.values import quoted, text_at
 from engine.rest import messages
 from engine.rest.handlers import submit
-from engine.rest.messages import Answer
+from engine.rest.messages import Answer, json_answer
 from engine.rest.pools import check_linked
 from engine.rules.account import find_application
 from engine.rules.decisions import verdicts
@@ -26,7 +26,7 @@ from engine.scenario.load import load as load_scenario
 from engine.scenario.pasted import AUTO_SCALE, FIXED_SCALE, MOVED
 from engine.specs import commands as c
 from engine.specs.bodies import PoolUpdate
-from engine.views.rest.account import etag, pool_body
+from engine.views.rest.account import etag, machine, pool_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -98,12 +98,6 @@ class Call(NamedTuple):
 Handler = Callable[[Call], Answer]
 
 
-def json_answer(body: Body, status: int = 200, **headers: str) -> Answer:
-    """Return an answer with a body."""
-    head = {"Content-Type": "application/json; charset=utf-8", "X-Content-Type-Options": "nosniff"}
-    return Answer(status, json.dumps(body).encode(), head | headers)
-
-
 def listed(items: Iterable[Body]) -> Answer:
     """Return an answer with a list of resources."""
     return json_answer({"value": list(items)})
@@ -124,9 +118,6 @@ def _pool_of(call: Call) -> Pool:
 def _pool(call: Call, pool: Pool) -> dict[str, object]:
     """Return a pool as a resource."""
     data = pool_body(call.world, pool)
-    machine = data.get("virtualMachineConfiguration")
-    if isinstance(machine, dict):
-        machine = {RESOURCE_NAMES.get(name, name): value for name, value in machine.items()}
     scale = (
         {"autoScale": {name: data[own] for name, own in AUTO_SCALE.items() if own in data}}
         if data.get("enableAutoScale")
@@ -138,7 +129,7 @@ def _pool(call: Call, pool: Pool) -> dict[str, object]:
         "provisioningState": "Succeeded" if pool.state is PoolState.ACTIVE else "Deleting",
         "provisioningStateTransitionTime": data["stateTransitionTime"],
         "allocationState": pool.allocation.wire.capitalize(),
-        "deploymentConfiguration": {"virtualMachineConfiguration": machine} if machine else {},
+        "deploymentConfiguration": _deployment(pool),
         "scaleSettings": scale,
         "interNodeCommunication": "Enabled" if data.get("enableInterNodeCommunication") else "Disabled",
         "resizeOperationStatus": {"errors": data.get("resizeErrors", [])},
@@ -155,6 +146,14 @@ def _pool(call: Call, pool: Pool) -> dict[str, object]:
         properties["autoScaleRun"] = {"evaluationTime": run["timestamp"], "results": run["results"]}
     path = f"{call.account}/pools/{quote(pool.id)}"
     return resource(path, "batchAccounts/pools", properties, etag=_tag(call, pool))
+
+
+def _deployment(pool: Pool) -> dict[str, object]:
+    """Return the machine of a pool under the names that it has in a resource; nothing for a cloud service."""
+    if pool.spec.cloud_service_configuration is not None:
+        return {}
+    written = {RESOURCE_NAMES.get(name, name): value for name, value in machine(pool).items()}
+    return {"virtualMachineConfiguration": written}
 
 
 def _tag(call: Call, pool: Pool) -> str:
@@ -195,7 +194,10 @@ def _changed(call: Call, pool: Pool, given: Mapping[str, Any]) -> Answer:
     """Change what a resource says of a pool: its size or formula first, as the service does, then its settings."""
     messages.check_preconditions(call.request, etag(call.world, pool.modified_ms), None)
     present = {name: value for name, value in pool.spec.wire().items() if value is not None}
-    kept = {"vmSize": pool.spec.vm_size, "deploymentConfiguration": _deployment(call, pool)}
+    kept = {
+        "vmSize": pool.spec.vm_size,
+        "deploymentConfiguration": _deployment(pool),
+    }
     wanted = _wire(call, pool.id, {**kept, **given})
     for command in _resizes(pool, wanted, given):
         call.submit(command)
@@ -203,12 +205,6 @@ def _changed(call: Call, pool: Pool, given: Mapping[str, Any]) -> Answer:
     if names:
         call.submit(messages.read_body(c.UpdatePool, {name: wanted[name] for name in names}, {"poolId": pool.id}))
     return _answer_pool(call, pool)
-
-
-def _deployment(call: Call, pool: Pool) -> object:
-    properties = _pool(call, pool)["properties"]
-    assert isinstance(properties, dict)
-    return properties["deploymentConfiguration"]
 
 
 def _resizes(pool: Pool, wanted: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Command]:

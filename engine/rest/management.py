@@ -7,7 +7,6 @@ account itself) is refused with a sentence.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -16,8 +15,8 @@ from uuid import NAMESPACE_URL, uuid5
 from engine.base.errors import BatchError
 from engine.base.values import quoted
 from engine.rest import messages
-from engine.rest.managed import BATCH, OWN, POOL_AND_APPLICATION_ROUTES, Call, Plane, json_answer, listed, resource
-from engine.rest.messages import Answer
+from engine.rest.managed import BATCH, OWN, POOL_AND_APPLICATION_ROUTES, Call, Plane, listed, resource
+from engine.rest.messages import Answer, json_answer
 from engine.rest.service import check_bearer
 from engine.specs.catalogue import listed_sizes
 from engine.views.rest.account import account_url
@@ -72,18 +71,14 @@ def _self(call: Call) -> Answer:
     return json_answer(_group(call), 201 if call.request.method == "PUT" else 200)
 
 
-def _provider(call: Call) -> Answer:
+def _provider(call: Call) -> dict[str, object]:
+    """Return a resource provider as one that is registered; the kinds of resources are those of Batch alone."""
     name = call.names.get("namespace") or BATCH
     kinds = ("batchAccounts", "batchAccounts/pools", "operations", "locations", "locations/quotas")
     place = {"locations": [call.world.account.location], "apiVersions": ["2025-06-01", "2024-07-01", "2024-02-01"]}
-    return json_answer(
-        {"id": f"{call.subscription}/providers/{name}", "namespace": name, "registrationState": "Registered"}
-        | {
-            "resourceTypes": [{"resourceType": kind, **place} for kind in kinds]
-            if name.lower() == BATCH.lower()
-            else []
-        }
-    )
+    known = [{"resourceType": kind, **place} for kind in kinds if name.lower() == BATCH.lower()]
+    path = f"{call.subscription}/providers/{name}"
+    return {"id": path, "namespace": name, "registrationState": "Registered", "resourceTypes": known}
 
 
 def _resources(call: Call) -> Answer:
@@ -125,11 +120,10 @@ def _check_account(call: Call) -> None:
 
 def _account(call: Call) -> dict[str, object]:
     world, account = call.world, call.world.account
-    host = f"{call.plane.service.credentials.account}.{account.location}.batch.azure.com"
     quotas = account.quotas
     series = quotas.dedicated_cores_per_vm_series or {}
     properties = {
-        "accountEndpoint": host,
+        "accountEndpoint": call.plane.service.azure_url.removeprefix("https://"),
         "nodeManagementEndpoint": f"{_tenant_of(account_url(world))}.{account.location}.service.batch.azure.com",
         "provisioningState": "Succeeded",
         "poolAllocationMode": account.pool_allocation_mode.value,
@@ -205,10 +199,10 @@ _ROUTES: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/resourcegroups", lambda call: listed([_group(call)])),
     ("GET", "/locations", lambda call: listed([{"name": call.world.account.location}])),
     ("GET", "/resources", _resources),
-    ("GET", "/providers", lambda call: listed([json.loads(_provider(call).body)])),
+    ("GET", "/providers", lambda call: listed([_provider(call)])),
     ("GET", "/providers/microsoft.batch/operations", lambda _: listed([])),
-    ("GET", "/providers/{namespace}", _provider),
-    ("POST", "/providers/{namespace}/register", _provider),
+    ("GET", "/providers/{namespace}", lambda call: json_answer(_provider(call))),
+    ("POST", "/providers/{namespace}/register", lambda call: json_answer(_provider(call))),
     ("GET", _ACCOUNTS, lambda call: listed([_account(call)])),
     ("GET", OWN, lambda call: json_answer(_account(call))),
     ("PUT PATCH", OWN, _put_account),

@@ -203,6 +203,12 @@ def json_body(status: int, body: Body, headers: Mapping[str, str] | None = None)
     return Answer(status, to_json(body), {"Content-Type": JSON, **(headers or {})})
 
 
+def json_answer(body: Body, status: int = 200, code: str = "", **headers: str) -> Answer:
+    """Return an answer with a JSON body as services beside Batch write it: the resource manager, and logins."""
+    head = {"Content-Type": "application/json; charset=utf-8", "X-Content-Type-Options": "nosniff"}
+    return Answer(status, json.dumps(body).encode(), head | headers, code=code)
+
+
 def with_base(answer: Answer, account_url: str, base: str) -> Answer:
     """Return an answer whose addresses begin with the host of the request instead of the account's address.
 

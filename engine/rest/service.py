@@ -11,7 +11,6 @@ import base64
 import binascii
 import hashlib
 import hmac
-import json
 import math
 import re
 import time
@@ -19,7 +18,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, unquote_plus
 from uuid import uuid4
 
@@ -408,19 +407,20 @@ class Service:
             raise BatchError("RequestBodyTooLarge")
         self.renew()
         self._check_faults(route.operation)
-        return Call(self.simulation, self._latest, self._by_own_clock(request), route, names, query)
+        return Call(self.simulation, self._latest, request, route, names, query, self._read)
 
-    def _by_own_clock(self, request: Request) -> Request:
-        """Return a request whose times are those of the simulation, as far from its present as the client meant."""
-        if self._on_shift is None or not has_time(request.body):
-            return request
+    def _read(self, raw: bytes) -> dict[str, Any]:
+        """Return the JSON object of a body; its times are as far from the simulation's present as the client meant."""
+        body = messages.json_object(raw)
+        if self._on_shift is None or not has_time(raw):
+            return body
         present = self.simulation.scenario.start + timedelta(milliseconds=self.simulation.now_ms)
         ahead = present - datetime.fromtimestamp(self._utc_s(), UTC)
-        body, kinds = shifted(messages.json_object(request.body), ahead)
+        body, kinds = shifted(body, ahead)
         for kind in sorted(kinds - self._shifted):
             self._on_shift(f"{kind} of clients is read by the clock here; simulated time is {_distance(ahead)}")
         self._shifted |= kinds
-        return replace(request, body=json.dumps(body).encode())
+        return body
 
     @property
     def azure_url(self) -> str:

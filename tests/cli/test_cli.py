@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import COMMAND
 from tui.cli.commands import main
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-m", "tui"]
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
 
 SMALL = """\

@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,9 +18,9 @@ from engine import load_scenario
 from engine.studies.outcome import summarize
 from engine.studies.runs import Player, Run, planned, read
 from engine.studies.search import SHARE
+from tests.command import COMMAND
 from tui.cli.commands import main
 
-COMMAND = [sys.executable, "-m", "tui"]
 ROOT = Path(__file__).parents[2]
 NODES = "pools.p.targetDedicatedNodes"
 RETRIES = "jobs.j.constraints.maxTaskRetryCount"

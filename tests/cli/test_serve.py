@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import signal
 import subprocess
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -195,3 +197,17 @@ def test_a_session_for_which_there_is_no_space_is_a_clear_message(tmp_path, monk
     assert capsys.readouterr().err == f"Error: cannot write {file}: No space left on device\n"
     assert file.read_text() == "before"
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_program_is_not_waited_for_if_the_server_never_accepts_connections():
+    server = SimpleNamespace(started=False, end=lambda: None)
+
+    async def run():
+        program = serving.Program(("true",), {}, server)
+        running = asyncio.create_task(program.run())
+        await asyncio.sleep(0)
+        program.end()
+        await asyncio.wait_for(running, 60)
+        return program.status
+
+    assert asyncio.run(run()) == 0

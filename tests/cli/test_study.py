@@ -19,6 +19,7 @@ import pytest
 from engine import load_scenario
 from engine.base.partial_files import is_locked
 from engine.studies.runs import Run, planned
+from tests.command import COMMAND
 from tests.studies.conftest import NIGHT
 from tui.cli.commands import main
 from tui.saving.targets import TargetError
@@ -27,7 +28,6 @@ from tui.workers.local import LocalWorkers
 from tui.workers.runs import ResultsFile
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-m", "tui"]
 NODES = "pools.render.targetDedicatedNodes"
 posix_only = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 STUDY = f"study:\n  seeds: 3\n  vary:\n    {NODES}: [1, 3]\n    jobs.shot-1.priority: [0, 5]\n"

@@ -17,10 +17,10 @@ import pytest
 import yaml
 
 from engine import cases
+from tests.command import COMMAND
 from tui.cli.commands import main
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-m", "tui"]
 posix_only = pytest.mark.skipif(os.name != "posix", reason="pipes, links and signals of POSIX")
 
 RISK = """\

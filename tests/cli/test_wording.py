@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 from rich.console import Console
 
 from engine import Simulation, load_scenario
 from engine.views import results
+from tests.command import batchdeck
 from tui.cli import output
-
-
-def batchdeck(*arguments):
-    return subprocess.run([sys.executable, "-m", "tui", *arguments], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import asyncio
 import json
 import socket
 import ssl
-import subprocess
 import sys
 from contextlib import asynccontextmanager
 
@@ -17,6 +16,7 @@ from engine.rest.messages import Answer
 from engine.rest.proxy import Azure, ByName, Proxy, Storage, azure_name
 from engine.rest.running import Plain, over_tls
 from engine.rest.server import application, listen
+from tests.command import batchdeck
 
 ACCOUNT = "risk.westeurope.batch.azure.com"
 BLOBS = "store.blob.core.windows.net"
@@ -228,12 +228,6 @@ def test_a_half_request_and_a_client_that_goes_cost_nothing_else():
             assert (await ask(ACCOUNT))[0] == "HTTP/1.1 200 OK"
 
     asyncio.run(main())
-
-
-def batchdeck(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "tui", *arguments], capture_output=True, text=True, timeout=120, check=False
-    )
 
 
 # -- a program that is run with the server ---------------------------------------------------------------------------

@@ -274,6 +274,8 @@ class Program:
     async def run(self) -> None:
         """Run the program once the server accepts connections, until it or the server ends."""
         while not self._server.started:
+            if self._ends.is_set():
+                return  # the server has never accepted any
             await asyncio.sleep(_SOON_S)
         environment = {**os.environ, **self._variables}
         try:
