@@ -295,6 +295,8 @@ class Pacer:
             if self._wall_s() >= stop_s:
                 self._drop_backlog(until_ms)
                 return False
+        if simulation.now_ms < until_ms:  # programs run, for which time goes by as it really does
+            self._set_anchor()
         return True
 
     def _target_ms(self) -> int:

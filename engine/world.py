@@ -241,7 +241,7 @@ class World:
         self.region = self._kept(Region())
         self.scheduler = self._kept(Scheduler(self.calendar, self.pools, self.jobs, self.nodes, self.tasks))
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
-        self.executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.start)
+        self.executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.start, executes=scenario.executes)
         # The processes of preparation and of release tasks by job; cleared when a row may mean another job.
         self.prep_hooks: dict[int, HookProcess] = {}
         self.release_hooks: dict[int, HookProcess] = {}
@@ -349,13 +349,13 @@ class World:
         """Return what a process does as ``does`` and ``until`` say, read once."""
         known = self._acts.get(text)
         if known is None:
-            does, until = text
+            does, until, executes = text
             entries = self.scenario.acts.get(does.text) if does else ()
             entries = does_of(does) if does and entries is None else entries or ()
             end = None if until is None else until_of(until)
             acts = (Act(entry.command, entry.tasks, entry.factory, entry.after_ms, entry.when) for entry in entries)
             condition = None if end is None else end.condition
-            known = self._acts[text] = Acts(tuple(acts), condition, end is not None and condition is None)
+            known = self._acts[text] = Acts(tuple(acts), condition, end is not None and condition is None, executes)
         return known
 
     def position_bit(self, job: Job, node: int) -> int:

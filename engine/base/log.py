@@ -126,6 +126,7 @@ class EventLog:
         self._block_at: list[int] = []
         self._block_extra: list[int] = []
         self._future: _Future | None = None
+        self.executed: set[int] = set()  # the numbers of entries about processes that really ran
         self.cuts: list[int] = []  # lengths to which the log was cut: anything read beyond them is obsolete
 
     def shape(self, event: str, subject: LogSubject, *fields: tuple[str, Hashable]) -> int:

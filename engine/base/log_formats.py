@@ -83,12 +83,15 @@ class _Lines:
                 for of_task, number, row_a, row_b in zip(of_tasks, numbers, rows_a, rows_b, strict=True)
             ]
         texts = {number: (f",{shape.head}", shape.tail + "}") for number, shape in shapes.items()}
-        return [
+        lines = [
             f'{{"seq":{seq},{stamp}{head}{of_subject}{tail}'
             for seq, stamp, (head, tail), of_subject in zip(
                 count(log.seq_of(first)), self._clock.stamps(log.when[first:last]), map(texts.__getitem__, numbers), ids
             )
         ]
+        for entry in log.executed.intersection(range(first, last)) if log.executed else ():
+            lines[entry - first] = f'{lines[entry - first][:-1]},"executed":true}}'
+        return lines
 
     def _of_tasks(self, tasks: Sequence[int], nodes: Sequence[int]) -> tuple[Iterable[str], Iterable[str]]:
         """Return the ids of the node, or nothing for -1, and those of the task, for each of these pairs of rows."""

@@ -18,6 +18,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, unquote_plus
 from uuid import uuid4
@@ -64,6 +65,7 @@ class Credentials(NamedTuple):
     key: str = DEFAULT_KEY
     any_key: bool = False
     token_fault: Callable[[str], str] = lambda _: "this server issues no tokens without --tls; --any-key accepts any"
+    job_tokens: Mapping[str, str] = MappingProxyType({})  # the job, in lower case, that the token of one of its tasks opens
 
 
 def check_credentials(request: Request, credentials: Credentials, now_s: float) -> None:
@@ -85,6 +87,9 @@ def check_credentials(request: Request, credentials: Credentials, now_s: float) 
         raise BatchError("Unauthorized", "the request has no Authorization header")
     scheme, _, given = header.partition(" ")
     given = given.strip()
+    if scheme.lower() == "bearer" and given in credentials.job_tokens:
+        _check_job(request.path, credentials.job_tokens[given])
+        return
     if scheme.lower() == "bearer" and given:
         _check_token(given, credentials.any_key, credentials.token_fault)
         return
@@ -105,6 +110,13 @@ def check_credentials(request: Request, credentials: Credentials, now_s: float) 
         if hmac.compare_digest(_digest(key, text), sent):
             return
     raise BatchError("AuthenticationFailed", "the signature does not match the request and the account's key")
+
+
+def _check_job(path: str, job: str) -> None:
+    """Refuse a task's token for anything but its own job. Raises BatchError: AuthenticationFailed."""
+    own = f"/jobs/{job}"
+    if not f"{unquote(path).lower()}/".startswith(f"{own}/"):
+        raise BatchError("AuthenticationFailed", f"the token of a task opens its own job alone, which is {job}")
 
 
 def check_bearer(request: Request, *, any_key: bool, token_fault: Callable[[str], str]) -> None:

@@ -94,10 +94,16 @@ def scenario_to_serve(path_or_name: str | None, now: datetime | None) -> Scenari
 
 
 def begin(
-    path_or_name: str | None, now: datetime | None, seed: int | None = None, *, can_go_back: bool = False
+    path_or_name: str | None,
+    now: datetime | None,
+    seed: int | None = None,
+    *,
+    can_go_back: bool = False,
+    executes: bool = False,
 ) -> Simulation:
-    """Begin a session on ``scenario_to_serve``. Raises ScenarioError."""
-    simulation = Simulation(scenario_to_serve(path_or_name, now), seed=seed, can_go_back=can_go_back)
+    """Begin a session on ``scenario_to_serve``, in which programs may really run. Raises ScenarioError."""
+    scenario = replace(scenario_to_serve(path_or_name, now), executes=executes)
+    simulation = Simulation(scenario, seed=seed, can_go_back=can_go_back)
     simulation.awaits_commands = True
     simulation.run_until(0)  # clients find the pools and jobs of the scenario with their first request
     return simulation
@@ -161,6 +167,8 @@ class Present:
         Raises:
             BatchError: ServerBusy while the second simulation is on its way to the present.
         """
+        if self.shown.scenario.executes and self.shown.is_past:
+            raise BatchError("ServerBusy", "the dashboard looks at the past, and programs run in the present alone")
         other = self._second()
         if other is not None and not self._has_come(other):
             raise BatchError("ServerBusy", "the dashboard looks at the past, and the present is being prepared")
@@ -170,7 +178,7 @@ class Present:
         """Enter what clients have done in the second simulation into the journal of the first one."""
         if self._other is None:
             return
-        given = self._other.journal.by_hand()
+        given = self._other.journal.from_outside()
         if self.shown.present_ms:
             self.shown.present_ms = self._other.now_ms
             self.shown.adopt(given[self._shared :])
@@ -195,7 +203,7 @@ class Present:
 
     def _second(self) -> Simulation | None:
         """Return the second simulation while the screen shows the past, begun with all that the first one has done."""
-        if not self.shown.is_past:
+        if not self.shown.is_past or self.shown.scenario.executes:
             self._leave()
         elif self._other is None:
             self._other = self._begun()
@@ -204,7 +212,7 @@ class Present:
     def _begun(self) -> Simulation:
         other = Simulation(self.shown.scenario, self.shown.seed, can_go_back=False)
         other.awaits_commands = self.shown.awaits_commands
-        given = self.shown.journal.by_hand()
+        given = self.shown.journal.from_outside()
         other.adopt(given)
         self._shared = len(given)
         given_ms = max((one.when_ms for one in given), default=0)

@@ -43,7 +43,8 @@ class Ahead:
         self._inputs: list[Input] = []  # those given by hand that the future has, as the present's journal holds them
         self._seen_changes = -1
         self._reached_end = False
-        self.is_given_up = simulation.awaits_commands or _tasks_of(simulation.scenario) > most_tasks
+        never = simulation.awaits_commands or simulation.scenario.executes
+        self.is_given_up = never or _tasks_of(simulation.scenario) > most_tasks
         self.generation = 0
 
     # -- playing -------------------------------------------------------------------------------------------------
@@ -165,7 +166,7 @@ class Replay:
         """Prepare to play up to the moment that is shown, after which nothing more can happen if it ``is_over``."""
         self.twin = Simulation(run.scenario, run.seed, can_go_back=False)
         self._until_ms, self._is_over = run.now_ms, is_over
-        given = [one for one in run.journal.by_hand() if one.when_ms <= run.now_ms]
+        given = [one for one in run.journal.from_outside() if one.when_ms <= run.now_ms]
         self._given = {when_ms: list(inputs) for when_ms, inputs in groupby(given, lambda one: one.when_ms)}
 
     def play(self, moments_ms: Sequence[int]) -> Iterator[bool]:

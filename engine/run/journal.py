@@ -13,12 +13,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from enum import Enum, auto
 from json.encoder import encode_basestring as _quoted
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.calendar import DueKind
 from engine.base.log import LogSubject
 from engine.base.values import visible_json
 from engine.rules.commands import NOTHING, Extras
+from engine.specs.command import Command
 from engine.specs.commands import FAULTS
 from engine.state.files import NO_TASK
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from engine.run.conditions import RefusedCommand
     from engine.scenario.model import TimelineEntry
-    from engine.specs.command import Command
+    from engine.shell.protocol import Seen
     from engine.state.tables import Values
     from engine.state.task_records import TaskBlock
     from engine.world import World, WorldCopy
@@ -39,6 +40,31 @@ class Origin(Enum):
     SCENARIO = auto()
     CONDITION = auto()  # a `when` of the scenario became true
     HAND = auto()
+    PROCESS = auto()  # a process that really runs has ended
+
+
+_OUTSIDE = (Origin.HAND, Origin.PROCESS)
+
+
+class ProcessEnded(Command, abstract=True):
+    """The end of a process that really ran: no command, but an input. ``start`` is the number of its start."""
+
+    NAME = "processEnded"
+
+    start: int
+    seen: Any  # a ``Seen``, which is no body
+
+
+class Executed(NamedTuple):
+    """A start of a process that really ran: its subject and attempt as its draws have them, and its node's position.
+
+    ``seen`` is None until it has ended by itself.
+    """
+
+    subject: tuple[str, ...]
+    attempt: int
+    position: int
+    seen: Seen | None = None
 
 
 class Input(NamedTuple):
@@ -116,6 +142,15 @@ class Journal:
         """Return the inputs given by hand, which a saved scenario adds to the original."""
         return [one for one in self.inputs if one.origin is Origin.HAND]
 
+    @property
+    def has_ends_ahead(self) -> bool:
+        """True if a process that really ran has ended later than what is shown."""
+        return any(one.origin is Origin.PROCESS for one in reversed(self.inputs[self.done :]))
+
+    def from_outside(self) -> list[Input]:
+        """Return the inputs that another simulation of the scenario needs to have the same log."""
+        return [one for one in self.inputs if one.origin in _OUTSIDE]
+
     def rewind(self, done: int, conditions: tuple[Input, ...]) -> None:
         """Return to an earlier time: keep only ``conditions`` of the inputs made by conditions, and all others."""
         kept = [one for one in self.inputs if one.origin is not Origin.CONDITION] + list(conditions)
@@ -130,7 +165,7 @@ class Journal:
         """Drop the future inputs given by hand, so that the past becomes the present; return those."""
         future = self.pending()
         dropped = tuple(one for one in future if one.origin is Origin.HAND)
-        self.inputs = self.inputs[: self.done] + [one for one in future if one.origin is not Origin.HAND]
+        self.inputs = self.inputs[: self.done] + [one for one in future if one.origin not in _OUTSIDE]
         self.changes += len(dropped)
         return dropped
 

@@ -15,8 +15,19 @@ from engine.base.log_formats import json_lines
 from engine.base.values import LONGEST_RUN_MS
 from engine.rules import commands, reactions
 from engine.rules.commands import Extras
+from engine.rules.processes import execution
 from engine.run.conditions import Expectations, Judgement, Outcome, RefusedCommand, has_work, observe
-from engine.run.journal import Checkpoint, Checkpoints, Input, Journal, Origin, RowNames, common_inputs
+from engine.run.journal import (
+    Checkpoint,
+    Checkpoints,
+    Executed,
+    Input,
+    Journal,
+    Origin,
+    ProcessEnded,
+    RowNames,
+    common_inputs,
+)
 from engine.scenario.commands import processes_wait
 from engine.scenario.timeline import factory_of
 from engine.specs import commands as c
@@ -24,10 +35,11 @@ from engine.specs.conditions import matches
 from engine.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from engine.base.log import EventLog
     from engine.scenario.model import Scenario, TimelineEntry
+    from engine.shell.protocol import Seen
     from engine.specs.command import Command
 
 # Calendar entries between two checks for a checkpoint.
@@ -65,6 +77,8 @@ class Simulation:
         self.jumps = 0  # count of moves in time: anything read before the last one is obsolete
         self.refusals: list[RefusedCommand] = []
         self.world = World(scenario, self.seed, self.end_ms)
+        self.pace: Callable[[int, int], bool] | None = None
+        self.executed: dict[int, Executed] = {}  # by the numbers of their starts
         self.names = RowNames(self.world)
         self.journal = Journal()
         self._inputs_entered: list[tuple[int, DueKind]] = []  # those in the calendar, the next one last
@@ -102,7 +116,7 @@ class Simulation:
         """True at the end of the run: at ``until``, or if nothing more can happen in a run without it."""
         if self.now_ms >= self.end_ms:
             return True
-        if self.awaits_commands or not self._ends_by_itself:
+        if self.awaits_commands or not self._ends_by_itself or (self.scenario.executes and self.world.acting.executing()):
             return False
         return self.world.calendar.peek_ms() is None or self._only_endless_is_left
 
@@ -117,8 +131,17 @@ class Simulation:
             pass
 
     def advance(self, until_ms: int, max_events: int = SLICE) -> bool:
-        """Process at most ``max_events`` calendar entries; return whether more are due up to ``until_ms``."""
+        """Process at most ``max_events`` calendar entries; return whether more are due up to ``until_ms``.
+
+        Where programs really run, ``pace`` lets time go on only as far as they have come.
+        """
         until_ms = min(until_ms, self.end_ms)
+        if self.pace is not None and not self.is_past and not self.journal.has_ends_ahead:
+            return self.pace(until_ms, max_events)
+        return self.advance_freely(until_ms, max_events)
+
+    def advance_freely(self, until_ms: int, max_events: int = SLICE) -> bool:
+        """Advance whatever really runs."""
         calendar = self.world.calendar
         watches = bool(self._waiting) or self._expectations.is_watching(self.now_ms) or self._acts_wait
         more = (self._advance_watching if watches else self._advance)(until_ms, max_events)
@@ -231,9 +254,21 @@ class Simulation:
         for command, added in zip(given, extras, strict=True):
             self._add_input(Input(when_ms, self.journal.next_number(), Origin.HAND, command, added))
         before = len(self.refusals)
-        self.run_until(when_ms)
+        self._pass_to(when_ms)
         refused = {id(refusal.command): refusal.error for refusal in self.refusals[before:]}
         return [refused.get(id(command)) for command in given]
+
+    def end_process(self, start: int, seen: Seen) -> None:
+        """Let the process of a start end in the next millisecond, as it was seen to: the program that ran has ended."""
+        when_ms = self.now_ms + 1
+        ended = ProcessEnded(start=start, seen=seen)
+        self.executed[start] = self.executed[start]._replace(seen=seen)
+        self._add_input(Input(when_ms, self.journal.next_number(), Origin.PROCESS, ended))
+        self._pass_to(when_ms)
+
+    def _pass_to(self, when_ms: int) -> None:
+        while self.advance_freely(when_ms):
+            pass
 
     def adopt(self, inputs: Sequence[Input]) -> None:
         """Take inputs of another simulation of this scenario. They take effect at their times, which lie ahead."""
@@ -250,10 +285,12 @@ class Simulation:
         """
         if self.is_past:
             raise BatchError("OperationInvalidForCurrentState", "this is the past: branch here first")
-        here = self._checkpoint()
+        here, pace = self._checkpoint(), self.pace
+        self.pace = None
         try:
             yield
         finally:
+            self.pace = pace
             self._restore(here)
             self._forget_future()
 
@@ -298,6 +335,10 @@ class Simulation:
 
     def _execute(self, one: Input) -> None:
         """Execute one input, and record whether the service refused it, as was expected or not."""
+        if isinstance(one.command, ProcessEnded):
+            if self.world.acting.get(one.command.start) is not None:
+                execution.end_wait(self.world, one.command.start, one.command.seen)
+            return
         refused = commands.give(self.world, one.command, one.extras)
         if refused is not None or one.refused is not None:
             announced = refused is not None and one.refused == refused.code

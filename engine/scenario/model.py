@@ -344,6 +344,7 @@ class Scenario:
     acts: Mapping[str, tuple[TimelineEntry, ...]] = field(default_factory=dict, compare=False, repr=False)
     acts_wait: bool = False
     prices: PriceList | None = field(default=None, repr=False)  # in place of those of the table
+    executes: bool = field(default=False, compare=False)  # command lines without ``simulate`` end by inputs
 
     @property
     def currency(self) -> str:

@@ -14,6 +14,8 @@ from engine.base.terms import OsFamily
 from engine.specs import draws
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from engine.base.paths import InstalledPackage
     from engine.specs.account import BlobContent
     from engine.specs.base import Distribution
@@ -64,6 +66,20 @@ class LineFacts(NamedTuple):
 UNREAD = LineFacts(False, None, False, False, None, None)
 
 
+class Seen(NamedTuple):
+    """What was seen of a process that really ran: how it behaved, and what became of files.
+
+    Paths are relative to its working directory. ``failure`` is why it never ran, ``upload_failure`` why its outputs
+    are not where they were to go.
+    """
+
+    simulate: Simulate
+    texts: Mapping[str, str] = {}  # of those that it has written, where they are texts
+    removed: tuple[str, ...] = ()
+    failure: FailureInfo | None = None
+    upload_failure: FailureInfo | None = None
+
+
 class Launch(NamedTuple):
     """The start of a process. ``subject`` and ``attempt`` (from 1) are the key of its draws."""
 
@@ -80,6 +96,8 @@ class Launch(NamedTuple):
     node: int = -1  # index in the pool, the key of `onNode`
     setup: Setup = READY
     until_ms: int | None = None  # the time after which its ``until`` came true; None while that is not known
+    execute: bool | None = None  # whether it really runs, if its body says so
+    seen: Seen | None = None  # of a process that has really run
 
 
 # The duration of a process whose end is not known yet: longer than any run.
@@ -101,10 +119,14 @@ class Plan(NamedTuple):
 
 
 class ActsText(NamedTuple):
-    """The commands that a process gives while it runs, and the condition that ends it, as a scenario gives them."""
+    """The commands that a process gives while it runs, and the condition that ends it, as a scenario gives them.
 
-    does: Unread | None
-    until: Unread | None
+    A process that ``executes`` ends when the program that runs for it does.
+    """
+
+    does: Unread | None = None
+    until: Unread | None = None
+    executes: bool = False
 
 
 # The failure of a process that exceeds its maxWallClockTime (RETRY-8).

@@ -13,7 +13,7 @@ from engine.base.terms import OsFamily
 from engine.shell import small_shell
 from engine.shell.files import AccessDenied, NoSpaceLeft
 from engine.shell.interpreter import SimulatedOutput
-from engine.shell.protocol import UNKNOWN_MS, ActsText, Launch, LineFacts, Output, PlainProcess, Plan
+from engine.shell.protocol import UNKNOWN_MS, ActsText, Launch, LineFacts, Output, PlainProcess, Plan, Seen
 from engine.specs.base import Distribution
 from engine.specs.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
 from engine.specs.common import Simulate
@@ -36,9 +36,13 @@ _SPECIAL_DURATION = Distribution.constant(PREP_RELEASE_DURATION_MS)
 class SimulatedExecutor:
     """An executor with keyed draws: equal seed, subject and attempt give equal plans."""
 
-    def __init__(self, seed: int, tasks: Simulate, start: datetime) -> None:
-        """Create the executor of a run that begins at ``start``; ``tasks`` are the defaults of job tasks."""
+    def __init__(self, seed: int, tasks: Simulate, start: datetime, *, executes: bool = False) -> None:
+        """Create the executor of a run that begins at ``start``; ``tasks`` are the defaults of job tasks.
+
+        With ``executes`` a command line without ``simulate`` really runs elsewhere: its end is not known before.
+        """
         self.seed = seed
+        self._is_real = executes
         self._start_ms = (start - _EPOCH) // timedelta(milliseconds=1)
         self._tasks = tasks
 
@@ -56,11 +60,13 @@ class SimulatedExecutor:
         """Return when and how the process will end (TIME-10, RETRY-8)."""
         simulate = self._simulate_of(launch)
         overhead_ms, problem = self._setup(launch, simulate)
+        if launch.seen is not None and launch.seen.failure is not None and launch.until_ms is not None:
+            return Plan(max(overhead_ms, launch.until_ms), None, launch.seen.failure, ran=False)
         if problem is not None:
             return Plan(overhead_ms, None, problem, ran=False)
         process = _process(launch, simulate, overhead_ms)
         total_ms = None
-        if simulate.until is not None:
+        if simulate.until is not None or (launch.seen is None and self.executes(launch)):
             total_ms = UNKNOWN_MS if launch.until_ms is None else max(overhead_ms, launch.until_ms)
         plan = process.plan(self.seed, launch.subject, launch.attempt, total_ms)
         return plan if simulate.exit_code is not None else plan._replace(exit_code=None)
@@ -77,10 +83,12 @@ class SimulatedExecutor:
         directory = working_directory(launch.directory)
         result = small_shell.run(launch.command_line, root, environment, files, directory, simulated, began_ms)
         complaint = _write(simulate.writes, root, directory, files)
-        understood = launch.line.understood_ms is not None
-        if understood and simulate.stdout is not None:
+        if launch.seen is not None:
+            _leave(launch.seen, root, directory, files)
+        speaks_for_all = launch.line.understood_ms is not None or _tells_all(simulate)
+        if speaks_for_all and simulate.stdout is not None:
             result = result._replace(stdout=simulate.stdout)
-        if understood and simulate.stderr is not None:
+        if speaks_for_all and simulate.stderr is not None:
             result = result._replace(stderr=simulate.stderr)
         if complaint:
             result = result._replace(exit_code=result.exit_code or 1, stderr=result.stderr + complaint)
@@ -89,7 +97,8 @@ class SimulatedExecutor:
     def must_rehearse(self, launch: Launch) -> bool:
         """Return whether only a rehearsal can tell how long the process takes: it sleeps as its script decides."""
         simulate = self._simulate_of(launch)
-        return launch.line.needs_rehearsal and simulate.duration is None and simulate.until is None
+        is_open = simulate.until is not None or self.executes(launch)
+        return launch.line.needs_rehearsal and simulate.duration is None and not is_open
 
     def rehearse(
         self, launch: Launch, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles, now_ms: int
@@ -103,6 +112,8 @@ class SimulatedExecutor:
 
     def acts(self, launch: Launch) -> ActsText | None:
         """Return what the process does while it runs and what ends it, or None if it only takes its time."""
+        if self.executes(launch):
+            return ActsText(executes=True)
         simulate = self._simulate_of(launch)
         if not simulate.does and simulate.until is None:
             return None
@@ -120,12 +131,26 @@ class SimulatedExecutor:
             or simulate.until
             or (leaves_files and not may_leave_files)
         )
-        if differs or launch.resource_files or not (launch.line.found and launch.line.leaves_nothing):
+        if differs or self.executes(launch) or launch.resource_files or not (launch.line.found and launch.line.leaves_nothing):
             return None
-        return _process(launch, simulate, PROCESS_START_MS)
+        return _process(launch, simulate, self.start_ms(launch))
+
+    def executes(self, launch: Launch) -> bool:
+        """Return whether a command line really runs: it has no ``simulate``, unless its ``execute`` decides."""
+        if not self._is_real or launch.execute is not None:
+            return self._is_real and bool(launch.execute)
+        return launch.simulate is None or not launch.simulate.model_fields_set
+
+    def start_ms(self, launch: Launch) -> int:
+        """Return how long a process takes to start (TIME-10); what was seen of a program has that in its duration."""
+        return 0 if launch.execute is False or self.executes(launch) else PROCESS_START_MS
 
     def _common(self, launch: Launch) -> Simulate:
         """Return what ``simulate:`` says of all launches like this one: defaults, plain values."""
+        if launch.seen is not None:
+            return launch.seen.simulate
+        if self.executes(launch):
+            return _NOTHING
         own = launch.simulate
         defaults = self._tasks if launch.kind in _JOB_TASKS else _NOTHING
         if own is None or not own.model_fields_set:
@@ -143,12 +168,27 @@ class SimulatedExecutor:
 
     def _setup(self, launch: Launch, simulate: Simulate) -> tuple[int, FailureInfo | None]:
         """Return the time until the process runs, and the reason if it cannot (RETRY-4)."""
-        overhead_ms = PROCESS_START_MS + launch.setup.delay_ms
+        overhead_ms = self.start_ms(launch) + launch.setup.delay_ms
         if launch.setup.failure is not None:
             return overhead_ms, launch.setup.failure
         if simulate.found is False or not launch.line.found:
+            if simulate.duration is not None and simulate.duration.kind == "constant":
+                overhead_ms += round(simulate.duration.values[0])
             return overhead_ms, failure("CommandProgramNotFound", ("Message", launch.command_line))
         return overhead_ms, None
+
+
+def _leave(seen: Seen, root: NodeRoot, directory: str, files: NodeFiles) -> None:
+    """Let the files be as a process has left them that really ran."""
+    for path, text in seen.texts.items():
+        files.write(root.key(path, directory), text)
+    for path in seen.removed:
+        files.delete(root.key(path, directory))
+
+
+def _tells_all(simulate: Simulate) -> bool:
+    """Return whether the values are of the line as a whole, as those of a recording are, not of a program in it."""
+    return simulate.duration is not None and simulate.exit_code is not None and simulate.stdout is not None
 
 
 def _write(sizes: Mapping[str, int], root: NodeRoot, directory: str, files: NodeFiles) -> str:

@@ -44,6 +44,7 @@ from engine.specs.common import (
     ElevationLevel,
     EnvironmentSetting,
     MetadataItem,
+    OptionalExecute,
     OptionalSimulate,
     OptionalSimulatePool,
     OutputFile,
@@ -299,6 +300,7 @@ class MultiInstanceSettings(Occasional):
     coordination_command_line: Text
     common_resource_files: tuple[ResourceFile, ...] = ()
     simulate: OptionalSimulate = None
+    execute: OptionalExecute = None
 
 
 class TaskSpec(CommandLine, Identified):

@@ -26,6 +26,7 @@ from pydantic_core import CoreSchema, InitErrorDetails
 from engine.base.terms import NodeProfile, WireOption
 from engine.base.values import SECOND_MS, format_duration, quoted
 from engine.specs.base import (
+    LEFT_OUT_OF_ANSWERS,
     AnyCase,
     Bool,
     ContainerRegistry,
@@ -257,6 +258,8 @@ def _when_written(
 # Beside a command line; not part of the service's body.
 OptionalSimulate = Annotated[Simulate | None, WrapSerializer(_when_written)]
 # Beside the settings of a pool; not part of the service's body either.
+OptionalExecute = Annotated[Bool | None, LEFT_OUT_OF_ANSWERS]
+
 OptionalSimulatePool = Annotated[SimulatePool | None, WrapSerializer(_when_written)]
 
 
@@ -424,6 +427,7 @@ class CommandLine(Spec):
     environment_settings: tuple[EnvironmentSetting, ...] = ()
     user_identity: UserIdentity = UserIdentity(auto_user=AutoUser())
     simulate: OptionalSimulate = None
+    execute: OptionalExecute = None
 
     @model_validator(mode="before")
     @classmethod

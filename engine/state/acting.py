@@ -16,6 +16,7 @@ from engine.specs.conditions import OWN_JOB
 from engine.state.tables import Kept, Values
 
 if TYPE_CHECKING:
+    from engine.shell.protocol import Seen
     from engine.specs.bodies import TaskSpec
     from engine.specs.command import Command
     from engine.specs.conditions import Condition
@@ -58,11 +59,12 @@ class Acts(NamedTuple):
     commands: tuple[Act, ...] = ()
     until: Condition | None = None
     until_others: bool = False  # it ends when all other tasks of its job are completed
+    executes: bool = False  # it ends with a program that really runs
 
     @property
     def is_open(self) -> bool:
         """True if the process ends when something comes true, not after a time of its own."""
-        return self.until is not None or self.until_others
+        return self.until is not None or self.until_others or self.executes
 
 
 class Acting(NamedTuple):
@@ -75,6 +77,7 @@ class Acting(NamedTuple):
     waiting: tuple[int, ...] = ()  # its commands whose `when` has not become true, by number
     tasks_to_come: int = 0  # its commands that will add tasks to its own job at a time that is known
     until_ms: int | None = None  # when what it waits for came true
+    seen: Seen | None = None  # of a program that has ended
 
     @property
     def waits(self) -> bool:
@@ -121,6 +124,15 @@ class ActingTable(Kept):
         """Return how long the process has run when what it waits for came true; None before, or if it does not wait."""
         acting = self.find(process) if self._numbers else None
         return None if acting is None or acting.until_ms is None else acting.until_ms - acting.started_ms
+
+    def seen(self, process: Process) -> Seen | None:
+        """Return what was seen of a process that has really run; None before its end, or of any other."""
+        acting = self.find(process) if self._numbers else None
+        return None if acting is None else acting.seen
+
+    def executing(self) -> dict[int, Acting]:
+        """Return the processes for which a program really runs, by the numbers of their starts."""
+        return {number: acting for number, acting in self._acting.items() if acting.acts.executes and acting.waits}
 
     def waits(self, process: Process) -> bool:
         """Return whether the process runs and waits for its end."""
@@ -190,9 +202,9 @@ class ActingTable(Kept):
         to_come = acting.tasks_to_come + adds_tasks(acting.acts.commands[index])
         self._acting[number] = acting._replace(waiting=waiting, tasks_to_come=to_come)
 
-    def finish_waiting(self, number: int, now_ms: int) -> None:
-        """Note that what the process waits for has come true."""
-        self._acting[number] = self._acting[number]._replace(until_ms=now_ms)
+    def finish_waiting(self, number: int, now_ms: int, seen: Seen | None = None) -> None:
+        """Note that what the process waits for has come true, and what was ``seen`` of it if it really ran."""
+        self._acting[number] = self._acting[number]._replace(until_ms=now_ms, seen=seen)
 
     # -- checkpoints -------------------------------------------------------------------------------------------------
 

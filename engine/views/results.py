@@ -25,6 +25,7 @@ from engine.state.tasks import ACTIVE, COMPLETED
 from engine.views.log.histories import recent_tasks
 from engine.views.log.latest import TaskTransitions, ready_ms
 from engine.views.log.tally import hook_times
+from engine.views.recording import recording
 from engine.views.resources.account import JobScheduleRow, TransferredBytes, bytes_of_run, row_of_schedule
 from engine.views.resources.instances import pages_of, phases_of, unfinished
 from engine.views.rest.account import (
@@ -439,6 +440,8 @@ def refused_codes(sim: Simulation) -> dict[int, str]:
 
 def recorded(sim: Simulation) -> str:
     """Return the YAML of the scenario with every command given by hand in its timeline. It replays to the same log."""
+    if sim.executed:
+        return recording(sim)
     codes = refused_codes(sim)
     given = [GivenCommand(one.when_ms, one.command, codes.get(id(one.command))) for one in sim.journal.by_hand()]
     return dump(replace(sim.scenario, seed=sim.seed), given)

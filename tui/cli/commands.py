@@ -50,6 +50,7 @@ from tui.cli.arguments import (
     scenario_mistakes,
     seed_option,
 )
+from tui.cli.executing import ExecutionOptions, check_execution, executing, execution_options, really
 from tui.cli.reference import completion, docs, rules, sizes
 from tui.cli.serve import ClientOptions, client_options, import_history, read_options, serve
 from tui.saving.settings import THEME_NAMES
@@ -63,11 +64,11 @@ if TYPE_CHECKING:
 
 # What the dashboard opens without a scenario, at a moment at which both nodes are prepared and run tasks.
 FIRST, FIRST_AT = "job-prep-release-sample", "PT2M49S"
-_OF_A_RUN = ("variant", "prices")  # options of `open` that are not about clients
+_OF_A_RUN = ("variant", "prices", *ExecutionOptions.__annotations__)  # options of `open` that are not about clients
 _NO_CURSOR = ("dumb", "unknown")  # values of TERM that cannot show a dashboard
 
 
-class _GivenToRun(TypedDict):
+class _GivenToRun(ExecutionOptions):
     """The options of ``run`` as they were given."""
 
     until: str | None
@@ -84,7 +85,7 @@ class _GivenToRun(TypedDict):
     strict: bool
 
 
-class _GivenToOpen(ClientOptions):
+class _GivenToOpen(ClientOptions, ExecutionOptions):
     """The options about clients, and about the variant, as they were given to ``open``."""
 
     serves: bool
@@ -154,6 +155,7 @@ def cli(context: click.Context) -> None:
 @output_option("table", "json")
 @variant_options
 @prices_option
+@execution_options
 @click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar and no warnings, only the exit status.")
 @click.option("--strict", is_flag=True, help="Treat warnings as mistakes: run nothing, exit with status 2.")
 def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
@@ -175,6 +177,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
       batchdeck run my.yaml --trace trace.json --tasks tasks.csv
       batchdeck run my.yaml --html run.html                  to show it to somebody
       batchdeck run my.yaml --variant 17 --seed 4            one run of `batchdeck study my.yaml`
+      batchdeck run my.yaml --execute --record seen.yaml     command lines really run, and seen.yaml replays it
     """
     from engine import Simulation
     from engine.views import results
@@ -183,8 +186,10 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
     output, quiet = given["output"], given["quiet"]
     wanted = WantedFiles(given["events"], given["trace"], given["tasks"], given["html"], given["files"])
     wanted.check(output)
-    check_apart([scenario], wanted.named())
+    check_execution(given)
+    check_apart([scenario], {"--record": given["record"]} | wanted.named())
     loaded = given["variant"].of(load(scenario, strict=given["strict"], quiet=quiet, prices=given["prices"]))
+    loaded = really(loaded, given)
     if given["until"] is not None:
         loaded = replace(loaded, until_ms=parse_moment(given["until"], loaded))
     with ExitStack() as stack:
@@ -192,7 +197,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
         files = RunFiles(wanted, stack)
         simulation = Simulation(loaded, seed=given["seed"], can_go_back=False)
         try:
-            with RunProgress(hidden=quiet) as progress:
+            with executing(simulation, given, quiet=quiet), RunProgress(hidden=quiet) as progress:
                 replay(simulation, files.event_lines, progress)
                 files.write(simulation, progress)
         except KeyboardInterrupt:
@@ -245,6 +250,7 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
 @variant_options
 @prices_option
+@execution_options
 @click.option("--serve", "serves", is_flag=True, help="Let clients of Azure Batch act on the run, as `serve` does.")
 @client_options
 def open_dashboard(
@@ -279,6 +285,7 @@ def open_dashboard(
         longest = shutil.get_terminal_size().columns // 3  # a character may take two cells
         interrupts.begin_opening(f"Opening {shortened(visible(scenario), longest)} ...")
         host = None
+        check_execution(given)
         if given["serves"]:
             if given["variant"].is_made or given["prices"] is not None:
                 raise click.UsageError("--variant, --vary and --prices cannot be used with --serve.")
@@ -299,10 +306,13 @@ def open_dashboard(
             at_ms = 0 if at is None else parse_moment(at, loaded, "--at")
             from engine import Simulation
 
-            simulation = Simulation(loaded, seed=seed)
+            simulation = Simulation(really(loaded, given), seed=seed)
+            simulation.awaits_commands = given["execute"]  # time has passed for programs, and cannot be taken back
             plays = at is None or speed is not None
         from tui.app.dashboard import show_dashboard
 
+        variables = None if host is None else host.task_variables
+        stack.enter_context(executing(simulation, given, variables, quiet=True))
         return show_dashboard(
             simulation,
             at_ms=at_ms,

@@ -167,6 +167,7 @@ class StudyProgress(_Bar):
             self._console.print(f"{done:,} of {self._total:,} {rate}")
 
 
+_PROGRAMS_S = 0.01
 SLICE_EVENTS = 20_000  # about a tenth of a second, with the event log
 
 
@@ -180,6 +181,9 @@ def replay(
     with runtime.gc_relaxed():
         while more:
             more = simulation.advance(until_ms, SLICE_EVENTS)
+            if not more and simulation.now_ms < until_ms and not simulation.finished:
+                time.sleep(_PROGRAMS_S)  # programs run
+                more = True
             if not more and until_ms >= simulation.end_ms:
                 simulation.finish()
             if lines is not None:

@@ -27,6 +27,8 @@ from tui.cli.arguments import (
     seed_option,
 )
 
+from tui.cli.executing import ExecutionOptions, check_execution, execution_options
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -67,7 +69,11 @@ class ClientOptions(TypedDict):
     own_clock: bool
 
 
-class _Given(ClientOptions):
+class _ClientsAndPrograms(ClientOptions, ExecutionOptions):
+    """The options about clients, and about programs that really run."""
+
+
+class _Given(_ClientsAndPrograms):
     """The options as they were given to ``serve``."""
 
     speed: str | None
@@ -121,7 +127,7 @@ def client_options(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def read_options(
-    scenario: str | None, given: ClientOptions, *, speed: str | None, seed: int | None, quiet: bool
+    scenario: str | None, given: _ClientsAndPrograms, *, speed: str | None, seed: int | None, quiet: bool
 ) -> Options:
     """Return the options of a server.
 
@@ -130,7 +136,9 @@ def read_options(
     """
     if speed is not None and given["step"] is not None:
         raise click.UsageError("--speed and --step exclude each other.")
-    check_apart(filter(None, [scenario]), {"--save": given["save"], "--requests": given["requests"]})
+    named = {"--save": given["save"], "--requests": given["requests"], "--record": given["record"]}
+    check_apart(filter(None, [scenario]), named)
+    check_execution(given)
     if given["key"] is not None and given["any_key"]:
         raise click.UsageError("--key and --any-key exclude each other.")
     if given["client_secret"] is not None and not given["tls"] and given["proxy"] is None:
@@ -143,6 +151,8 @@ def read_options(
     if not (account and account.isprintable()):
         raise click.BadParameter("must be printable text.", param_hint="--account")
     host = _HOST if given["host"] is None else given["host"].strip("[]")
+    if given["execute"]:
+        _check_safe(host, given)
     names = [_name(host, "--host"), *(_name(each, "--allow-host") for each in given["allow_host"])]
     key = serving.DEFAULT_KEY if given["key"] is None else parse_key(given["key"])
     return serving.Options(
@@ -162,7 +172,19 @@ def read_options(
         proxy=given["proxy"],
         own_clock=given["own_clock"],
         storage=None if given["storage"] is None else _storage(given["storage"]),
+        execution=given,
     )
+
+
+def _check_safe(host: str, given: _ClientsAndPrograms) -> None:
+    """Refuse to run programs for whoever comes along. Raises click.UsageError."""
+    from engine.execution.transfers import is_here
+
+    if not is_here(host):
+        raise click.UsageError(f"--execute and --host {host} exclude each other: others could run programs here.")
+    for option in ("any_key", "step"):
+        if given[option]:
+            raise click.UsageError(f"--execute and --{option.replace('_', '-')} exclude each other.")
 
 
 def _name(text: str, option: str) -> str:
@@ -202,6 +224,7 @@ class _Serve(click.Command):
 @click.command(cls=_Serve)
 @click.argument("scenario", required=False, shell_complete=complete_scenario)
 @client_options
+@execution_options
 @click.option("--speed", metavar="X", help=f"Simulated seconds per real second.  [default: {_SPEED:g}]")
 @seed_option
 @click.option("--quiet", "-q", is_flag=True, help="Print only the address.")

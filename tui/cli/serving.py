@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import os
 import shlex
 import string
@@ -36,6 +37,7 @@ from engine.rest.session import PacedClock, Present, begin, saved, session_text
 from engine.scenario.record import with_prices
 from tui import interrupts
 from tui.cli.arguments import DONE, echo, print_warnings
+from tui.cli.executing import ExecutionOptions, executing
 from tui.saving.targets import FileLines, reason_of, reported
 from tui.viewmodels.frame import LONGEST, ClientRequest, client_name
 
@@ -73,6 +75,7 @@ class Options(NamedTuple):
     proxy: int | None = None  # its port; 0 for the usual one, or a free one if that is taken
     storage: Storage | None = None
     own_clock: bool = False
+    execution: ExecutionOptions | None = None
     program: tuple[str, ...] = ()  # that is run with the server, and its arguments
 
 
@@ -96,6 +99,9 @@ def serve(options: Options) -> int:
             print_warnings(simulation.scenario.warnings)
         target = None if options.save is None else stack.enter_context(FileLines(Path(options.save)))
         endpoint = Endpoint(options, stack)
+        if options.execution is not None:
+            quiet = options.quiet
+            stack.enter_context(executing(simulation, options.execution, endpoint.task_variables, quiet=quiet))
         clock = PacedClock(simulation, options.speed) if options.step_ms is None else None
         service = Service(simulation, endpoint.credentials, step_ms=options.step_ms, on_shift=endpoint.on_shift)
         app = application(endpoint.answering(service, stack), clock, endpoint.log, hosts=endpoint.hosts)
@@ -136,7 +142,8 @@ def begin_session(options: Options, *, can_go_back: bool = False) -> Simulation:
     Its calendar begins now. Only with a step it begins at a fixed time: the log is a function of the requests.
     """
     now = datetime.now(UTC) if options.step_ms is None else None
-    return begin(options.scenario, now, options.seed, can_go_back=can_go_back)
+    executes = options.execution is not None and options.execution["execute"]
+    return begin(options.scenario, now, options.seed, can_go_back=can_go_back, executes=executes)
 
 
 class Endpoint:
@@ -166,7 +173,8 @@ class Endpoint:
         host = f"[{options.host}]" if ":" in options.host else options.host
         self.url = f"{'https' if options.tls else 'http'}://{host}:{self.listener.getsockname()[1]}"
         self.hosts = Hosts(options.names)
-        self.credentials = options.credentials
+        self._job_tokens: dict[str, str] = {}
+        self.credentials = options.credentials._replace(job_tokens=self._job_tokens)
         self.companions: list[Companion] = []
         self.variables = {
             "AZURE_BATCH_ACCOUNT": options.credentials.account,
@@ -206,6 +214,17 @@ class Endpoint:
             self.variables |= self._proxy.variables
             self.variables["AZURE_BATCH_ENDPOINT"] = service.azure_url
         return front
+
+    def task_variables(self, job_id: str, has_token: bool) -> dict[str, str]:  # noqa: FBT001 - by position
+        """Return what a task of a job needs to call this server, and only for that job: address, trust, a token."""
+        trust = ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
+        found = {name: self.variables[name] for name in trust if name in self.variables}
+        found["AZ_BATCH_ACCOUNT_URL"] = self.url
+        if has_token:
+            token = secrets.token_urlsafe(_TOKEN_BYTES)
+            self._job_tokens[token] = job_id.lower()
+            found["AZ_BATCH_AUTHENTICATION_TOKEN"] = token
+        return found
 
     @property
     def exports(self) -> tuple[str, ...]:
@@ -312,6 +331,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 _SOON_S = 0.01
+_TOKEN_BYTES = 32
 _PATIENCE_S = 3.0
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 _PRINTED = string.ascii_letters + string.digits + string.punctuation

@@ -42,8 +42,9 @@ from engine.state.tasks import COMPLETED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.base.paths import NodeRoot
     from engine.shell.files import SystemText
-    from engine.shell.protocol import Output, Plan
+    from engine.shell.protocol import Output, Plan, Seen
     from engine.specs.base import Distribution
     from engine.specs.common import ResourceFile
     from engine.state.jobs import Job
@@ -145,8 +146,13 @@ def finish(world: World, node: int, launch: Launch, plan: Plan, work: Work) -> O
     return output
 
 
-def environment_of(world: World, node: int, launch: Launch, work: Work) -> dict[str, str]:
-    """Return the environment variables of a process (JOB-4, ENV-1, MI-9); all see the pool's packages (APP-6)."""
+def environment_of(
+    world: World, node: int, launch: Launch, work: Work, root: NodeRoot | None = None
+) -> dict[str, str]:
+    """Return the environment variables of a process (JOB-4, ENV-1, MI-9); all see the pool's packages (APP-6).
+
+    ``root`` is where the node really is, if it is anywhere.
+    """
     record = world.nodes[node]
     pool = world.pool_of(node)
     account = world.account
@@ -156,7 +162,7 @@ def environment_of(world: World, node: int, launch: Launch, work: Work) -> dict[
         account_url=f"https://{account.name}.{account.location}.batch.azure.com",
         pool_id=pool.id,
         node_id=record.id,
-        root=world.root_of(pool),
+        root=root or world.root_of(pool),
         dedicated=record.dedicated,
         cores=pool.size.cores,
     )
@@ -261,11 +267,11 @@ def check_others(world: World, number: int, *, is_settled: bool = False) -> None
         end_wait(world, number)
 
 
-def end_wait(world: World, number: int) -> None:
-    """Let a process end for which what it waits for has come true."""
+def end_wait(world: World, number: int, seen: Seen | None = None) -> None:
+    """Let a process end for which what it waits for has come true; ``seen`` is how one that really ran behaved."""
     acting = world.acting.get(number)
     assert acting is not None
-    world.acting.finish_waiting(number, world.now_ms)
+    world.acting.finish_waiting(number, world.now_ms, seen)
     world.emit(WaitOver(acting.process))
 
 
@@ -290,7 +296,8 @@ def _on_node(world: World, launch: Launch, node: int, process: Process) -> Launc
     """Return the launch with what the node and the process add to it."""
     ready, until_ms = setup.setup_of(world, node, launch.directory), world.acting.until_ms(process)
     launch = world.executor.read(launch, world.pool_of(node).os)
-    return launch._replace(node=world.nodes[node].position, setup=ready, until_ms=until_ms)
+    position, seen = world.nodes[node].position, world.acting.seen(process)
+    return launch._replace(node=position, setup=ready, until_ms=until_ms, seen=seen)
 
 
 def task_launch(world: World, task: int, node: int, attempt: int) -> Launch:
@@ -307,6 +314,7 @@ def task_launch(world: World, task: int, node: int, attempt: int) -> Launch:
         task_directory(job.id, spec.id),
         spec.resource_files,
         profile.wall_clock_ms,
+        execute=spec.execute,
     )
     return _on_node(world, launch, node, Process(ProcessKind.TASK, task))
 
@@ -331,6 +339,7 @@ def coordination_launch(world: World, task: int, nodes: Sequence[int], subtask: 
         attempt,
         subtask_directory(task_directory(job.id, spec.id), subtask),
         () if subtask else spec.resource_files,
+        execute=settings.execute,
     )
     return _on_node(world, launch, nodes[subtask], Process(ProcessKind.COORDINATION, task, subtask))
 
@@ -342,9 +351,46 @@ def start_task_launch(world: World, node: int) -> Launch:
     assert spec is not None
     subject = "start task", world.pool_of(node).id.lower(), str(record.position)
     launch = Launch(
-        TaskKind.START, spec.command_line, spec.simulate, subject, record.start_runs, STARTUP, spec.resource_files
+        TaskKind.START,
+        spec.command_line,
+        spec.simulate,
+        subject,
+        record.start_runs,
+        STARTUP,
+        spec.resource_files,
+        execute=spec.execute,
     )
     return _on_node(world, launch, node, Process(ProcessKind.START_TASK, node))
+
+
+class Begun(NamedTuple):
+    """The present start of a process: its node, its launch, and what it works on."""
+
+    node: int
+    launch: Launch
+    work: Work
+
+
+def begun(world: World, process: Process) -> Begun:
+    """Return the present start of a running process that is not plain."""
+    kind, row, part = process
+    if kind is ProcessKind.START_TASK:
+        spec = world.nodes[row].start_spec
+        assert spec is not None
+        return Begun(row, start_task_launch(world, row), Work(spec))
+    if kind in (ProcessKind.PREPARATION, ProcessKind.RELEASE):
+        instances, is_release = world.instances, kind is ProcessKind.RELEASE
+        job, node = world.jobs[instances.job[row]], instances.node[row]
+        hook = process_of(world, job, is_release=is_release)
+        run = (instances.release_runs if is_release else instances.prep_runs)[row]
+        return Begun(node, hook_launch(world, job, hook, node, run), Work(hook.spec, job, hook.task_id))
+    task, nodes, attempt = world.tasks.spec(row), world.nodes_of(row), world.tasks.extra(row).attempts
+    work = Work(task, world.jobs[world.tasks.profile_of(row).job], task.id, row)
+    if kind is ProcessKind.COORDINATION:
+        return Begun(nodes[part], coordination_launch(world, row, nodes, part, attempt), work)
+    several = task.multi_instance_settings is not None
+    launch = (application_launch(world, row, nodes, attempt) if several else task_launch(world, row, nodes[0], attempt))
+    return Begun(nodes[0], launch, work)
 
 
 # The kind of process, and that of the calendar's entry for its end: of preparation, then of release.
@@ -390,7 +436,9 @@ def _shared(world: World, job: Job, hook: HookProcess) -> HookProcess:
 def _hook_launch(hook: HookProcess, subject: tuple[str, ...] = (), run: int = 1, directory: str = "") -> Launch:
     spec = hook.spec
     files, limit_ms = spec.resource_files, hook.wall_clock_ms
-    return Launch(hook.kind, spec.command_line, spec.simulate, subject, run, directory, files, limit_ms)
+    return Launch(
+        hook.kind, spec.command_line, spec.simulate, subject, run, directory, files, limit_ms, execute=spec.execute
+    )
 
 
 def hook_launch(world: World, job: Job, hook: HookProcess, node: int, run: int) -> Launch:

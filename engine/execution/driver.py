@@ -1,0 +1,390 @@
+"""The programs of a run: each starts with its process in the simulation, and its end is an input of the run.
+
+Simulated time goes on freely while no program runs. While one does, it goes on with the wall clock, a real second as
+``scale`` simulated ones. An end takes effect in a millisecond in which nothing else is due, so that a replay, in which
+it is known before, has the same log.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.errors import FailureInfo
+from engine.base.log import plain
+from engine.base.paths import TaskKind, task_directory, working_directory
+from engine.base.values import SECOND_MS
+from engine.execution.folders import NodeFolder
+from engine.execution.sandboxes import Limits, ProgramNotFound, Start
+from engine.execution.transfers import Outgoing, TransferFailed, Transfers, Wanted
+from engine.rules.processes import execution
+from engine.rules.processes.output_files import due_uploads, uploads_of
+from engine.rules.processes.setup import url_of_resource_file
+from engine.run.journal import Executed
+from engine.shell.protocol import Seen
+from engine.specs.base import Distribution
+from engine.specs.common import Simulate
+from engine.state.acting import Acting, Process, ProcessKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from engine.execution.sandboxes import Running, Sandbox
+    from engine.rules.processes.execution import Begun
+    from engine.run.simulation import Simulation
+    from engine.specs.common import ResourceFile
+
+_INHERITED = ("LANG", "TZ")
+_TOGETHER = 8  # programs whose files are fetched or sent at once
+_LONGEST_STREAM = 11_000_000  # bytes: what a sandbox keeps, and its last line
+_GIB = 1 << 30
+_EVENTS = {
+    ProcessKind.TASK: "TaskStateChanged",
+    ProcessKind.COORDINATION: "SubtaskStateChanged",
+    ProcessKind.PREPARATION: "JobPreparationTaskStateChanged",
+    ProcessKind.RELEASE: "JobReleaseTaskStateChanged",
+    ProcessKind.START_TASK: "StartTaskStateChanged",
+}
+
+
+class Settings(NamedTuple):
+    """What was asked for: where nodes live, simulated seconds a real one, variables to pass on, folders to read.
+
+    ``variables`` returns what a task of a job needs to call the service: its address, and a token if it is to have one.
+    """
+
+    nodes: Path
+    scale: float = 1.0
+    passed: tuple[str, ...] = ()
+    allowed: tuple[Path, ...] = ()
+    variables: Callable[[str, bool], Mapping[str, str]] = lambda _, __: {}
+
+
+class _Program:
+    """A program that runs for a start of a process, from the fetching of its files to the sending of its outputs."""
+
+    def __init__(self, number: int, acting: Acting, begun: Begun, folder: NodeFolder) -> None:
+        self.number, self.process, self.begun, self.folder = number, acting.process, begun, folder
+        self.started_ms = acting.started_ms
+        self.overhead_ms = begun.launch.setup.delay_ms
+        self.environment: dict[str, str] = {}
+        self.preparing: Future[Running] | None = None
+        self.running: Running | None = None
+        self.sending: Future[None] | None = None
+        self.ended_ms = 0  # in simulated time, once it is seen
+        self.seen: Seen | None = None  # what it did, once it has ended
+
+    def end(self, now_ms: int, seen: Seen) -> None:
+        self.ended_ms, self.seen = now_ms, seen
+
+    def due_ms(self, now_ms: int) -> int:
+        """Return when its end takes effect, not before all that it needs is there."""
+        return max(self.ended_ms, self.started_ms + self.overhead_ms, now_ms + 1)
+
+    def stop(self) -> None:
+        """End the program if it runs."""
+        if self.preparing is not None and not self.preparing.cancel():
+            with suppress(Exception):  # why it could not start does not matter any more
+                self.preparing.result().kill()
+
+
+class Execution:
+    """Lets the programs of a simulation run, which goes on as they do; ``close`` ends them all."""
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        sandbox: Sandbox,
+        settings: Settings,
+        *,
+        wall_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Attach to a simulation of a scenario that ``executes``."""
+        self._simulation, self._sandbox, self._settings = simulation, sandbox, settings
+        self._wall_s = wall_s
+        self._programs: dict[int, _Program] = {}
+        self._folders: dict[int, NodeFolder] = {}
+        self._threads = ThreadPoolExecutor(_TOGETHER, "batchdeck-files")
+        self._transfers = Transfers(settings.allowed)
+        self._anchor: tuple[float, int] | None = None  # wall and simulated time while programs run
+        self._followed = 0  # entries of the log
+        self._executed: set[tuple[str, int, int]] = set()  # events, and rows of their subjects
+        simulation.pace = self.advance
+
+    def close(self) -> None:
+        """End all programs."""
+        self._simulation.pace = None
+        for program in self._programs.values():
+            program.stop()
+        self._programs.clear()
+        self._threads.shutdown(cancel_futures=True)
+        self._sandbox.close()
+
+    def running(self) -> int:
+        """Return how many programs run."""
+        return sum(program.seen is None for program in self._programs.values())
+
+    # -- time --------------------------------------------------------------------------------------------------------
+
+    def advance(self, until_ms: int, max_events: int) -> bool:
+        """Process calendar entries as far as the programs have come; return whether more are due now."""
+        simulation = self._simulation
+        for _ in range(max_events):
+            self._follow()
+            self._look_for_ends()
+            now_ms, reach_ms = simulation.now_ms, self._reach_ms(until_ms)
+            ended = [program for program in self._programs.values() if program.seen is not None]
+            first = min(ended, key=lambda each: (each.due_ms(now_ms), each.number), default=None)
+            end_ms = reach_ms + 1 if first is None else first.due_ms(now_ms)
+            stop_ms, next_ms = min(reach_ms, end_ms - 1), simulation.world.calendar.peek_ms()
+            if next_ms is not None and next_ms <= stop_ms:
+                simulation.advance_freely(next_ms, max_events)
+                continue
+            simulation.advance_freely(stop_ms, 1)
+            if first is None or end_ms > reach_ms:
+                return False
+            if next_ms == end_ms:  # something else is due then
+                simulation.advance_freely(end_ms, max_events)
+            else:
+                self._end(first)
+        return True
+
+    def _reach_ms(self, until_ms: int) -> int:
+        """Return how far simulated time may go now."""
+        if not self.running():
+            self._anchor = None
+            return until_ms
+        return min(until_ms, self._real_ms())
+
+    def _real_ms(self) -> int:
+        """Return where simulated time is by the wall clock, while programs run."""
+        now_ms = self._simulation.now_ms
+        if self._anchor is None:
+            self._anchor = (self._wall_s(), now_ms)
+        wall_s, began_ms = self._anchor
+        passed_s = (self._wall_s() - wall_s) * self._settings.scale
+        return max(now_ms, began_ms + int(passed_s * SECOND_MS))
+
+    # -- programs ----------------------------------------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        """Start the programs of processes that have begun, and end those whose processes were stopped."""
+        world, log = self._simulation.world, self._simulation.log
+        if len(log) == self._followed:
+            return
+        for number in [each for each in self._programs if world.acting.get(each) is None]:
+            self._programs.pop(number).stop()
+        for node, folder in list(self._folders.items()):
+            if world.nodes.state_of(node) is None:
+                folder.remove()
+                del self._folders[node]
+            else:
+                folder.follow()
+        for number, acting in world.acting.executing().items():
+            if number not in self._programs:
+                self._programs[number] = self._begin(number, acting)
+        self._mark()
+
+    def _begin(self, number: int, acting: Acting) -> _Program:
+        """Start a program, whose files are brought first."""
+        world = self._simulation.world
+        begun = execution.begun(world, acting.process)
+        folder = self._folders.get(begun.node)
+        if folder is None:
+            folder = self._folders[begun.node] = NodeFolder(self._settings.nodes, world, begun.node)
+        program = _Program(number, acting, begun, folder)
+        self._executed.add((_EVENTS[acting.process.kind], *self._rows_of(acting.process, begun.node)))
+        launch = begun.launch
+        self._simulation.executed[number] = Executed(launch.subject, launch.attempt, launch.node)
+        if launch.kind is not TaskKind.PRIMARY:  # whose coordination command has made the folder
+            folder.bring(launch.directory)
+        program.environment = environment = self._environment(program)
+        words = _words(launch.command_line)
+        if not words or ("/" not in words[0] and shutil.which(words[0], path=environment.get("PATH")) is None):
+            program.end(self._simulation.now_ms, Seen(Simulate(found=False)))
+            return program
+        memory, disk = world.pool_of(begun.node).size.memory_gib, world.pool_of(begun.node).size.task_disk_gib
+        start = Start(
+            launch.command_line,
+            folder.place(working_directory(launch.directory)),
+            environment,
+            folder.place(f"{launch.directory}/stdout.txt"),
+            folder.place(f"{launch.directory}/stderr.txt"),
+            folder.path,
+            Limits(memory_bytes=round(memory * _GIB), file_bytes=round(disk * _GIB)),
+            _image(begun),
+        )
+        wanted = self._wanted(program)
+        if wanted:
+            program.preparing = self._threads.submit(self._prepare, wanted, start)
+        else:
+            program.preparing = Future()
+            try:
+                program.preparing.set_result(self._sandbox.start(start))
+            except (ProgramNotFound, OSError) as error:
+                program.preparing.set_exception(error)
+        return program
+
+    def _prepare(self, wanted: Sequence[Wanted], start: Start) -> Running:
+        for each in wanted:
+            self._transfers.fetch(each)
+        return self._sandbox.start(start)
+
+    def _environment(self, program: _Program) -> dict[str, str]:
+        """Return the environment of a program: the process's own, with the paths of this machine."""
+        world, (node, launch, work), root = self._simulation.world, program.begun, program.folder.root
+        own = execution.environment_of(world, node, launch, work, root)
+        usual = execution.environment_of(world, node, launch, work._replace(spec=work.spec.model_copy(update={"environment_settings": ()})), root)["PATH"]
+        if own["PATH"] == usual:
+            shared, directory = own["AZ_BATCH_NODE_SHARED_DIR"], own["AZ_BATCH_TASK_WORKING_DIR"]
+            own["PATH"] = ":".join([os.environ.get("PATH", os.defpath), shared, directory])
+        token = getattr(work.spec, "authentication_token_settings", None) is not None
+        own |= self._settings.variables(work.job.id if work.job is not None else "", token)
+        for each in world.nodes_of(work.task) if launch.kind in (TaskKind.PRIMARY, TaskKind.SUBTASK) else ():
+            record = world.nodes[each]
+            here = f"127.0.0.{record.position % 250 + 1}"
+            own |= {
+                name: value.replace(record.ip_address, here)
+                for name, value in own.items()
+                if name.startswith(("AZ_BATCH_HOST", "AZ_BATCH_NODE_LIST", "AZ_BATCH_MASTER", "CCP_"))
+            }
+        given = (*_INHERITED, *self._settings.passed)
+        return {name: os.environ[name] for name in given if name in os.environ} | own
+
+    def _wanted(self, program: _Program) -> list[Wanted]:
+        """Return the resource files that the simulation knows nothing about."""
+        world, (_, launch, work), folder = self._simulation.world, program.begun, program.folder
+        own = working_directory(launch.directory)
+        files: list[tuple[ResourceFile, str]] = [(file, own) for file in launch.resource_files]
+        several = getattr(work.spec, "multi_instance_settings", None)
+        if launch.kind is TaskKind.SUBTASK and several is not None and work.job is not None:
+            above = task_directory(work.job.id, work.task_id)
+            files = [(file, above) for file in several.common_resource_files] + files
+        wanted = []
+        for file, directory in files:
+            url, name = url_of_resource_file(file), (file.file_path or "").strip("/")
+            is_known = world.blobs.find(url) is not None or world.storage.find(url) is not None
+            if is_known or world.blobs.blobs_in(url) or not self._transfers.can_fetch(url):
+                continue
+            place = folder.place(folder.root.key(name or ".", directory))
+            mode = int(file.file_mode or "0770", 8)
+            wanted.append(Wanted(url, place, not file.http_url, file.blob_prefix or "", mode))
+        return wanted
+
+    def _look_for_ends(self) -> None:
+        """Note the programs that have ended."""
+        for program in [each for each in self._programs.values() if each.seen is None]:
+            preparing = program.preparing
+            if program.running is None and preparing is not None and preparing.done():
+                try:
+                    program.running = preparing.result()
+                except TransferFailed as error:
+                    program.end(self._real_ms(), Seen(Simulate(), failure=error.why))
+                except (ProgramNotFound, OSError):
+                    program.end(self._real_ms(), Seen(Simulate(found=False)))
+            if program.sending is not None:
+                if program.sending.done():
+                    failed = program.sending.exception()
+                    why = failed.why if isinstance(failed, TransferFailed) else None
+                    program.end(self._real_ms(), self._seen(program, 0, why))
+            elif program.running is not None and (code := program.running.poll()) is not None:
+                outgoing = self._outgoing(program, code)
+                if outgoing:
+                    program.sending = self._threads.submit(self._send, outgoing)
+                else:
+                    program.end(self._real_ms(), self._seen(program, code))
+
+    def _send(self, outgoing: Sequence[Outgoing]) -> None:
+        for each in outgoing:
+            self._transfers.send(each)
+
+    def _outgoing(self, program: _Program, code: int) -> list[Outgoing]:
+        """Return the output files that really go somewhere: to a container that the simulation does not describe."""
+        world, (_, launch, work), folder = self._simulation.world, program.begun, program.folder
+        found: list[Outgoing] = []
+        if work.job is None or launch.kind is TaskKind.SUBTASK:
+            return found
+        files = folder.listing()
+        for file in due_uploads(getattr(work.spec, "output_files", ()), code):
+            url = file.destination.container.container_url
+            if world.storage.find(url) is None and self._transfers.can_send(url):
+                directory = working_directory(launch.directory)
+                for key, blob in uploads_of(file, files, folder.root, directory, program.environment):
+                    found.append(Outgoing(folder.place(key), url, blob))
+        return found
+
+    def _seen(self, program: _Program, code: int, failure: FailureInfo | None = None) -> Seen:
+        """Return what a program that has ended has done."""
+        launch, folder = program.begun.launch, program.folder
+        changes, directory = folder.changes(), working_directory(launch.directory)
+
+        def relative(key: str) -> str:
+            return os.path.relpath(key, directory)
+
+        simulate = Simulate(
+            exit_code=code,
+            stdout=_text(folder.place(f"{launch.directory}/stdout.txt")),
+            stderr=_text(folder.place(f"{launch.directory}/stderr.txt")),
+            writes={relative(key): size for key, size in changes.sizes.items()},
+        )
+        texts = {relative(key): text for key, text in changes.texts.items()}
+        return Seen(simulate, texts, tuple(map(relative, changes.removed)), upload_failure=failure)
+
+    def _end(self, program: _Program) -> None:
+        """Enter the end of a process."""
+        assert program.seen is not None
+        del self._programs[program.number]
+        simulation = self._simulation
+        took_ms = simulation.now_ms + 1 - program.started_ms - program.overhead_ms
+        simulate = program.seen.simulate.model_copy(update={"duration": Distribution.constant(took_ms)})
+        simulation.end_process(program.number, program.seen._replace(simulate=simulate))
+
+    # -- the log -----------------------------------------------------------------------------------------------------
+
+    def _rows_of(self, process: Process, node: int) -> tuple[int, int]:
+        """Return the rows of the subject that the log has for a process."""
+        if process.kind in (ProcessKind.TASK, ProcessKind.COORDINATION):
+            return process.row, -1
+        if process.kind is ProcessKind.START_TASK:
+            return -1, node
+        return self._simulation.world.instances.job[process.row], node
+
+    def _mark(self) -> None:
+        """Mark the starts and ends of programs in the log."""
+        log = self._simulation.log
+        for entry in range(self._followed, len(log)):
+            shape = log.shapes[log.shape_of[entry]]
+            if shape.event not in _EVENTS.values():
+                continue
+            to = plain(dict(shape.fields).get("to"))
+            is_of_task = shape.event in ("TaskStateChanged", "SubtaskStateChanged")
+            rows = log.row_a[entry], -1 if is_of_task else log.row_b[entry]
+            if to in ("running", "completed") and (shape.event, *rows) in self._executed:
+                log.executed.add(entry)
+        self._followed = len(log)
+
+
+def _words(line: str) -> list[str]:
+    """Return the words of a command line; none if its quotes do not match."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return []
+
+
+def _image(begun: Begun) -> str | None:
+    settings = begun.work.spec.container_settings
+    return None if settings is None else settings.image_name
+
+
+def _text(place: Path) -> str:
+    """Return what a program has written to a stream."""
+    with suppress(OSError), place.open("rb") as stream:
+        return stream.read(_LONGEST_STREAM).decode("utf-8", "replace")
+    return ""

@@ -1,0 +1,136 @@
+"""The folders of nodes: what a node has on its simulated disk is there as files, and what programs leave is seen."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.paths import TOP_DIRECTORIES, NodeRoot, working_directory
+from engine.base.terms import OsFamily
+from engine.shell.files import NodeFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.world import World
+
+LONGEST_TEXT = 1_000_000
+"""The bytes of a file up to which its text is kept in the simulation too; of a larger one only the size."""
+_STREAMS = ("stdout.txt", "stderr.txt")
+
+
+class Changes(NamedTuple):
+    """The files that have changed in a folder, by key: the sizes and texts of those written, and those removed."""
+
+    sizes: dict[str, int]
+    texts: dict[str, str]
+    removed: tuple[str, ...]
+
+
+class NodeFolder:
+    """The folder of one node, and how its files were when they were last looked at."""
+
+    def __init__(self, parent: Path, world: World, node: int) -> None:
+        """Make the folder ``<pool>/<node>`` with the standard directories."""
+        self.path = parent / world.pool_of(node).id / world.nodes[node].id
+        self.root = NodeRoot(OsFamily.LINUX, str(self.path))
+        self._world, self._node = world, node
+        self._seen: dict[str, tuple[int, int]] = {}  # size and time of each file, by key
+        self._mirrored: set[str] = set()  # keys that the simulated disk has, too
+        for name in TOP_DIRECTORIES:
+            (self.path / name).mkdir(parents=True, exist_ok=True)
+
+    def place(self, key: str) -> Path:
+        """Return where the file or directory of a key is."""
+        return self.path / key
+
+    def bring(self, directory: str) -> None:
+        """Make a process's directory with its output files, and what the simulated disk has there and in ``shared``."""
+        self.place(working_directory(directory)).mkdir(parents=True, exist_ok=True)
+        for name in _STREAMS:
+            self.place(f"{directory}/{name}").write_bytes(b"")
+        files = self._world.disks[self._node]
+        for key in files.all_files():
+            place = self.place(key)
+            if key.startswith("/") or place.name in _STREAMS or place.exists():
+                continue
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with place.open("wb") as stream:
+                stream.write((files.read(key) or "").encode("utf-8", "surrogatepass"))
+                stream.truncate(files.size(key))
+            self._seen[key] = _state(place)
+            self._mirrored.add(key)
+
+    def forget(self, key: str) -> None:
+        """Take a file as unchanged: its change is told in another way."""
+        with suppress(OSError):
+            self._seen[key] = _state(self.place(key))
+
+    def changes(self) -> Changes:
+        """Return what has changed since the last look, but for the output files of processes."""
+        found = dict(self._files())
+        written = {key: size for key, (size, when) in found.items() if self._seen.get(key) != (size, when)}
+        removed = tuple(key for key in self._seen if key not in found)
+        self._seen = found
+        self._mirrored = (self._mirrored | written.keys()) - set(removed)
+        texts = {key: text for key, size in written.items() if (text := self._text(key, size)) is not None}
+        return Changes(written, texts, removed)
+
+    def listing(self) -> NodeFiles:
+        """Return the files as a simulated disk, with their sizes alone."""
+        files = NodeFiles()
+        for place in self.path.rglob("*"):
+            if place.is_file() and not place.is_symlink():
+                files.put(place.relative_to(self.path).as_posix(), place.stat().st_size)
+        return files
+
+    def follow(self) -> None:
+        """Remove what the simulated disk has lost: with a wiped disk, a deleted job, or at the end of a retention."""
+        files = self._world.disks[self._node]
+        for key in [each for each in self._mirrored if files.times(each) is None]:
+            self.place(key).unlink(missing_ok=True)
+            self._mirrored.discard(key)
+            self._seen.pop(key, None)
+        for directory in self._directories():
+            if not files.is_dir(directory):
+                self.remove(directory)
+
+    def remove(self, directory: str = "") -> None:
+        """Remove a directory with its content, or the whole folder."""
+        shutil.rmtree(self.place(directory), ignore_errors=True)
+        below = f"{directory}/" if directory else ""
+        self._seen = {key: state for key, state in self._seen.items() if not key.startswith(below)}
+        self._mirrored = {key for key in self._mirrored if not key.startswith(below)}
+
+    def _directories(self) -> list[str]:
+        """Return the keys of the directories of tasks."""
+        found = self.path.glob("workitems/*/job-*/*")
+        return [place.relative_to(self.path).as_posix() for place in found if place.is_dir()]
+
+    def _text(self, key: str, size: int) -> str | None:
+        """Return the text of a file; None if it is long, or not text."""
+        if size > LONGEST_TEXT:
+            return None
+        with suppress(OSError, UnicodeDecodeError), self.place(key).open(encoding="utf-8", newline="") as stream:
+            return stream.read()
+        return None
+
+    def _files(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        for above, directories, names in os.walk(self.path):
+            directories.sort()
+            is_of_process = "wd" in directories
+            for name in sorted(names):
+                if is_of_process and name in _STREAMS:
+                    continue
+                place = Path(above, name)
+                with suppress(OSError):
+                    if place.is_file() and not place.is_symlink():  # a link may lead out of the folder
+                        yield place.relative_to(self.path).as_posix(), _state(place)
+
+
+def _state(place: Path) -> tuple[int, int]:
+    status = place.stat()
+    return status.st_size, status.st_mtime_ns

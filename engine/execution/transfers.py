@@ -1,0 +1,162 @@
+"""Files from and to URLs: resource files are fetched, containers listed, output files sent, as the blob service does it.
+
+Only what the simulation does not know goes over the wire. ``file:`` URLs are read below folders that were allowed.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import shutil
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
+from xml.etree import ElementTree
+
+from engine.base.errors import FailureInfo, failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_PATIENCE_S = 60
+_VERSION = {"x-ms-version": "2021-12-02"}
+_WEB = ("http", "https")
+_DENIED, _MISSING = (401, 403, 409), (404, 410)
+_DEFAULT_MODE = 0o770
+
+
+class TransferFailed(Exception):
+    """A file could not be brought or sent: why, as the task has it."""
+
+    def __init__(self, why: FailureInfo) -> None:
+        super().__init__(why.code)
+        self.why = why
+
+
+class Wanted(NamedTuple):
+    """A resource file that is to be fetched: its URL, the place that it goes to, and for a container the prefix."""
+
+    url: str
+    place: Path
+    is_container: bool = False
+    prefix: str = ""
+    mode: int = _DEFAULT_MODE
+
+
+class Outgoing(NamedTuple):
+    """An output file that is to be sent to a container."""
+
+    place: Path
+    container_url: str
+    blob: str
+
+
+class Transfers:
+    """Fetches and sends files; blocks, so it is called from threads."""
+
+    def __init__(self, allowed: Sequence[Path]) -> None:
+        """``allowed`` are the folders below which ``file:`` URLs may be read."""
+        self._allowed = [folder.resolve() for folder in allowed]
+
+    @staticmethod
+    def can_fetch(url: str) -> bool:
+        """Return whether a URL is one of the web or of a local file."""
+        return urlsplit(url).scheme in (*_WEB, "file")
+
+    @staticmethod
+    def can_send(url: str) -> bool:
+        """Return whether outputs really go to a container: it is on this machine, or its URL is signed."""
+        parts = urlsplit(url)
+        return parts.scheme in _WEB and (is_here(parts.hostname or "") or "sig=" in parts.query)
+
+    def fetch(self, wanted: Wanted) -> None:
+        """Bring a blob, or all blobs of a container that begin with its prefix. Raises TransferFailed."""
+        if not wanted.is_container:
+            self._bring(wanted.url, wanted.place, wanted.mode)
+            return
+        for name in self._names_in(wanted.url, wanted.prefix):
+            place = wanted.place / name
+            if not place.resolve().is_relative_to(wanted.place.resolve()):
+                raise TransferFailed(failure("BlobDownloadMiscError", ("FilePath", name)))
+            self._bring(_blob_url(wanted.url, name), place, wanted.mode)
+
+    def _bring(self, url: str, place: Path, mode: int) -> None:
+        where = ("FilePath", url.partition("?")[0])
+        if urlsplit(url).scheme == "file":
+            source = Path(unquote(urlsplit(url).path)).resolve()
+            if not any(source.is_relative_to(folder) for folder in self._allowed):
+                raise TransferFailed(failure("BlobAccessDenied", where, ("Message", "see --allow-files")))
+            if not source.is_file():
+                raise TransferFailed(failure("BlobNotFound", where))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        codes = ("BlobNotFound", "BlobAccessDenied", "BlobDownloadTimedOut", "BlobDownloadMiscError")
+        request = urllib.request.Request(url, headers={} if url.startswith("file:") else _VERSION)  # noqa: S310 - see can_fetch
+        try:
+            with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer, place.open("wb") as target:  # noqa: S310
+                shutil.copyfileobj(answer, target)
+            place.chmod(mode)
+        except OSError as error:
+            raise TransferFailed(_why(error, codes, where)) from None
+
+    def _names_in(self, url: str, prefix: str) -> Iterator[str]:
+        """Yield the names of the blobs in a container, page by page."""
+        where = ("FilePath", url.partition("?")[0])
+        codes = (
+            *("ResourceContainerNotFound", "ResourceContainerAccessDenied"),
+            *("ResourceContainerListTimedOut", "ResourceContainerListMiscError"),
+        )
+        marker = ""
+        while True:
+            query = {"restype": "container", "comp": "list"} | ({"prefix": prefix} if prefix else {})
+            query |= {"marker": marker} if marker else {}
+            parts = urlsplit(url)
+            listing = urlunsplit(parts._replace(query="&".join(filter(None, [parts.query, urlencode(query)]))))
+            try:
+                request = urllib.request.Request(listing, headers=_VERSION)  # noqa: S310
+                with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer:  # noqa: S310
+                    page = ElementTree.fromstring(answer.read())  # noqa: S314 - expat resolves nothing from outside
+            except (OSError, ElementTree.ParseError) as error:
+                raise TransferFailed(_why(error, codes, where)) from None
+            yield from (name.text or "" for name in page.iterfind("./Blobs/Blob/Name"))
+            marker = page.findtext("NextMarker") or ""
+            if not marker:
+                return
+
+    def send(self, outgoing: Outgoing) -> None:
+        """Put a file into a container. Raises TransferFailed."""
+        where = ("Container", outgoing.container_url.partition("?")[0])
+        codes = ("FileUploadContainerNotFound", "FileUploadAccessDenied", "FileUploadTimedOut", "FileUploadMiscError")
+        headers = {**_VERSION, "x-ms-blob-type": "BlockBlob", "Content-Type": "application/octet-stream"}
+        url = _blob_url(outgoing.container_url, outgoing.blob)
+        try:
+            with outgoing.place.open("rb") as content:
+                headers["Content-Length"] = str(outgoing.place.stat().st_size)
+                request = urllib.request.Request(url, data=content, headers=headers, method="PUT")  # noqa: S310
+                with urllib.request.urlopen(request, timeout=_PATIENCE_S):  # noqa: S310
+                    pass
+        except OSError as error:
+            raise TransferFailed(_why(error, codes, where)) from None
+
+
+def is_here(host: str) -> bool:
+    """Return whether a name or address of a host is this machine's own."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _blob_url(container_url: str, name: str) -> str:
+    parts = urlsplit(container_url)
+    return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{quote(name)}"))
+
+
+def _why(error: Exception, codes: tuple[str, str, str, str], where: tuple[str, str]) -> FailureInfo:
+    """Return the failure of a transfer by the answer of the other side."""
+    missing, denied, timed_out, other = codes
+    if isinstance(error, urllib.error.HTTPError):
+        code = denied if error.code in _DENIED else missing if error.code in _MISSING else other
+        return failure(code, where, ("Message", f"HTTP status {error.code}"))
+    reason = getattr(error, "reason", error)
+    return failure(timed_out if isinstance(reason, TimeoutError) else other, where, ("Message", str(reason)))

@@ -1,0 +1,141 @@
+"""The options with which command lines really run, for ``run``, ``open`` and ``serve``."""
+
+from __future__ import annotations
+
+import getpass
+import math
+import tempfile
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+
+from engine.base.values import format_duration
+from tui.cli.arguments import echo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from engine import Simulation
+    from engine.scenario.model import Scenario
+
+_SANDBOXES = ("process", "bubblewrap", "container")
+_NO_SANDBOX = 1
+
+
+class ExecutionOptions(TypedDict):
+    """The options about execution as they were given."""
+
+    execute: bool
+    sandbox: str | None
+    image: str | None
+    network: bool
+    nodes: str | None
+    scale: float | None
+    record: str | None
+    allow_files: tuple[str, ...]
+    allow_elevated: bool
+    passed: tuple[str, ...]
+
+
+_OPTIONS = (
+    click.option("--execute", is_flag=True, help="Really run every command line that has no `simulate`."),
+    click.option(
+        "--sandbox", type=click.Choice(_SANDBOXES), help="How it is kept apart.  [default: bubblewrap where it works]"
+    ),
+    click.option("--image", metavar="NAME", help="The image of every container."),
+    click.option("--network", is_flag=True, help="Let programs in a sandbox use the network."),
+    click.option("--nodes", metavar="DIR", help="Keep the nodes' folders in DIR.  [default: deleted at the end]"),
+    click.option("--scale", type=float, metavar="X", help="Count a real second as X simulated ones.  [default: 1]"),
+    click.option("--record", metavar="FILE", help="At the end, write what was seen as a scenario that starts nothing."),
+    click.option("--allow-files", metavar="DIR", multiple=True, help="Let file: URLs name files in DIR; repeatable."),
+    click.option("--allow-elevated", is_flag=True, help="Let elevated users be administrators of their sandbox."),
+    click.option(
+        "--pass", "passed", metavar="NAME", multiple=True, help="Pass a variable of this shell on; repeatable."
+    ),
+)
+
+
+def execution_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options about execution."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def check_execution(given: ExecutionOptions) -> None:
+    """Check that the options about execution fit each other. Raises click.UsageError."""
+    if not given["execute"]:
+        named = [name for name in ExecutionOptions.__annotations__ if given.get(name) not in (None, False, ())]
+        if named:
+            option = "--pass" if named[0] == "passed" else f"--{named[0].replace('_', '-')}"
+            raise click.UsageError(f"{option} needs --execute.")
+        return
+    if given["image"] is not None and given["sandbox"] != "container":
+        raise click.UsageError("--image needs --sandbox container.")
+    scale = given["scale"]
+    if scale is not None and not (0 < scale < math.inf):
+        raise click.BadParameter("must be a number above 0.", param_hint="--scale")
+    for folder in given["allow_files"]:
+        if not Path(folder).is_dir():
+            raise click.BadParameter(f"there is no folder {folder}.", param_hint="--allow-files")
+
+
+def really(scenario: Scenario, given: ExecutionOptions) -> Scenario:
+    """Return the scenario as it runs with these options."""
+    return replace(scenario, executes=True) if given["execute"] else scenario
+
+
+@contextmanager
+def executing(
+    simulation: Simulation,
+    given: ExecutionOptions,
+    variables: Callable[[str, bool], Mapping[str, str]] | None = None,
+    *,
+    quiet: bool = False,
+) -> Iterator[None]:
+    """Let programs run for a simulation within the block, if that was asked for; none is left after it.
+
+    ``variables`` are what a task of a job needs to call the service. The recording is written when the block ends
+    well. Exits with status 1 if there is no sandbox.
+    """
+    if not given["execute"]:
+        yield
+        return
+    from engine.execution.driver import Execution, Settings
+    from engine.execution.sandboxes import SandboxMissing, sandbox_of
+    from engine.scenario.record import with_settings
+    from engine.views.recording import recording
+    from tui.saving.targets import FileLines
+
+    with ExitStack() as stack:
+        target = None if given["record"] is None else stack.enter_context(FileLines(Path(given["record"])))
+        try:
+            sandbox = sandbox_of(
+                given["sandbox"], network=given["network"], image=given["image"], elevated=given["allow_elevated"]
+            )
+        except SandboxMissing as missing:
+            echo(f"nothing was run: {missing}", err=True)
+            raise click.exceptions.Exit(_NO_SANDBOX) from None
+        nodes = given["nodes"]
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="batchdeck-")) if nodes is None else nodes)
+        folder = folder.resolve()
+        allowed = tuple(map(Path, given["allow_files"]))
+        settings = Settings(folder, given["scale"] or 1.0, given["passed"], allowed, variables or (lambda _, __: {}))
+        execution = Execution(simulation, sandbox, settings)
+        stack.callback(execution.close)
+        if not quiet:
+            echo(f"Command lines run here as {getpass.getuser()}, in {folder}, sandbox {sandbox.name}.", err=True)
+            for note in sandbox.notes:
+                echo(note, err=True)
+        yield
+        if target is not None:
+            text = recording(simulation)
+            if simulation.scenario.until_ms is not None:
+                text = with_settings(text, {"until": format_duration(max(simulation.now_ms, simulation.present_ms))})
+            target.write(text.splitlines())
+            target.keep()
+            if not quiet:
+                echo(f"What was seen is recorded in {given['record']}; `batchdeck run` replays it.", err=True)
