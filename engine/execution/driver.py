@@ -116,10 +116,11 @@ class Execution:
         self._followed = 0  # entries of the log
         self._executed: set[tuple[str, int, int]] = set()  # events, and rows of their subjects
         simulation.pace = self.advance
+        simulation.world.disks.real = self._read
 
     def close(self) -> None:
         """End all programs."""
-        self._simulation.pace = None
+        self._simulation.pace, self._simulation.world.disks.real = None, lambda _, __: None
         for program in self._programs.values():
             program.stop()
         self._programs.clear()
@@ -129,6 +130,11 @@ class Execution:
     def running(self) -> int:
         """Return how many programs run."""
         return sum(program.seen is None for program in self._programs.values())
+
+    def _read(self, node: int, key: str) -> bytes | None:
+        """Read a file of a node; None while an earlier moment is shown."""
+        folder = self._folders.get(node)
+        return None if folder is None or self._simulation.is_past else folder.read(key)
 
     # -- time --------------------------------------------------------------------------------------------------------
 

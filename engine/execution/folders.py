@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 1_000_000
 """The bytes of a file up to which its text is kept in the simulation too; of a larger one only the size."""
+_MOST_READ = 256 << 20  # bytes
 _STREAMS = ("stdout.txt", "stderr.txt")
 
 
@@ -46,6 +47,15 @@ class NodeFolder:
     def place(self, key: str) -> Path:
         """Return where the file or directory of a key is."""
         return self.path / key
+
+    def read(self, key: str) -> bytes | None:
+        """Read a file, of which the beginning is enough if it is very long; None if there is none in this folder."""
+        place = self.place(key)
+        if not place.resolve().is_relative_to(self.path.resolve()) or not place.is_file():
+            return None
+        with suppress(OSError), place.open("rb") as stream:
+            return stream.read(_MOST_READ)
+        return None
 
     def bring(self, directory: str) -> None:
         """Make a process's directory with its output files, and what the simulated disk has there and in ``shared``."""

@@ -336,7 +336,7 @@ def download_file(tree_of: TreeOf, call: Call) -> Answer:
     part = range(0) if entry.is_directory else messages.asked_range(call.request, entry.size)
     if entry.has_unknown_text:
         return Answer(call.route.status, headers=headers, zeros=len(part))
-    content = (entry.text or "").encode("utf-8", "surrogatepass")
+    content = (entry.text or "").encode("utf-8", "surrogatepass") if entry.raw is None else entry.raw
     return Answer(call.route.status, content[part.start : part.stop], headers)
 
 

@@ -101,6 +101,8 @@ class Disks:
         self._files: dict[int, NodeFiles] = {}
         self._saved: dict[int, NodeFiles] = {}
         self._edited: set[int] = set()
+        # Reads a file of a node that is a folder of this machine; None for one that there is not.
+        self.real: Callable[[int, str], bytes | None] = lambda _, __: None
         self._packed: dict[int, array[int]] = {}
         self._saved_packed: dict[int, array[int]] = {}
         # A lower bound of the free bytes by node, kept as long as only plain tasks leave files there.
@@ -114,6 +116,11 @@ class Disks:
 
     def __bool__(self) -> bool:
         return bool(self._files)
+
+    def text(self, node: int, key: str) -> str | None:
+        """Return the text of a file as it is now, also of a program that runs; None if there is none."""
+        raw = self.real(node, key)
+        return self[node].read(key) if raw is None else raw.decode("utf-8", "replace")
 
     def edit(self, node: int) -> NodeFiles:
         """Return the node's files, to be changed."""

@@ -56,11 +56,12 @@ class FileEntry(NamedTuple):
     text: str | None
     size: int = 0
     times: FileTimes = FileTimes(0, 0)
+    raw: bytes | None = None  # of a real file
 
     @property
     def has_unknown_text(self) -> bool:
         """True for a file of which only the size is known."""
-        return not self.text and self.size > 0
+        return not self.text and self.size > 0 and self.raw is None
 
     @classmethod
     def on_disk(cls, files: NodeFiles, key: str) -> FileEntry:

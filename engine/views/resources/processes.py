@@ -362,7 +362,7 @@ class FilePage:
         item = self.item(path)
         if item is None or item.is_directory or item.gone is not None:
             return None
-        return self._simulation.world.disks[self.node].read(path) or ""
+        return self._simulation.world.disks.text(self.node, path) or ""
 
     def deletions(self, path: str) -> list[Deletion]:
         """Return the deletions to come of a file or directory as far as they are known, or the past one."""
@@ -470,11 +470,11 @@ def output_ends(simulation: Simulation, node: int, directory: str, most_lines: i
 
     A file that does not exist, or no longer does, is left out.
     """
-    disk = simulation.world.disks[node]
+    disks = simulation.world.disks
     found = []
     for name in OUTPUTS:
         path = f"{directory}/{name}"
-        text = disk.read(path)
+        text = disks.text(node, path)
         if text is not None:
             lines = text.rstrip("\n").split("\n") if text else []
             found.append(OutputEnd(path, tuple(lines[-most_lines:]), max(0, len(lines) - most_lines)))

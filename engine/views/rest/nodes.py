@@ -248,6 +248,9 @@ class FileTree(NamedTuple):
         name = key_of(path)
         if not name:
             raise BatchError("FileNotFound", filePath=path)
+        raw = self.world.disks.real(self.node, self.key(path))
+        if raw is not None:
+            return FileEntry(self.key(path), "", len(raw), FileTimes(now_ms, now_ms), raw)
         try:
             return find_entry(self.world, self.node, self.key(path), now_ms)
         except BatchError:

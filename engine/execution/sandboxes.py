@@ -1,0 +1,296 @@
+"""Sandboxes: what starts, bounds and kills the program of one process, without knowing what it is for.
+
+``sandbox_of`` returns the one that was chosen. Programs are started by the supervisor, a process of its own, so that
+they end with batchdeck, however it ends; containers are started by podman or docker.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
+_KILLED = 137  # 128 and the number of SIGKILL
+_NOBODY = 65534
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/gnu/store")
+_HARDWARE = ("/sys/devices/system/cpu", "/sys/devices/system/node")
+_CHOOSE = "or choose --sandbox process, in which programs can change all that you can change"
+
+
+class Limits(NamedTuple):
+    """The most that one process and what it starts may take."""
+
+    memory_bytes: int | None = None
+    processes: int = 512
+    open_files: int = 1024
+    file_bytes: int | None = None
+
+
+class Start(NamedTuple):
+    """A program to start. ``stdout`` and ``stderr`` are empty files below ``root``, the only folder it may change."""
+
+    command_line: str
+    directory: Path
+    environment: Mapping[str, str]
+    stdout: Path
+    stderr: Path
+    root: Path
+    limits: Limits = Limits()
+    image: str | None = None
+
+
+class ProgramNotFound(Exception):
+    """A program that cannot be started, and why."""
+
+
+class SandboxMissing(Exception):
+    """A sandbox that cannot be had here, and what to do."""
+
+
+class Running(ABC):
+    """A program that has been started."""
+
+    @abstractmethod
+    def poll(self) -> int | None:
+        """Return its exit code, 128 and the number of a signal that has ended it, or None while it runs."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """Kill the program and all that it has started; return when they are gone."""
+
+
+class Sandbox(ABC):
+    """A way to start programs. ``notes`` are what users have to know of it."""
+
+    name: str
+    notes: tuple[str, ...] = ()
+
+    @abstractmethod
+    def start(self, start: Start) -> Running:
+        """Start a program; return when it runs.
+
+        Raises:
+            ProgramNotFound: There is no such program, or it cannot be executed.
+            OSError: Something else has failed.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Kill everything that still runs; return when it is gone."""
+
+
+def sandbox_of(kind: str | None, *, network: bool, image: str | None, elevated: bool) -> Sandbox:
+    """Return a sandbox, after trying it out.
+
+    Args:
+        kind: "process", "bubblewrap" or "container"; None for bubblewrap, which needs no other choice.
+        network: Whether programs may use the network; those of "process" always do.
+        image: The image of containers that name none.
+        elevated: Whether programs see themselves as root, where they are isolated.
+
+    Raises:
+        SandboxMissing: It does not work here.
+    """
+    if sys.platform == "win32":
+        raise SandboxMissing("command lines can be executed on Linux and macOS only: leave out --execute")
+    if kind == "process":
+        return _Processes()
+    if kind in {None, "bubblewrap"}:
+        return _Bubblewrap(network=network, elevated=elevated)
+    raise SandboxMissing(f"there is no sandbox {kind!r}: choose process, bubblewrap or container")
+
+
+class _Supervised(Running):
+    """A program whose guardian answers through a socket: when it has begun, and with its exit code."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._text = b""
+        self._code: int | None = None
+
+    def request(self, request: Mapping[str, object]) -> dict[str, Any]:
+        """Ask for the start, and return the first answer."""
+        with suppress(BrokenPipeError):
+            self._channel.sendall(json.dumps(request).encode() + b"\n")
+        answer = self._answer()
+        self._channel.setblocking(False)
+        return answer
+
+    def _answer(self) -> dict[str, Any]:
+        while b"\n" not in self._text:
+            data = self._channel.recv(4096)
+            if not data:
+                self._code = _KILLED  # its guardian was killed
+                return {"exit": _KILLED}
+            self._text += data
+        line, _, self._text = self._text.partition(b"\n")
+        answer: dict[str, Any] = json.loads(line)
+        self._code = answer.get("exit")
+        return answer
+
+    def poll(self) -> int | None:
+        if self._code is None:
+            with suppress(BlockingIOError):
+                self._answer()
+            if self._code is not None:
+                self._channel.close()
+        return self._code
+
+    def kill(self) -> None:
+        if self._code is None:
+            self._channel.setblocking(True)
+            with suppress(BrokenPipeError):
+                self._channel.sendall(b"k")
+            self._answer()
+            self._channel.close()
+
+
+class _Processes(Sandbox):
+    """Programs as processes of the user, in sessions of their own."""
+
+    name = "process"
+    notes: tuple[str, ...] = ("programs run as you, and can change all that you can change",)
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._control, self._supervisor = self._supervise()
+
+    def _supervise(self) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+        control, end = socket.socketpair()
+        with end:
+            supervisor = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(_SUPERVISOR), str(end.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(end.fileno(),),
+                cwd="/",
+                start_new_session=True,
+            )
+        with control.makefile("rb") as lines:
+            line = lines.readline()
+        if not line:
+            raise SandboxMissing(f"the supervisor of programs does not start: try {sys.executable} {_SUPERVISOR}")
+        bounds = json.loads(line)
+        if not bounds["memory"]:
+            self.notes += ("memory can be limited for each process only, not for a task as a whole",)
+        self._bounds_processes = bounds["processes"]
+        return control, supervisor
+
+    def start(self, start: Start) -> Running:
+        argv = _split(start.command_line)
+        channel, end = socket.socketpair()
+        running = _Supervised(channel)
+        with end, self._lock:
+            try:
+                socket.send_fds(self._control, [b"s"], [end.fileno()])
+            except OSError:  # it was killed
+                self._control, self._supervisor = self._supervise()
+                socket.send_fds(self._control, [b"s"], [end.fileno()])
+        answer = running.request(
+            {
+                "argv": argv,
+                "bubblewrap": self._words(start),
+                "directory": str(start.directory),
+                "environment": dict(start.environment),
+                "stdout": str(start.stdout),
+                "stderr": str(start.stderr),
+                "root": str(start.root),
+                "memory": start.limits.memory_bytes,
+                "processes": start.limits.processes,
+                "open_files": start.limits.open_files,
+                "file_bytes": start.limits.file_bytes,
+            }
+        )
+        if "program" in answer:
+            raise ProgramNotFound(f"{argv[0]}: {answer['program']}{self._hint(argv[0], start)}")
+        if "error" in answer:
+            raise OSError(answer["error"])
+        return running
+
+    def _words(self, _start: Start) -> list[str] | None:
+        """Return the command that isolates the program, if any."""
+        return None
+
+    def _hint(self, _program: str, _start: Start) -> str:
+        return ""
+
+    def close(self) -> None:
+        self._control.close()
+        self._supervisor.wait()
+
+
+class _Bubblewrap(_Processes):
+    """Programs that see the system without the user's files, and can change the folder of their node only."""
+
+    name = "bubblewrap"
+    notes = ()
+
+    def __init__(self, *, network: bool, elevated: bool) -> None:
+        found = shutil.which("bwrap")
+        if found is None:
+            raise SandboxMissing(f"bubblewrap is not installed: apt-get install bubblewrap, {_CHOOSE}")
+        user = 0 if elevated else os.getuid() or _NOBODY
+        self._fixed = [os.path.realpath(found), *_isolation(user, network=network)]
+        trial = subprocess.run(
+            [*self._fixed, "true"], capture_output=True, text=True, check=False, env={"PATH": os.defpath}
+        )
+        if trial.returncode:
+            reason = trial.stderr.strip().removeprefix("bwrap: ") or f"exit code {trial.returncode}"
+            raise SandboxMissing(
+                f"bubblewrap cannot isolate programs here ({reason}): allow user namespaces, {_CHOOSE}"
+            )
+        super().__init__()
+
+    def _words(self, start: Start) -> list[str]:
+        root = str(start.root)
+        variables = [word for name, value in start.environment.items() for word in ("--setenv", name, value)]
+        return [*self._fixed, "--bind", root, root, "--chdir", str(start.directory), *variables]
+
+    def _hint(self, program: str, start: Start) -> str:
+        hidden = shutil.which(program, path=start.environment.get("PATH", os.defpath))
+        return f"; bubblewrap hides {hidden}" if hidden else ""
+
+
+def _isolation(user: int, *, network: bool) -> list[str]:
+    """Return the options of bubblewrap that every program gets."""
+    words = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    words += ["--unshare-user", "--uid", str(user), "--gid", str(user)]
+    for place in (*_SYSTEM, *_HARDWARE):
+        words += ["--ro-bind-try", place, place]
+    words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp"]
+    home = os.path.realpath(Path.home())
+    if home.startswith(tuple(f"{place}/" for place in _SYSTEM)):
+        words += ["--tmpfs", home]
+    if network:
+        resolver = os.path.realpath("/etc/resolv.conf")
+        words += ["--share-net", "--ro-bind-try", resolver, resolver]
+    return words
+
+
+def _split(command_line: str) -> list[str]:
+    """Return a program and its arguments: Batch starts no shell.
+
+    Raises:
+        ProgramNotFound: There is none, or a quotation is not closed.
+    """
+    try:
+        argv = shlex.split(command_line)
+    except ValueError as error:
+        raise ProgramNotFound(f"{command_line}: {error}") from None
+    if not argv or not argv[0]:
+        raise ProgramNotFound("the command line is empty")
+    return argv

@@ -1,0 +1,481 @@
+"""The program that starts, watches and ends processes, so that none of them outlives the command that asked for it.
+
+It is a process of its own that imports only the standard library. For each start it forks a *guardian*, which adopts
+whatever its program leaves behind: also what has called ``setsid`` or was forked twice. A guardian kills that tree when
+it is asked to, when the program has ended, and when the command or the supervisor has gone, however they ended. What a
+killed guardian leaves is adopted and killed by the supervisor.
+
+Processes of the same user can be killed by a program that is not isolated; then its guardian may be killed with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import stat
+import sys
+import time
+from contextlib import suppress
+from glob import glob
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+KEPT_BYTES = 10_000_000
+"""The bytes of each stream that are kept; the others are counted."""
+_KILLED = 128 + signal.SIGKILL
+_LINUX = sys.platform == "linux"
+_SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
+_GROUPS = "/sys/fs/cgroup"
+_TASKS_WITHOUT_GROUPS = 8  # whose processes are bounded together where there is no bound for each
+_CHUNK = 1 << 16
+_POLL_MS = 1
+_POLL_S = 0.001
+_RESET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD, signal.SIGXFSZ)
+_libc = ctypes.CDLL(None)
+
+
+def main() -> None:
+    """Fork a guardian for each connection that comes through the socket, until that is closed."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    _adopt_orphans()
+    wake = _wake_when_children_end()
+    lifeline, held = os.pipe()
+    bound = _threads_of_user()
+    prefix = f"batchdeck-{os.getpid()}-"
+    groups = _Groups(f"{prefix}0", memory=1 << 40, processes=1)
+    groups.remove()
+    guardians: set[int] = set()
+    with suppress(OSError):  # the command has gone
+        _tell(control, memory=groups.bounds_memory, processes=groups.bounds_processes)
+        while True:
+            ready, _, _ = select.select([control.fileno(), wake], [], [])
+            if wake in ready:
+                os.read(wake, _CHUNK)
+                _reap_guardians(guardians)
+            if control.fileno() in ready:
+                data, connections, _, _ = socket.recv_fds(control, 1, 1)
+                if not data:
+                    break
+                guardian = os.fork()
+                if not guardian:
+                    os.close(held)
+                    control.close()
+                    _guard(connections[0], lifeline, prefix, bound)
+                guardians.add(guardian)
+                os.close(connections[0])
+    os.close(held)
+    while guardians:
+        _reap_guardians(guardians)
+        time.sleep(_POLL_S)
+    for path in glob(f"{_GROUPS}/{prefix}*") + glob(f"{_GROUPS}/*/{prefix}*"):
+        with suppress(OSError):
+            os.rmdir(path)
+
+
+def open_below(root: str, path: str, flags: int) -> int:
+    """Open a file below a directory without following links below it, which a program may have put there.
+
+    Raises:
+        OSError: There is a link on the way, or what is there is no regular file.
+    """
+    directory = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    *parents, name = os.path.relpath(path, root).split(os.sep)
+    for parent in parents:
+        above = directory
+        try:
+            directory = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+        finally:
+            os.close(above)
+    try:
+        opened = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
+    finally:
+        os.close(directory)
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise OSError(f"{path} is not a regular file")
+    return opened
+
+
+class _Groups:
+    """The control groups that bound the memory and the number of processes of one tree, where they can be made."""
+
+    def __init__(self, name: str, *, memory: int | None, processes: int) -> None:
+        unified = os.path.exists(f"{_GROUPS}/cgroup.controllers")
+        memory_file = "memory.max" if unified else "memory.limit_in_bytes"
+        self._paths: list[str] = []
+        self.bounds_memory = self._bound(name if unified else f"memory/{name}", memory_file, memory)
+        self.bounds_processes = self._bound(name if unified else f"pids/{name}", "pids.max", processes)
+
+    def _bound(self, name: str, file: str, value: int | None) -> bool:
+        path = f"{_GROUPS}/{name}"
+        try:
+            os.makedirs(path, exist_ok=True)
+            if path not in self._paths:
+                self._paths.append(path)
+            if value is not None:
+                _write(f"{path}/{file}", value)
+        except OSError:
+            return False
+        return True
+
+    def join(self) -> None:
+        """Put this process into the groups."""
+        for path in self._paths:
+            _write(f"{path}/cgroup.procs", os.getpid())
+
+    def forbid_forks(self) -> None:
+        """Let no process of the groups start another."""
+        for path in self._paths:
+            with suppress(OSError):
+                _write(f"{path}/pids.max", 0)
+
+    def remove(self) -> None:
+        """Remove the groups, which are empty."""
+        for path in self._paths:
+            with suppress(OSError):
+                os.rmdir(path)
+
+
+class _Stream:
+    """One output of a program: the first bytes go to its file as they come, the others are counted."""
+
+    def __init__(self, root: str, path: str) -> None:
+        self.file = open_below(root, path, os.O_WRONLY | os.O_APPEND)
+        self.pipe, self.end = os.pipe()
+        os.set_blocking(self.pipe, False)
+        self.last = b""
+        self._kept = self._lost = 0
+
+    def pump(self) -> bool:
+        """Take what has come; return False at the end of the stream."""
+        data = os.read(self.pipe, _CHUNK)
+        written = 0
+        with suppress(OSError):  # a full disk
+            written = os.write(self.file, data[: KEPT_BYTES - self._kept])
+        self._kept += written
+        self._lost += len(data) - written
+        self.last = data[:written] or self.last
+        return bool(data)
+
+    def drain(self) -> None:
+        """Take what is left, without waiting for more."""
+        with suppress(BlockingIOError):
+            while self.pump():
+                pass
+
+    def close(self) -> None:
+        """Close the file, after a line that tells how much was not kept."""
+        if self._lost:
+            begin = "" if self.last.endswith(b"\n") else "\n"
+            with suppress(OSError):
+                os.write(self.file, f"{begin}[{self._lost:,} more bytes were not kept]\n".encode())
+        os.close(self.file)
+
+
+class _Bubblewrap:
+    """What bubblewrap is given beside the program, and what it tells of it."""
+
+    def __init__(self, words: Sequence[str], processes: int | None) -> None:
+        """Make the pipes; ``processes`` bounds those of the program, where nothing else does."""
+        self._processes = processes
+        options = os.memfd_create("options")  # as arguments, all users of the machine would see the environment
+        with open(options, "wb", closefd=False) as file:
+            file.write(_as_in_proc(words[1:]))
+        os.lseek(options, 0, os.SEEK_SET)
+        self._status, status_end = os.pipe()
+        go_end, self._go = os.pipe()
+        os.set_blocking(self._status, False)
+        self.passed = (options, status_end, go_end)
+        flags = ("--args", options, "--json-status-fd", status_end, "--block-fd", go_end, "--")
+        self.argv = [words[0], *map(str, flags)]
+        self._told = b""
+        self._first: int | None = None  # the first process in the sandbox
+
+    def has_begun(self, argv: Sequence[str]) -> bool:
+        """Let the program begin once its number is known; return True when it has."""
+        with suppress(BlockingIOError):
+            self._told += os.read(self._status, _CHUNK)
+        if b'"exit-code"' in self._told:
+            return True
+        if self._first is None and b"\n" in self._told:
+            self._first = int(json.loads(self._told.partition(b"\n")[0])["child-pid"])
+            if self._processes is not None:
+                with suppress(OSError):
+                    resource.prlimit(self._first, resource.RLIMIT_NPROC, (self._processes, self._processes))
+            os.write(self._go, b"x")
+        if self._first is None:
+            return False
+        with suppress(OSError):
+            child, *_ = _read(f"/proc/{self._first}/task/{self._first}/children").split() or [b"0"]
+            # Until it becomes the program, it has the arguments of bubblewrap.
+            return _read(f"/proc/{int(child)}/cmdline") not in {b"", _as_in_proc([*self.argv, *argv])}
+        return False
+
+
+class _Guardian:
+    """Starts one program, and ends it with all that comes from it."""
+
+    def __init__(self, request: dict[str, Any], prefix: str, bound: int) -> None:
+        self._request = request
+        self._argv: list[str] = request["argv"]
+        processes: int = request["processes"]
+        self._groups = _Groups(f"{prefix}{os.getpid()}", memory=request["memory"], processes=processes)
+        self._bound = None if self._groups.bounds_processes else bound + _TASKS_WITHOUT_GROUPS * processes
+        self.streams = [_Stream(request["root"], request[name]) for name in ("stdout", "stderr")]
+        words = request["bubblewrap"]
+        self._bubblewrap = _Bubblewrap(words, processes if self._bound else None) if words else None
+        self._main = 0
+        self.exit_code: int | None = None
+
+    def start(self) -> dict[str, str]:
+        """Start the program; return what is to be told if that fails."""
+        failed, failed_end = os.pipe()
+        self._main = os.fork()
+        if not self._main:
+            self._become_program(failed_end)
+        passed = self._bubblewrap.passed if self._bubblewrap else ()
+        for fd in (failed_end, *passed, *(stream.end for stream in self.streams)):
+            os.close(fd)
+        failure = b"".join(iter(lambda: os.read(failed, _CHUNK), b"")).decode()
+        return {"program" if failure[0] == "P" else "error": failure[1:]} if failure else {}
+
+    def _become_program(self, failed: int) -> None:
+        part = "E"
+        try:
+            os.setsid()
+            if _LINUX:
+                _libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+            self._groups.join()
+            self._limit()
+            signal.set_wakeup_fd(-1)
+            for ignored in _RESET:
+                signal.signal(ignored, signal.SIG_DFL)
+            os.umask(0o022)
+            for number, fd in enumerate((os.open(os.devnull, os.O_RDONLY), *(stream.end for stream in self.streams))):
+                os.dup2(fd, number)
+            if self._bubblewrap:
+                for fd in self._bubblewrap.passed:
+                    os.set_inheritable(fd, True)
+                os.execve(self._bubblewrap.argv[0], [*self._bubblewrap.argv, *self._argv], {})
+            os.chdir(self._request["directory"])
+            part = "P"
+            os.execvpe(self._argv[0], self._argv, self._request["environment"])
+        except BaseException as error:
+            os.write(failed, f"{part}{getattr(error, 'strerror', None) or error}".encode())
+        finally:
+            os._exit(127)
+
+    def _limit(self) -> None:
+        request = self._request
+        for limited, most in (
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_NOFILE, request["open_files"]),
+            (resource.RLIMIT_FSIZE, request["file_bytes"]),
+            (resource.RLIMIT_NPROC, self._bound),
+            (resource.RLIMIT_DATA, None if self._groups.bounds_memory else request["memory"]),
+        ):
+            if most is not None:
+                _, hard = resource.getrlimit(limited)
+                most_here = most if hard == resource.RLIM_INFINITY else min(most, hard)
+                resource.setrlimit(limited, (most_here, most_here))
+
+    def has_begun(self) -> bool:
+        """Return True when the program itself runs or has run."""
+        return self._bubblewrap is None or self._bubblewrap.has_begun(self._argv)
+
+    def reap(self) -> bool:
+        """Note which processes have ended; return True while others are left."""
+        with suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == self._main:
+                    code = os.waitstatus_to_exitcode(status)
+                    self.exit_code = code if code >= 0 else 128 - code
+                if not pid:
+                    return True
+        return False
+
+    def kill(self) -> None:
+        """Kill what is left of the tree, and wait until it is gone."""
+        while self.reap():
+            self._groups.forbid_forks()
+            if not _LINUX:
+                with suppress(OSError):
+                    os.killpg(self._main, signal.SIGKILL)
+            elif not _kill_tree():
+                break  # another user's, such as what sudo has started
+            time.sleep(_POLL_S)
+        if self.exit_code is None:
+            self.exit_code = _KILLED
+
+    def finish(self) -> dict[str, Any]:
+        """Close everything when the program has ended; return what is to be told."""
+        self.kill()
+        self._groups.remove()
+        for stream in self.streams:
+            stream.drain()
+        told: dict[str, Any] = {"exit": self.exit_code}
+        complaint = self.streams[1].last.decode("utf-8", "replace").strip()
+        if complaint.startswith("bwrap: ") and not self.has_begun():
+            os.truncate(self.streams[1].file, 0)
+            told = {"program" if ": execvp " in complaint else "error": complaint.rpartition(": ")[2]}
+        for stream in self.streams:
+            stream.close()
+        return told
+
+
+def _guard(connection: int, lifeline: int, prefix: str, bound: int) -> NoReturn:
+    """Run the program that is asked for, until it has ended or is not wanted any more."""
+    try:
+        _adopt_orphans()
+        wake = _wake_when_children_end()
+        with socket.socket(fileno=connection) as channel, suppress(BrokenPipeError):
+            try:
+                last = _watched(channel, lifeline, wake, prefix, bound)
+            except (OSError, ValueError) as error:
+                last = {"error": str(error)}
+            _tell(channel, **last)
+    finally:
+        os._exit(0)
+
+
+def _watched(channel: socket.socket, lifeline: int, wake: int, prefix: str, bound: int) -> dict[str, Any]:
+    """Start the program and wait for its end; return what is to be told of it."""
+    with channel.makefile("rb") as lines:
+        request = json.loads(lines.readline())
+    guardian = _Guardian(request, prefix, bound)
+    try:
+        failure = guardian.start()
+        has_told = False
+        poll = select.poll()
+        pipes = {stream.pipe: stream for stream in guardian.streams}
+        for fd in (channel.fileno(), lifeline, wake, *pipes):
+            poll.register(fd, select.POLLIN)
+        while not failure and guardian.exit_code is None:
+            if not has_told and guardian.has_begun():
+                has_told = True
+                _tell(channel, begun=True)
+            for fd, _ in poll.poll(None if has_told else _POLL_MS):
+                if fd in pipes:
+                    if not pipes[fd].pump():
+                        poll.unregister(fd)
+                elif fd == wake:
+                    os.read(wake, _CHUNK)
+                    guardian.reap()
+                else:  # the end is wanted, or the command has gone
+                    guardian.kill()
+    finally:
+        last = guardian.finish()
+    return failure or last
+
+
+def _tell(channel: socket.socket, **message: object) -> None:
+    channel.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of descendants that lose theirs."""
+    if _LINUX:
+        _libc.prctl(_SET_CHILD_SUBREAPER, 1)
+
+
+def _wake_when_children_end() -> int:
+    """Return a file that has something to read after a child has ended."""
+    wake, end = os.pipe()
+    os.set_blocking(end, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(end, warn_on_full_buffer=False)
+    return wake
+
+
+def _reap_guardians(guardians: set[int]) -> None:
+    """Forget guardians that have ended, and kill what one of them has left because it was killed itself."""
+    has_left = False
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            has_left |= ended[1] != 0
+            guardians.discard(ended[0])
+    if has_left and _kill_tree(guardians):
+        time.sleep(_POLL_S)
+        _reap_guardians(guardians)
+
+
+def _kill_tree(spare: Collection[int] = ()) -> set[int]:
+    """Kill all descendants of this process but for some trees; return them, without those of other users.
+
+    All are stopped before the first is killed: otherwise they could start others as fast as they are killed.
+    """
+    stopped: set[int] = set()
+    others: set[int] = set()
+    while fresh := _descendants({*spare, *others}) - stopped:
+        for pid in fresh:
+            others |= _signalled(pid, signal.SIGSTOP)
+        stopped |= fresh - others
+    for pid in stopped:
+        _signalled(pid, signal.SIGKILL)
+    return stopped
+
+
+def _signalled(pid: int, number: int) -> set[int]:
+    """Send a signal; return the process if that is not allowed."""
+    try:
+        os.kill(pid, number)
+    except PermissionError:
+        return {pid}
+    except ProcessLookupError:
+        pass
+    return set()
+
+
+def _descendants(spare: Collection[int]) -> set[int]:
+    """Return the descendants of this process, without some trees."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc") if _LINUX else ():
+        if name.isdecimal():
+            with suppress(OSError):
+                parent = int(_read(f"/proc/{name}/stat").rpartition(b")")[2].split()[1])
+                children.setdefault(parent, []).append(int(name))
+    found: set[int] = set()
+    ahead = [os.getpid()]
+    while ahead:
+        nearer = [child for child in children.get(ahead.pop(), ()) if child not in spare]
+        found.update(nearer)
+        ahead += nearer
+    return found
+
+
+def _threads_of_user() -> int:
+    """Return how many threads the user has, who may have a bounded number of them."""
+    found = 0
+    for place in glob("/proc/[0-9]*"):
+        with suppress(OSError):
+            if os.stat(place).st_uid == os.getuid():
+                found += len(os.listdir(f"{place}/task"))
+    return found
+
+
+def _as_in_proc(argv: Sequence[str]) -> bytes:
+    return b"".join(os.fsencode(word) + b"\0" for word in argv)
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _write(path: str, value: int) -> None:
+    with open(path, "w", encoding="ascii") as file:
+        file.write(str(value))
+
+
+if __name__ == "__main__":
+    main()
