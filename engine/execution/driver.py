@@ -44,12 +44,14 @@ _INHERITED = ("LANG", "TZ")
 _TOGETHER = 8  # programs whose files are fetched or sent at once
 _LONGEST_STREAM = 11_000_000  # bytes: what a sandbox keeps, and its last line
 _GIB = 1 << 30
+_MARKED = ("running", "completed")
+_OF_TASKS = ("TaskStateChanged", "SubtaskStateChanged")
 _EVENTS = {
-    ProcessKind.TASK: "TaskStateChanged",
-    ProcessKind.COORDINATION: "SubtaskStateChanged",
-    ProcessKind.PREPARATION: "JobPreparationTaskStateChanged",
-    ProcessKind.RELEASE: "JobReleaseTaskStateChanged",
-    ProcessKind.START_TASK: "StartTaskStateChanged",
+    ProcessKind.TASK: ("TaskStateChanged",),
+    ProcessKind.COORDINATION: _OF_TASKS,
+    ProcessKind.PREPARATION: ("JobPreparationTaskStateChanged",),
+    ProcessKind.RELEASE: ("JobReleaseTaskStateChanged",),
+    ProcessKind.START_TASK: ("StartTaskStateChanged",),
 }
 
 
@@ -66,6 +68,21 @@ class Settings(NamedTuple):
     variables: Callable[[str, bool], Mapping[str, str]] = lambda _, __: {}
 
 
+class _Stream:
+    """A file that a program writes its output to, after what is there already: of a primary that of its coordination."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self._begins = place.stat().st_size
+
+    def new_text(self) -> str:
+        """Return what the program has written."""
+        with suppress(OSError), self.place.open("rb") as stream:
+            stream.seek(self._begins)
+            return stream.read(_LONGEST_STREAM).decode("utf-8", "replace")
+        return ""
+
+
 class _Program:
     """A program that runs for a start of a process, from the fetching of its files to the sending of its outputs."""
 
@@ -74,6 +91,7 @@ class _Program:
         self.started_ms = acting.started_ms
         self.overhead_ms = begun.launch.setup.delay_ms
         self.environment: dict[str, str] = {}
+        self.streams: tuple[_Stream, ...] = ()
         self.preparing: Future[Running] | None = None
         self.running: Running | None = None
         self.sending: Future[None] | None = None
@@ -113,7 +131,7 @@ class Execution:
         self._threads = ThreadPoolExecutor(_TOGETHER, "batchdeck-files")
         self._transfers = Transfers(settings.allowed)
         self._anchor: tuple[float, int] | None = None  # wall and simulated time while programs run
-        self._followed = 0  # entries of the log
+        self._followed = self._starts = 0  # entries of the log, starts of processes that act
         self._executed: set[tuple[str, int, int]] = set()  # events, and rows of their subjects
         simulation.pace = self.advance
         simulation.world.disks.real = self._read
@@ -182,8 +200,9 @@ class Execution:
     def _follow(self) -> None:
         """Start the programs of processes that have begun, and end those whose processes were stopped."""
         world, log = self._simulation.world, self._simulation.log
-        if len(log) == self._followed:
+        if (len(log), world.acting.starts) == (self._followed, self._starts):
             return
+        self._starts = world.acting.starts
         for number in [each for each in self._programs if world.acting.get(each) is None]:
             self._programs.pop(number).stop()
         for node, folder in list(self._folders.items()):
@@ -205,11 +224,15 @@ class Execution:
         if folder is None:
             folder = self._folders[begun.node] = NodeFolder(self._settings.nodes, world, begun.node)
         program = _Program(number, acting, begun, folder)
-        self._executed.add((_EVENTS[acting.process.kind], *self._rows_of(acting.process, begun.node)))
+        rows = self._rows_of(acting.process, begun.node)
+        self._executed |= {(event, *rows) for event in _EVENTS[acting.process.kind]}
         launch = begun.launch
-        self._simulation.executed[number] = Executed(launch.subject, launch.attempt, launch.node)
+        self._simulation.executed[number] = Executed(
+            launch.subject, launch.attempt, launch.node, acting.started_ms
+        )
         if launch.kind is not TaskKind.PRIMARY:  # whose coordination command has made the folder
             folder.bring(launch.directory)
+        program.streams = tuple(_Stream(folder.place(f"{launch.directory}/{name}.txt")) for name in ("stdout", "stderr"))
         program.environment = environment = self._environment(program)
         words = _words(launch.command_line)
         if not words or ("/" not in words[0] and shutil.which(words[0], path=environment.get("PATH")) is None):
@@ -220,8 +243,7 @@ class Execution:
             launch.command_line,
             folder.place(working_directory(launch.directory)),
             environment,
-            folder.place(f"{launch.directory}/stdout.txt"),
-            folder.place(f"{launch.directory}/stderr.txt"),
+            *(stream.place for stream in program.streams),
             folder.path,
             Limits(memory_bytes=round(memory * _GIB), file_bytes=round(disk * _GIB)),
             _image(begun),
@@ -335,8 +357,8 @@ class Execution:
 
         simulate = Simulate(
             exit_code=code,
-            stdout=_text(folder.place(f"{launch.directory}/stdout.txt")),
-            stderr=_text(folder.place(f"{launch.directory}/stderr.txt")),
+            stdout=program.streams[0].new_text(),
+            stderr=program.streams[1].new_text(),
             writes={relative(key): size for key, size in changes.sizes.items()},
         )
         texts = {relative(key): text for key, text in changes.texts.items()}
@@ -366,12 +388,8 @@ class Execution:
         log = self._simulation.log
         for entry in range(self._followed, len(log)):
             shape = log.shapes[log.shape_of[entry]]
-            if shape.event not in _EVENTS.values():
-                continue
-            to = plain(dict(shape.fields).get("to"))
-            is_of_task = shape.event in ("TaskStateChanged", "SubtaskStateChanged")
-            rows = log.row_a[entry], -1 if is_of_task else log.row_b[entry]
-            if to in ("running", "completed") and (shape.event, *rows) in self._executed:
+            rows = log.row_a[entry], -1 if shape.event in _OF_TASKS else log.row_b[entry]
+            if (shape.event, *rows) in self._executed and plain(dict(shape.fields).get("to")) in _MARKED:
                 log.executed.add(entry)
         self._followed = len(log)
 
@@ -387,10 +405,3 @@ def _words(line: str) -> list[str]:
 def _image(begun: Begun) -> str | None:
     settings = begun.work.spec.container_settings
     return None if settings is None else settings.image_name
-
-
-def _text(place: Path) -> str:
-    """Return what a program has written to a stream."""
-    with suppress(OSError), place.open("rb") as stream:
-        return stream.read(_LONGEST_STREAM).decode("utf-8", "replace")
-    return ""

@@ -215,6 +215,8 @@ class _Processes(Sandbox):
                 "file_bytes": start.limits.file_bytes,
             }
         )
+        if "program" in answer or "error" in answer:
+            channel.close()
         if "program" in answer:
             raise ProgramNotFound(f"{argv[0]}: {answer['program']}{self._hint(argv[0], start)}")
         if "error" in answer:

@@ -156,6 +156,7 @@ def _why(error: Exception, codes: tuple[str, str, str, str], where: tuple[str, s
     """Return the failure of a transfer by the answer of the other side."""
     missing, denied, timed_out, other = codes
     if isinstance(error, urllib.error.HTTPError):
+        error.close()
         code = denied if error.code in _DENIED else missing if error.code in _MISSING else other
         return failure(code, where, ("Message", f"HTTP status {error.code}"))
     reason = getattr(error, "reason", error)

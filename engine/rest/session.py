@@ -102,8 +102,8 @@ def begin(
     executes: bool = False,
 ) -> Simulation:
     """Begin a session on ``scenario_to_serve``, in which programs may really run. Raises ScenarioError."""
-    scenario = replace(scenario_to_serve(path_or_name, now), executes=executes)
-    simulation = Simulation(scenario, seed=seed, can_go_back=can_go_back)
+    scenario = scenario_to_serve(path_or_name, now)
+    simulation = Simulation(scenario.executing() if executes else scenario, seed=seed, can_go_back=can_go_back)
     simulation.awaits_commands = True
     simulation.run_until(0)  # clients find the pools and jobs of the scenario with their first request
     return simulation

@@ -64,6 +64,7 @@ class Executed(NamedTuple):
     subject: tuple[str, ...]
     attempt: int
     position: int
+    started_ms: int
     seen: Seen | None = None
 
 

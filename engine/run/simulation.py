@@ -400,11 +400,21 @@ class Simulation:
             self._restore(best)
         return when_ms
 
+    @property
+    def has_really_run(self) -> bool:
+        """True if programs run, or have begun since the moment that is shown: that cannot be undone."""
+        return any(one.seen is None or one.started_ms > self.now_ms for one in self.executed.values())
+
     def branch(self) -> tuple[Input, ...]:
         """Make the shown moment the present: discard what was recorded after it.
 
         Return the inputs given by hand that this undoes; they are kept in mind in ``undone``.
+
+        Raises:
+            BatchError: Programs run, or have begun since.
         """
+        if self.has_really_run:
+            raise BatchError("OperationInvalidForCurrentState", "what has really run since cannot be undone")
         dropped = self._forget_future()
         if dropped:
             self.undone.append(Undone(self.now_ms, dropped))

@@ -9,7 +9,7 @@ The section ``study`` is read here too: the factors of a study, its seeds, and w
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
@@ -345,6 +345,11 @@ class Scenario:
     acts_wait: bool = False
     prices: PriceList | None = field(default=None, repr=False)  # in place of those of the table
     executes: bool = field(default=False, compare=False)  # command lines without ``simulate`` end by inputs
+
+    def executing(self) -> Scenario:
+        """Return the scenario as it runs where programs really run."""
+        warnings = tuple(problem for problem in self.warnings if problem.code != "not-executed")
+        return replace(self, executes=True, warnings=warnings)
 
     @property
     def currency(self) -> str:

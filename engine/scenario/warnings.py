@@ -464,6 +464,8 @@ class WarningCollector:
         given = text_at(place.plain, name) if name else None
         if given is None:
             return
+        if value_at(place.plain, "execute") is True and (asked := place.get("execute")) is not None:
+            asked.warn("the line is simulated: it runs with --execute alone", "not-executed")
         text = given if factory is None else factory.command_line(0)
         if issubclass(model, CommandLine):
             count = 1 if factory is None else factory.count

@@ -143,7 +143,8 @@ class SimulatedExecutor:
 
     def start_ms(self, launch: Launch) -> int:
         """Return how long a process takes to start (TIME-10); what was seen of a program has that in its duration."""
-        return 0 if launch.execute is False or self.executes(launch) else PROCESS_START_MS
+        is_seen = launch.execute is False or (self.executes(launch) and launch.line.found)
+        return 0 if is_seen else PROCESS_START_MS
 
     def _common(self, launch: Launch) -> Simulate:
         """Return what ``simulate:`` says of all launches like this one: defaults, plain values."""

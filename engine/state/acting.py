@@ -107,6 +107,11 @@ class ActingTable(Kept):
         """Yield the number of each start and its record, in the order of the starts."""
         return iter(list(self._acting.items()))
 
+    @property
+    def starts(self) -> int:
+        """The number of all starts so far."""
+        return self._next
+
     def get(self, number: int) -> Acting | None:
         """Return the record of a start; None once that process has ended."""
         return self._acting.get(number)

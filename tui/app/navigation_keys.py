@@ -236,10 +236,15 @@ def take_speed(main: ViewScreen, text: str) -> None:
     _set_speed(main, speed or None)
 
 
+_RAN = "Programs have really run since, which cannot be undone."
+
+
 def branch(main: ViewScreen) -> None:
     """Make the moment that is shown the present."""
     main.playback.stop_seeking()
-    if main.session.is_past:
+    if main.session.is_past and main.session.simulation.has_really_run:
+        say(main, _RAN)
+    elif main.session.is_past:
         _branch(main, main.session.now_ms, "Branched: time goes on from here.")
     else:
         say(main, "This is the present; , goes back.")
@@ -262,6 +267,9 @@ def undo(main: ViewScreen) -> None:
     session, last = main.session, main.bookmarks.last()
     if last is None:
         say(main, "Nothing was done by hand up to this moment, so there is nothing to take back.")
+        return
+    if session.simulation.has_really_run:
+        say(main, _RAN)
         return
     done = last.summary(session)
 

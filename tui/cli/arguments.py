@@ -128,12 +128,15 @@ def check_apart(read: Iterable[str], written: Mapping[str, str | None]) -> None:
             raise click.UsageError(f"{option} would replace {name}, which is read; give it a file of its own.")
 
 
-def load(name: str, *, strict: bool = False, quiet: bool = False, prices: PriceFile | None = None) -> Scenario:
+def load(
+    name: str, *, strict: bool = False, quiet: bool = False, prices: PriceFile | None = None, executes: bool = False
+) -> Scenario:
     """Load a scenario and print its warnings, unless ``quiet``; exit with status 2 if it is not valid."""
     from engine import load_scenario
 
     with scenario_mistakes(quiet=quiet):
         loaded = load_scenario(name, strict=strict, prices=prices)
+    loaded = loaded.executing() if executes else loaded
     if not quiet:
         print_warnings(loaded.warnings)
     return loaded

@@ -50,7 +50,7 @@ from tui.cli.arguments import (
     scenario_mistakes,
     seed_option,
 )
-from tui.cli.executing import ExecutionOptions, check_execution, executing, execution_options, really
+from tui.cli.executing import ExecutionOptions, check_execution, executing, execution_options
 from tui.cli.reference import completion, docs, rules, sizes
 from tui.cli.serve import ClientOptions, client_options, import_history, read_options, serve
 from tui.saving.settings import THEME_NAMES
@@ -188,8 +188,8 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
     wanted.check(output)
     check_execution(given)
     check_apart([scenario], {"--record": given["record"]} | wanted.named())
-    loaded = given["variant"].of(load(scenario, strict=given["strict"], quiet=quiet, prices=given["prices"]))
-    loaded = really(loaded, given)
+    options = {"strict": given["strict"], "quiet": quiet, "executes": given["execute"]}
+    loaded = given["variant"].of(load(scenario, prices=given["prices"], **options))
     if given["until"] is not None:
         loaded = replace(loaded, until_ms=parse_moment(given["until"], loaded))
     with ExitStack() as stack:
@@ -301,12 +301,12 @@ def open_dashboard(
         else:
             if any(value not in (None, False, ()) for name, value in given.items() if name not in _OF_A_RUN):
                 raise click.UsageError("options about clients need --serve.")
-            loaded = given["variant"].of(load(scenario, quiet=True, prices=given["prices"]))
+            loaded = given["variant"].of(load(scenario, quiet=True, prices=given["prices"], executes=given["execute"]))
             pace = None if speed is None else parse_speed(speed)
             at_ms = 0 if at is None else parse_moment(at, loaded, "--at")
             from engine import Simulation
 
-            simulation = Simulation(really(loaded, given), seed=seed)
+            simulation = Simulation(loaded, seed=seed)
             simulation.awaits_commands = given["execute"]  # time has passed for programs, and cannot be taken back
             plays = at is None or speed is not None
         from tui.app.dashboard import show_dashboard

@@ -6,7 +6,6 @@ import getpass
 import math
 import tempfile
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from engine import Simulation
-    from engine.scenario.model import Scenario
 
 _SANDBOXES = ("process", "bubblewrap", "container")
 _NO_SANDBOX = 1
@@ -81,11 +79,6 @@ def check_execution(given: ExecutionOptions) -> None:
     for folder in given["allow_files"]:
         if not Path(folder).is_dir():
             raise click.BadParameter(f"there is no folder {folder}.", param_hint="--allow-files")
-
-
-def really(scenario: Scenario, given: ExecutionOptions) -> Scenario:
-    """Return the scenario as it runs with these options."""
-    return replace(scenario, executes=True) if given["execute"] else scenario
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from engine.rules.processes.node_disk import (
     task_directory_of,
     tasks_on,
 )
+from engine.shell.files import FileTimes
 from engine.specs.machine import IpAddressProvisioning, NetworkConfiguration
 from engine.views.rest.account import container_info, job_url, machine, node_url, present, utc, utc_if, wire_if
 from engine.views.rest.tasks import execution_info

@@ -1,0 +1,356 @@
+"""Command lines really run: what they see, leave and cost, and the recording, which has the same log without them."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import defaultdict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from engine import BatchError, load_scenario
+from engine.execution.driver import Execution, Settings
+from engine.execution.sandboxes import sandbox_of
+from engine.run.simulation import Simulation
+from engine.views.recording import recording
+from tests import builders
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PATIENCE_S = 60
+
+
+class Real:
+    """A run in which programs really run."""
+
+    def __init__(self, folder: Path, *jobs: dict[str, Any], allowed: tuple[Path, ...] = (), **more: Any) -> None:
+        self.folder = folder / "nodes"
+        self.simulation = Simulation(builders.scenario(*jobs, **more).executing())
+        sandbox = sandbox_of("process", network=True, image=None, elevated=False)
+        self.execution = Execution(self.simulation, sandbox, Settings(self.folder, allowed=allowed))
+        self._until_s = time.monotonic() + PATIENCE_S
+
+    def wait(self, is_over: Any = None) -> None:
+        """Let the run go on until something is so, or to its end."""
+        simulation = self.simulation
+        while not (simulation.finished if is_over is None else is_over()):
+            assert time.monotonic() < self._until_s, "the programs do not come to an end"
+            if not simulation.advance(simulation.end_ms, 50 if is_over is None else 1):
+                time.sleep(0.005)
+
+    def events(self, name: str = "TaskStateChanged", to: str = "completed") -> list[dict[str, Any]]:
+        """Return the events of this name that lead to a state."""
+        return [event for event in map(json.loads, self.simulation.json_lines()) if is_of(event, name, to)]
+
+    def node(self, index: int = 0) -> Path:
+        """Return the folder of a node."""
+        return self.folder / "p" / self.simulation.world.nodes[index].id
+
+    def stdout(self, task: str, job: str = "j") -> str:
+        """Return what a task has written, wherever it ran."""
+        (place,) = self.folder.glob(f"p/*/workitems/{job}/job-1/{task}/stdout.txt")
+        return place.read_text(encoding="utf-8")
+
+
+def is_of(event: dict[str, Any], name: str, to: str) -> bool:
+    return event["event"] == name and event.get("to") == to
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Iterator[Any]:
+    """Make runs whose programs are ended with the test."""
+    made: list[Real] = []
+
+    def make(*jobs: dict[str, Any], **more: Any) -> Real:
+        made.append(Real(tmp_path / str(len(made)), *jobs, **more))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.execution.close()
+
+
+def sh(script: str, **more: Any) -> dict[str, Any]:
+    """A command line that a real shell carries out."""
+    return {"commandLine": f"/bin/sh -c '{script}'"} | more
+
+
+def task(task_id: str, script: str, **more: Any) -> dict[str, Any]:
+    return {"id": task_id} | sh(script, **more)
+
+
+def done(*tasks: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A job that ends with its tasks."""
+    return builders.a_job("j", list(tasks), onAllTasksComplete="terminateJob", **more)
+
+
+def lines_without_marks(simulation: Simulation) -> list[str]:
+    return [line.replace(',"executed":true', "") for line in simulation.json_lines()]
+
+
+def assert_replays(run: Simulation) -> Simulation:
+    """Check that the recording of a run has the same log; return that run."""
+    again = Simulation(load_scenario("recording", text=recording(run)))
+    again.run_until(again.end_ms)
+    assert list(again.json_lines()) == lines_without_marks(run)
+    return again
+
+
+def test_a_program_sees_the_environment_and_folders_of_its_node(real: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BATCHDECK_SECRET", "of my shell")
+    run = real(done(task("t", "env; pwd", environmentSettings=[{"name": "MINE", "value": "a b"}])))
+    run.wait()
+    *variables, directory = run.stdout("t").splitlines()
+    seen = dict(line.split("=", 1) for line in variables)
+    own = run.node() / "workitems/j/job-1/t"
+    assert directory == seen["AZ_BATCH_TASK_WORKING_DIR"] == seen["HOME"] == str(own / "wd")
+    assert (seen["AZ_BATCH_TASK_ID"], seen["AZ_BATCH_JOB_ID"], seen["AZ_BATCH_POOL_ID"]) == ("t", "j", "p")
+    assert seen["AZ_BATCH_NODE_SHARED_DIR"] == str(run.node() / "shared")
+    assert seen["MINE"] == "a b"
+    assert seen["PATH"].startswith(os.environ["PATH"])
+    assert "BATCHDECK_SECRET" not in seen
+
+
+def test_preparation_tasks_and_release_share_a_real_file(real: Any) -> None:
+    tasks = [task(f"t{number}", f"echo t{number} >> $AZ_BATCH_NODE_SHARED_DIR/s.txt; cat $AZ_BATCH_NODE_SHARED_DIR/s.txt")
+             for number in range(1, 9)]  # fmt: skip
+    prep, release = sh("echo $AZ_BATCH_NODE_ID > $AZ_BATCH_NODE_SHARED_DIR/s.txt"), sh("rm $AZ_BATCH_NODE_SHARED_DIR/s.txt")
+    run = real(done(*tasks, prep=prep, release=release), pool=builders.a_pool(nodes=2))
+    run.wait()
+    assert len(run.events("JobPreparationTaskStateChanged")) == len(run.events("JobReleaseTaskStateChanged")) == 2
+    assert all(event["executed"] and event["exitCode"] == 0 for event in run.events())
+    node_ids = {event["nodeId"] for event in run.events()}
+    last = max((run.stdout(f"t{number}") for number in range(1, 9)), key=len).splitlines()
+    assert last[0] in node_ids
+    assert not list(run.folder.glob("p/*/shared/s.txt"))
+    assert_replays(run.simulation)
+
+
+def test_exit_codes_and_retries_are_those_of_the_program(real: Any) -> None:
+    flaky = task("flaky", "test -e ../tried || { touch ../tried; exit 9; }", constraints={"maxTaskRetryCount": 1})
+    run = real(done(task("bad", "exit 3"), flaky, task("signal", "kill -9 $$")))
+    run.wait()
+    codes = {event["taskId"]: event["exitCode"] for event in run.events()}
+    assert codes == {"bad": 3, "flaky": 0, "signal": 137}
+    assert [event["attempt"] for event in run.events(to="running") if event["taskId"] == "flaky"] == [1, 2]
+    assert_replays(run.simulation)
+
+
+@pytest.mark.parametrize("line", ["no-such-program --now", "./not-there", "cd /tmp"])
+def test_a_program_that_there_is_not_never_starts(real: Any, line: str) -> None:
+    run = real(done({"id": "t", "commandLine": line}))
+    run.wait()
+    (event,) = run.events()
+    assert event["failureInfo"]["code"] == "CommandProgramNotFound"
+    assert_replays(run.simulation)
+
+
+def test_a_time_limit_ends_a_program_and_all_it_has_started(real: Any) -> None:
+    run = real(done(task("t", "echo $$ > pid; sleep 300 & sleep 300", constraints={"maxWallClockTime": "PT1S"})))
+    run.wait()
+    (event,) = run.events()
+    assert event["failureInfo"]["category"] == "ServerError"
+    pid = int((run.node() / "workitems/j/job-1/t/wd/pid").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert_replays(run.simulation)
+
+
+@pytest.mark.parametrize(("command", "is_wiped"), [("rebootNode", False), ("reimageNode", True)])
+def test_an_operation_on_a_node_ends_what_runs_there(real: Any, command: str, is_wiped: bool) -> None:
+    script = "if [ -e $AZ_BATCH_NODE_SHARED_DIR/go ]; then exit 0; fi; touch $AZ_BATCH_NODE_SHARED_DIR/here; sleep 300"
+    run = real(done(task("t", script)), pool=builders.a_pool(nodes=1))
+    marker = run.folder / "p"
+    run.wait(lambda: list(marker.glob("*/shared/here")))
+    (marker / run.simulation.world.nodes[0].id / "shared" / "go").touch()
+    from engine.specs.commands import COMMANDS
+
+    run.simulation.submit(COMMANDS[command].from_wire({"poolId": "p", "node": 0}))
+    run.wait(lambda: len(run.events(to="running")) == 2)
+    if is_wiped:
+        run.wait(lambda: list(marker.glob("*/shared/here")))  # it runs again, and sees nothing of before
+        (marker / run.simulation.world.nodes[0].id / "shared" / "go").unlink(missing_ok=True)
+    else:
+        run.wait()
+        assert run.events()[0]["exitCode"] == 0
+
+
+def test_simulated_and_real_command_lines_run_side_by_side(real: Any) -> None:
+    run = real(done(
+        task("real", "echo hello"),
+        {"id": "played", "commandLine": "no-such-program", "simulate": {"duration": "PT1H"}},
+        task("forced", "exit 4", execute=True, simulate={"duration": "PT1H"}),
+        {"id": "kept", "commandLine": "no-such-program", "execute": False},
+    ))  # fmt: skip
+    run.wait()
+    ends = {event["taskId"]: event for event in run.events()}
+    assert {name for name, event in ends.items() if event.get("executed")} == {"real", "forced"}
+    assert ends["forced"]["exitCode"] == 4
+    assert ends["played"]["exitCode"] == ends["kept"]["exitCode"] == 0
+    assert run.simulation.now_ms > 3_600_000  # an hour that nobody waits for
+    assert_replays(run.simulation)
+
+
+class Blobs:
+    """A small blob service: files by path, and what was put."""
+
+    def __init__(self) -> None:
+        self.files = {"/c/a.txt": b"alpha", "/c/sub/b.bin": b"\xff\x00"}
+        self.put: dict[str, bytes] = {}
+        blobs = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                path, _, query = self.path.partition("?")
+                if "comp=list" in query:
+                    names = "".join(f"<Blob><Name>{name[3:]}</Name></Blob>" for name in blobs.files)
+                    self._answer(200, f"<R><Blobs>{names}</Blobs><NextMarker/></R>".encode())
+                elif path in blobs.files:
+                    self._answer(200, blobs.files[path])
+                else:
+                    self._answer(404)
+
+            def do_PUT(self) -> None:
+                content = self.rfile.read(int(self.headers["Content-Length"]))
+                path = self.path.partition("?")[0]
+                if path.startswith("/out/"):
+                    blobs.put[path] = content
+                self._answer(201 if path.startswith("/out/") else 403)
+
+            def _answer(self, status: int, content: bytes = b"") -> None:
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: object) -> None: ...
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def blobs() -> Iterator[Blobs]:
+    made = Blobs()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+def test_resource_files_are_fetched(real: Any, blobs: Blobs, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "local.txt").write_text("local")
+    files = [
+        {"httpUrl": f"{blobs.url}/c/a.txt", "filePath": "in/a.txt", "fileMode": "0755"},
+        {"storageContainerUrl": f"{blobs.url}/c", "filePath": "all"},
+        {"httpUrl": (tmp_path / "mine" / "local.txt").as_uri(), "filePath": "local.txt"},
+    ]
+    tasks = [
+        task("t", "cat in/a.txt local.txt all/a.txt; test -x in/a.txt", resourceFiles=files),
+        task("none", "true", resourceFiles=[{"httpUrl": f"{blobs.url}/c/none", "filePath": "x"}]),
+        task("barred", "true", resourceFiles=[{"httpUrl": "file:///etc/hostname", "filePath": "x"}]),
+    ]
+    run = real(done(*tasks), allowed=(tmp_path / "mine",))
+    run.wait()
+    assert run.stdout("t") == "alphalocalalpha"
+    assert (run.node() / "workitems/j/job-1/t/wd/all/sub/b.bin").read_bytes() == b"\xff\x00"
+    codes = {event["taskId"]: event.get("failureInfo", {}).get("code") for event in run.events()}
+    assert codes == {"t": None, "none": "BlobNotFound", "barred": "BlobAccessDenied"}
+
+
+def output(url: str, pattern: str = "*.txt") -> dict[str, Any]:
+    return {
+        "filePattern": pattern,
+        "destination": {"container": {"containerUrl": url}},
+        "uploadOptions": {"uploadCondition": "taskSuccess"},
+    }
+
+
+def test_output_files_are_sent(real: Any, blobs: Blobs) -> None:
+    tasks = [
+        task("t", "echo result > r.txt", outputFiles=[output(f"{blobs.url}/out")]),
+        task("denied", "echo result > r.txt", outputFiles=[output(f"{blobs.url}/closed")]),
+    ]
+    run = real(done(*tasks))
+    run.wait()
+    assert blobs.put == {"/out/r.txt": b"result\n"}
+    codes = {event["taskId"]: event.get("failureInfo", {}).get("code") for event in run.events()}
+    assert codes == {"t": None, "denied": "FileUploadAccessDenied"}
+
+
+def test_storage_of_the_simulation_is_there_for_programs(real: Any) -> None:
+    url = "https://acc.blob.core.windows.net/c"
+    tasks = [
+        task("make", "echo made > r.txt", outputFiles=[output(url)]),
+        task("read", "cat given r.txt", resourceFiles=[
+            {"httpUrl": f"{url}/given", "filePath": "given"}, {"httpUrl": f"{url}/r.txt", "filePath": "r.txt"}
+        ], dependsOn={"taskIds": ["make"]}),
+    ]  # fmt: skip
+    job = done(*tasks, usesTaskDependencies=True)
+    run = real(job, simulate={"storage": {f"{url}/given": {"text": "given\n"}}})
+    run.wait()
+    assert run.stdout("read") == "given\nmade\n"
+    assert_replays(run.simulation)
+
+
+def test_a_task_on_several_nodes_runs_on_each(real: Any) -> None:
+    settings = {"numberOfInstances": 2, "coordinationCommandLine": "/bin/sh -c \"echo up $AZ_BATCH_IS_CURRENT_NODE_MASTER\""}
+    run = real(done(task("t", "echo $AZ_BATCH_HOST_LIST", multiInstanceSettings=settings)), pool=builders.mpi_pool(2))
+    run.wait()
+    assert run.events()[0]["exitCode"] == 0
+    assert run.stdout("t").split() == ["up", "true", "127.0.0.1,127.0.0.2"]
+    assert_replays(run.simulation)
+
+
+def test_going_back_keeps_what_has_run_which_cannot_be_undone(real: Any) -> None:
+    run = real(done(task("t1", "echo one"), task("t2", "sleep 300")), pool=builders.a_pool(nodes=1))
+    run.wait(lambda: len(run.events(to="running")) == 2 and run.execution.running())
+    simulation, before = run.simulation, list(run.simulation.json_lines())
+    here_ms = simulation.now_ms
+    simulation.seek(0)
+    with pytest.raises(BatchError, match="cannot be undone"):
+        simulation.branch()
+    simulation.seek(here_ms)
+    assert list(simulation.json_lines()) == before
+    assert run.execution.running() == 1
+
+
+def test_folders_go_with_the_job(real: Any) -> None:
+    run = real(done(task("t", "echo x")), timeline=[{"at": "PT1H", "deleteJob": {"jobId": "j"}}])
+    run.wait(lambda: run.simulation.now_ms > 3_500_000)
+    assert list(run.folder.glob("p/*/workitems/j/job-1/t"))
+    run.wait()
+    assert not list(run.folder.glob("p/*/workitems/j/job-1/t"))
+
+
+def test_a_recording_of_everything_at_once(real: Any) -> None:
+    """Failures, retries, a preparation that fails on one node, a reboot and an eviction leave the same log."""
+    tasks = [task(f"t{number}", f"sleep 0.{number % 7}; test $(( {number} % 5 )) -ne 0") for number in range(40)]
+    prep = sh("case $AZ_BATCH_NODE_ID in *a*) sleep 0.2;; *) sleep 0.1; exit 1;; esac", constraints={"maxTaskRetryCount": 1})
+    pool = builders.a_pool(nodes=6, startTask=sh("echo start", waitForSuccess=True))
+    run = real(done(*tasks, prep=prep, release=sh("echo bye"), constraints={"maxTaskRetryCount": 1}), pool=pool)
+    run.wait(lambda: len(run.events()) > 5)
+    from engine.specs.commands import EvictNode, RebootNode
+
+    run.simulation.submit(RebootNode.from_wire({"poolId": "p", "node": 0}))
+    del EvictNode
+    run.wait()
+    again = assert_replays(run.simulation)
+    counts: dict[str, int] = defaultdict(int)
+    for line in run.simulation.json_lines():
+        counts[json.loads(line)["event"]] += 1
+    assert counts["TaskStateChanged"] > 80
+    assert not again.scenario.executes
+
+
+def test_execute_without_the_option_is_a_warning() -> None:
+    scenario = builders.scenario(done(task("t", "true", execute=True)))
+    assert [problem.code for problem in scenario.warnings] == ["not-executed"]
+    assert scenario.executing().warnings == ()
