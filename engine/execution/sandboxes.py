@@ -14,10 +14,15 @@ import socket
 import subprocess
 import sys
 from abc import ABC, abstractmethod
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
+from engine.execution.supervisor import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,6 +115,8 @@ def sandbox_of(kind: str | None, *, network: bool, image: str | None, elevated: 
         return _Processes()
     if kind in {None, "bubblewrap"}:
         return _Bubblewrap(network=network, elevated=elevated)
+    if kind == "container":
+        return _Containers(image, network=network, elevated=elevated)
     raise SandboxMissing(f"there is no sandbox {kind!r}: choose process, bubblewrap or container")
 
 
@@ -125,37 +132,30 @@ class _Supervised(Running):
         """Ask for the start, and return the first answer."""
         with suppress(BrokenPipeError):
             self._channel.sendall(json.dumps(request).encode() + b"\n")
-        answer = self._answer()
-        self._channel.setblocking(False)
-        return answer
+        return self._answer()
 
-    def _answer(self) -> dict[str, Any]:
+    def _answer(self, flags: int = 0) -> dict[str, Any]:
         while b"\n" not in self._text:
-            data = self._channel.recv(4096)
-            if not data:
-                self._code = _KILLED  # its guardian was killed
-                return {"exit": _KILLED}
-            self._text += data
+            # Without an answer its guardian was killed, and the supervisor kills the program.
+            self._text += self._channel.recv(4096, flags) or b'{"exit": %d}\n' % _KILLED
         line, _, self._text = self._text.partition(b"\n")
         answer: dict[str, Any] = json.loads(line)
-        self._code = answer.get("exit")
+        if "begun" not in answer:
+            self._code = answer.get("exit")
+            self._channel.close()
         return answer
 
     def poll(self) -> int | None:
         if self._code is None:
             with suppress(BlockingIOError):
-                self._answer()
-            if self._code is not None:
-                self._channel.close()
+                self._answer(socket.MSG_DONTWAIT)
         return self._code
 
     def kill(self) -> None:
         if self._code is None:
-            self._channel.setblocking(True)
             with suppress(BrokenPipeError):
                 self._channel.sendall(b"k")
             self._answer()
-            self._channel.close()
 
 
 class _Processes(Sandbox):
@@ -265,6 +265,135 @@ class _Bubblewrap(_Processes):
     def _hint(self, program: str, start: Start) -> str:
         hidden = shutil.which(program, path=start.environment.get("PATH", os.defpath))
         return f"; bubblewrap hides {hidden}" if hidden else ""
+
+
+class _Container(Running):
+    """A container, whose logs are followed to its end."""
+
+    def __init__(self, container: Any, start: Start) -> None:  # noqa: ANN401 - of an extra, which has no types
+        self._container, self._start = container, start
+        threads = ThreadPoolExecutor(3)
+        followed = [threads.submit(self._copy_log, name, follow=True) for name in ("stdout", "stderr")]
+        self._code = threads.submit(self._wait, followed)
+        threads.shutdown(wait=False)
+
+    def _copy_log(self, name: str, *, follow: bool) -> None:
+        kept = Kept(str(self._start.root), str(getattr(self._start, name)))
+        try:
+            for data in self._container.logs(
+                stream=True, follow=follow, **{"stdout": False, "stderr": False, name: True}
+            ):
+                kept.take(data)
+        finally:
+            kept.close()
+
+    def _wait(self, followed: list[Future[None]]) -> int:
+        from docker.errors import NotFound
+
+        try:
+            code = self._container.wait(timeout=None)["StatusCode"]
+            for name, each in zip(("stdout", "stderr"), followed, strict=True):
+                each.result()
+                self._copy_log(name, follow=False)  # Podman loses parts of what is followed
+            self._container.remove(force=True)
+        except NotFound:  # somebody has removed it
+            return _KILLED
+        return int(code)
+
+    def poll(self) -> int | None:
+        return self._code.result() if self._code.done() else None
+
+    def kill(self) -> None:
+        with suppress(OSError):  # it has just ended
+            self._container.kill()
+        self._code.result()
+
+
+class _Containers(Sandbox):
+    """Programs in containers of Docker, or of Podman, which has the same interface."""
+
+    name = "container"
+
+    def __init__(self, image: str | None, *, network: bool, elevated: bool) -> None:
+        self._client, address = _daemon()
+        self._image, self._network = image, network
+        # The folders of nodes belong to the user who has started batchdeck, and who is root where there is no other.
+        is_rootless = any("rootless" in each for each in self._client.info().get("SecurityOptions") or ())
+        self._user = "0:0" if elevated or is_rootless else f"{os.getuid()}:{os.getgid()}"
+        self._label = uuid4().hex
+        self._keeper = subprocess.Popen(
+            [sys.executable, "-P", str(_SUPERVISOR), address, f"batchdeck={self._label}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+
+    def start(self, start: Start) -> Running:
+        import docker
+
+        image = start.image or self._image
+        if image is None:
+            raise OSError("there is no image: give containerSettings or --image")
+        argv = _split(start.command_line)
+        root, limits = str(start.root), start.limits
+        most = {"nofile": limits.open_files, "fsize": limits.file_bytes, "core": 0}
+        create = partial(
+            self._client.containers.create,
+            image,
+            argv,
+            working_dir=str(start.directory),
+            environment=dict(start.environment),
+            volumes={root: {"bind": root, "mode": "rw"}},
+            network_mode=None if self._network else "none",
+            user=self._user,
+            labels={"batchdeck": self._label},
+            mem_limit=limits.memory_bytes,
+            pids_limit=limits.processes,
+            ulimits=[docker.types.Ulimit(name=name, soft=n, hard=n) for name, n in most.items() if n is not None],
+        )
+        try:
+            container = create()
+        except docker.errors.ImageNotFound:
+            self._client.images.pull(image)
+            container = create()
+        try:
+            container.start()
+        except docker.errors.APIError as error:
+            container.remove(force=True)
+            reason = str(error.explanation or error)
+            if "exec: " in reason or "executable file" in reason:
+                raise ProgramNotFound(f"{argv[0]}: {reason}") from None
+            raise
+        return _Container(container, start)
+
+    def close(self) -> None:
+        self._keeper.communicate()
+
+
+def _daemon() -> tuple[Any, str]:
+    """Return a client of the first service that answers, and its address."""
+    try:
+        import docker
+    except ImportError:
+        needed = "containers need the Docker SDK for Python, for Podman too"
+        raise SandboxMissing(f"{needed}: pip install 'batchdeck[containers]'") from None
+    own = f"unix://{os.environ.get('XDG_RUNTIME_DIR', '')}/podman/podman.sock"
+    for address in (
+        os.environ.get("DOCKER_HOST"),
+        "unix:///var/run/docker.sock",
+        own,
+        "unix:///run/podman/podman.sock",
+    ):
+        with suppress(docker.errors.DockerException, OSError):
+            if address:
+                client = docker.DockerClient(base_url=address)
+                client.ping()
+                return client, address
+    raise SandboxMissing(
+        "neither Docker nor Podman answers: start one (systemctl --user start podman.socket) or set DOCKER_HOST"
+    )
 
 
 def _isolation(user: int, *, network: bool) -> list[str]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import resource
 import select
 import signal
 import socket
@@ -23,6 +22,9 @@ import time
 from contextlib import suppress
 from glob import glob
 from typing import TYPE_CHECKING, Any, NoReturn
+
+if sys.platform != "win32":
+    import resource
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -38,7 +40,6 @@ _CHUNK = 1 << 16
 _POLL_MS = 1
 _POLL_S = 0.001
 _RESET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD, signal.SIGXFSZ)
-_libc = ctypes.CDLL(None)
 
 
 def main() -> None:
@@ -105,6 +106,18 @@ def open_below(root: str, path: str, flags: int) -> int:
     return opened
 
 
+def remove_containers(address: str, label: str) -> None:
+    """Remove the containers with a label once the standard input has ended: with the command that has started them."""
+    import docker
+
+    client = docker.DockerClient(base_url=address)
+    sys.stdin.read()
+    while found := client.containers.list(all=True, filters={"label": label}):
+        for container in found:
+            with suppress(docker.errors.APIError):
+                container.remove(force=True)
+
+
 class _Groups:
     """The control groups that bound the memory and the number of processes of one tree, where they can be made."""
 
@@ -145,25 +158,44 @@ class _Groups:
                 os.rmdir(path)
 
 
-class _Stream:
-    """One output of a program: the first bytes go to its file as they come, the others are counted."""
+class Kept:
+    """The file of a stream: it gets the first bytes as they come, and a last line that tells how many others came."""
 
     def __init__(self, root: str, path: str) -> None:
-        self.file = open_below(root, path, os.O_WRONLY | os.O_APPEND)
-        self.pipe, self.end = os.pipe()
-        os.set_blocking(self.pipe, False)
+        self.file = open_below(root, path, os.O_WRONLY | os.O_APPEND | os.O_TRUNC)
         self.last = b""
         self._kept = self._lost = 0
 
-    def pump(self) -> bool:
-        """Take what has come; return False at the end of the stream."""
-        data = os.read(self.pipe, _CHUNK)
+    def take(self, data: bytes) -> None:
+        """Write what is still to be kept, and count the rest."""
         written = 0
         with suppress(OSError):  # a full disk
             written = os.write(self.file, data[: KEPT_BYTES - self._kept])
         self._kept += written
         self._lost += len(data) - written
         self.last = data[:written] or self.last
+
+    def close(self) -> None:
+        """Close the file, after the last line if there is one."""
+        if self._lost:
+            begin = "" if self.last.endswith(b"\n") else "\n"
+            with suppress(OSError):
+                os.write(self.file, f"{begin}[{self._lost:,} more bytes were not kept]\n".encode())
+        os.close(self.file)
+
+
+class _Stream(Kept):
+    """A stream that comes through a pipe."""
+
+    def __init__(self, root: str, path: str) -> None:
+        super().__init__(root, path)
+        self.pipe, self.end = os.pipe()
+        os.set_blocking(self.pipe, False)
+
+    def pump(self) -> bool:
+        """Take what has come; return False at the end of the stream."""
+        data = os.read(self.pipe, _CHUNK)
+        self.take(data)
         return bool(data)
 
     def drain(self) -> None:
@@ -171,14 +203,6 @@ class _Stream:
         with suppress(BlockingIOError):
             while self.pump():
                 pass
-
-    def close(self) -> None:
-        """Close the file, after a line that tells how much was not kept."""
-        if self._lost:
-            begin = "" if self.last.endswith(b"\n") else "\n"
-            with suppress(OSError):
-                os.write(self.file, f"{begin}[{self._lost:,} more bytes were not kept]\n".encode())
-        os.close(self.file)
 
 
 class _Bubblewrap:
@@ -253,7 +277,7 @@ class _Guardian:
         try:
             os.setsid()
             if _LINUX:
-                _libc.prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+                ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
             self._groups.join()
             self._limit()
             signal.set_wakeup_fd(-1)
@@ -385,7 +409,7 @@ def _tell(channel: socket.socket, **message: object) -> None:
 def _adopt_orphans() -> None:
     """Become the parent of descendants that lose theirs."""
     if _LINUX:
-        _libc.prctl(_SET_CHILD_SUBREAPER, 1)
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1)
 
 
 def _wake_when_children_end() -> int:
@@ -478,4 +502,7 @@ def _write(path: str, value: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 2:
+        remove_containers(*sys.argv[1:])
+    else:
+        main()
