@@ -25,8 +25,7 @@ from engine.execution.transfers import Outgoing, TransferFailed, Transfers, Want
 from engine.rules.processes import execution
 from engine.rules.processes.output_files import due_uploads, uploads_of
 from engine.rules.processes.setup import url_of_resource_file
-from engine.run.journal import Executed
-from engine.shell.protocol import Seen
+from engine.shell.protocol import Executed, Seen
 from engine.specs.base import Distribution
 from engine.specs.common import Simulate
 from engine.state.acting import Acting, Process, ProcessKind
@@ -69,7 +68,7 @@ class Settings(NamedTuple):
 
 
 class _Stream:
-    """A file that a program writes its output to, after what is there already: of a primary that of its coordination."""
+    """A file to which a program writes, after what is there already: of a primary that of its coordination command."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -91,7 +90,8 @@ class _Program:
         self.started_ms = acting.started_ms
         self.overhead_ms = begun.launch.setup.delay_ms
         self.environment: dict[str, str] = {}
-        self.streams: tuple[_Stream, ...] = ()
+        self.stdout: _Stream
+        self.stderr: _Stream
         self.preparing: Future[Running] | None = None
         self.running: Running | None = None
         self.sending: Future[None] | None = None
@@ -227,12 +227,12 @@ class Execution:
         rows = self._rows_of(acting.process, begun.node)
         self._executed |= {(event, *rows) for event in _EVENTS[acting.process.kind]}
         launch = begun.launch
-        self._simulation.executed[number] = Executed(
-            launch.subject, launch.attempt, launch.node, acting.started_ms
-        )
+        self._simulation.executed[number] = Executed(launch.subject, launch.attempt, launch.node, acting.started_ms)
         if launch.kind is not TaskKind.PRIMARY:  # whose coordination command has made the folder
             folder.bring(launch.directory)
-        program.streams = tuple(_Stream(folder.place(f"{launch.directory}/{name}.txt")) for name in ("stdout", "stderr"))
+        program.stdout, program.stderr = (
+            _Stream(folder.place(f"{launch.directory}/{name}.txt")) for name in ("stdout", "stderr")
+        )
         program.environment = environment = self._environment(program)
         words = _words(launch.command_line)
         if not words or ("/" not in words[0] and shutil.which(words[0], path=environment.get("PATH")) is None):
@@ -243,7 +243,8 @@ class Execution:
             launch.command_line,
             folder.place(working_directory(launch.directory)),
             environment,
-            *(stream.place for stream in program.streams),
+            program.stdout.place,
+            program.stderr.place,
             folder.path,
             Limits(memory_bytes=round(memory * _GIB), file_bytes=round(disk * _GIB)),
             _image(begun),
@@ -268,7 +269,9 @@ class Execution:
         """Return the environment of a program: the process's own, with the paths of this machine."""
         world, (node, launch, work), root = self._simulation.world, program.begun, program.folder.root
         own = execution.environment_of(world, node, launch, work, root)
-        usual = execution.environment_of(world, node, launch, work._replace(spec=work.spec.model_copy(update={"environment_settings": ()})), root)["PATH"]
+        usual = execution.environment_of(
+            world, node, launch, work._replace(spec=work.spec.model_copy(update={"environment_settings": ()})), root
+        )["PATH"]
         if own["PATH"] == usual:
             shared, directory = own["AZ_BATCH_NODE_SHARED_DIR"], own["AZ_BATCH_TASK_WORKING_DIR"]
             own["PATH"] = ":".join([os.environ.get("PATH", os.defpath), shared, directory])
@@ -357,8 +360,8 @@ class Execution:
 
         simulate = Simulate(
             exit_code=code,
-            stdout=program.streams[0].new_text(),
-            stderr=program.streams[1].new_text(),
+            stdout=program.stdout.new_text(),
+            stderr=program.stderr.new_text(),
             writes={relative(key): size for key, size in changes.sizes.items()},
         )
         texts = {relative(key): text for key, text in changes.texts.items()}

@@ -65,7 +65,9 @@ class Credentials(NamedTuple):
     key: str = DEFAULT_KEY
     any_key: bool = False
     token_fault: Callable[[str], str] = lambda _: "this server issues no tokens without --tls; --any-key accepts any"
-    job_tokens: Mapping[str, str] = MappingProxyType({})  # the job, in lower case, that the token of one of its tasks opens
+    job_tokens: Mapping[str, str] = MappingProxyType(
+        {}
+    )  # the job, in lower case, that the token of one of its tasks opens
 
 
 def check_credentials(request: Request, credentials: Credentials, now_s: float) -> None:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from engine.run.conditions import RefusedCommand
     from engine.scenario.model import TimelineEntry
-    from engine.shell.protocol import Seen
     from engine.state.tables import Values
     from engine.state.task_records import TaskBlock
     from engine.world import World, WorldCopy
@@ -53,19 +52,6 @@ class ProcessEnded(Command, abstract=True):
 
     start: int
     seen: Any  # a ``Seen``, which is no body
-
-
-class Executed(NamedTuple):
-    """A start of a process that really ran: its subject and attempt as its draws have them, and its node's position.
-
-    ``seen`` is None until it has ended by itself.
-    """
-
-    subject: tuple[str, ...]
-    attempt: int
-    position: int
-    started_ms: int
-    seen: Seen | None = None
 
 
 class Input(NamedTuple):

@@ -20,7 +20,6 @@ from engine.run.conditions import Expectations, Judgement, Outcome, RefusedComma
 from engine.run.journal import (
     Checkpoint,
     Checkpoints,
-    Executed,
     Input,
     Journal,
     Origin,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     from engine.base.log import EventLog
     from engine.scenario.model import Scenario, TimelineEntry
-    from engine.shell.protocol import Seen
+    from engine.shell.protocol import Executed, Seen
     from engine.specs.command import Command
 
 # Calendar entries between two checks for a checkpoint.
@@ -116,7 +115,11 @@ class Simulation:
         """True at the end of the run: at ``until``, or if nothing more can happen in a run without it."""
         if self.now_ms >= self.end_ms:
             return True
-        if self.awaits_commands or not self._ends_by_itself or (self.scenario.executes and self.world.acting.executing()):
+        if (
+            self.awaits_commands
+            or not self._ends_by_itself
+            or (self.scenario.executes and self.world.acting.executing())
+        ):
             return False
         return self.world.calendar.peek_ms() is None or self._only_endless_is_left
 

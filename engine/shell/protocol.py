@@ -80,6 +80,19 @@ class Seen(NamedTuple):
     upload_failure: FailureInfo | None = None
 
 
+class Executed(NamedTuple):
+    """A start of a process that really ran: its subject and attempt as its draws have them, and its node's position.
+
+    ``seen`` is None until it has ended by itself.
+    """
+
+    subject: tuple[str, ...]
+    attempt: int
+    position: int
+    started_ms: int
+    seen: Seen | None = None
+
+
 class Launch(NamedTuple):
     """The start of a process. ``subject`` and ``attempt`` (from 1) are the key of its draws."""
 

@@ -131,7 +131,12 @@ class SimulatedExecutor:
             or simulate.until
             or (leaves_files and not may_leave_files)
         )
-        if differs or self.executes(launch) or launch.resource_files or not (launch.line.found and launch.line.leaves_nothing):
+        if (
+            differs
+            or self.executes(launch)
+            or launch.resource_files
+            or not (launch.line.found and launch.line.leaves_nothing)
+        ):
             return None
         return _process(launch, simulate, self.start_ms(launch))
 

@@ -23,7 +23,7 @@ from engine.specs.account import BlobContent, UrlParts, parts_of, without_query
 from engine.state.tables import Kept, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from engine.base.calendar import Calendar
     from engine.shell.protocol import PlainOutputs

@@ -17,9 +17,9 @@ from engine.specs.commands import AddTasks, CreateJob, CreateJobSchedule, Create
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from engine.run.journal import Executed
     from engine.run.simulation import Simulation
     from engine.scenario.model import Scenario
+    from engine.shell.protocol import Executed
     from engine.specs.bodies import TaskSpec
     from engine.specs.command import Command
     from engine.state.task_records import TaskSource

@@ -118,9 +118,12 @@ def test_a_program_sees_the_environment_and_folders_of_its_node(real: Any, monke
 
 
 def test_preparation_tasks_and_release_share_a_real_file(real: Any) -> None:
-    tasks = [task(f"t{number}", f"echo t{number} >> $AZ_BATCH_NODE_SHARED_DIR/s.txt; cat $AZ_BATCH_NODE_SHARED_DIR/s.txt")
-             for number in range(1, 9)]  # fmt: skip
-    prep, release = sh("echo $AZ_BATCH_NODE_ID > $AZ_BATCH_NODE_SHARED_DIR/s.txt"), sh("rm $AZ_BATCH_NODE_SHARED_DIR/s.txt")
+    shared = "$AZ_BATCH_NODE_SHARED_DIR/s.txt"
+    tasks = [task(f"t{number}", f"echo t{number} >> {shared}; cat {shared}") for number in range(1, 9)]
+    prep, release = (
+        sh("echo $AZ_BATCH_NODE_ID > $AZ_BATCH_NODE_SHARED_DIR/s.txt"),
+        sh("rm $AZ_BATCH_NODE_SHARED_DIR/s.txt"),
+    )
     run = real(done(*tasks, prep=prep, release=release), pool=builders.a_pool(nodes=2))
     run.wait()
     assert len(run.events("JobPreparationTaskStateChanged")) == len(run.events("JobReleaseTaskStateChanged")) == 2
@@ -301,7 +304,10 @@ def test_storage_of_the_simulation_is_there_for_programs(real: Any) -> None:
 
 
 def test_a_task_on_several_nodes_runs_on_each(real: Any) -> None:
-    settings = {"numberOfInstances": 2, "coordinationCommandLine": "/bin/sh -c \"echo up $AZ_BATCH_IS_CURRENT_NODE_MASTER\""}
+    settings = {
+        "numberOfInstances": 2,
+        "coordinationCommandLine": '/bin/sh -c "echo up $AZ_BATCH_IS_CURRENT_NODE_MASTER"',
+    }
     run = real(done(task("t", "echo $AZ_BATCH_HOST_LIST", multiInstanceSettings=settings)), pool=builders.mpi_pool(2))
     run.wait()
     assert run.events()[0]["exitCode"] == 0
@@ -333,7 +339,9 @@ def test_folders_go_with_the_job(real: Any) -> None:
 def test_a_recording_of_everything_at_once(real: Any) -> None:
     """Failures, retries, a preparation that fails on one node, a reboot and an eviction leave the same log."""
     tasks = [task(f"t{number}", f"sleep 0.{number % 7}; test $(( {number} % 5 )) -ne 0") for number in range(40)]
-    prep = sh("case $AZ_BATCH_NODE_ID in *a*) sleep 0.2;; *) sleep 0.1; exit 1;; esac", constraints={"maxTaskRetryCount": 1})
+    prep = sh(
+        "case $AZ_BATCH_NODE_ID in *a*) sleep 0.2;; *) sleep 0.1; exit 1;; esac", constraints={"maxTaskRetryCount": 1}
+    )
     pool = builders.a_pool(nodes=6, startTask=sh("echo start", waitForSuccess=True))
     run = real(done(*tasks, prep=prep, release=sh("echo bye"), constraints={"maxTaskRetryCount": 1}), pool=pool)
     run.wait(lambda: len(run.events()) > 5)

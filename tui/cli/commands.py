@@ -18,7 +18,7 @@ import textwrap
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 

@@ -26,7 +26,6 @@ from tui.cli.arguments import (
     scenario_mistakes,
     seed_option,
 )
-
 from tui.cli.executing import ExecutionOptions, check_execution, execution_options
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 import os
+import secrets
 import shlex
 import string
 from contextlib import ExitStack, closing, suppress
@@ -215,7 +215,7 @@ class Endpoint:
             self.variables["AZURE_BATCH_ENDPOINT"] = service.azure_url
         return front
 
-    def task_variables(self, job_id: str, has_token: bool) -> dict[str, str]:  # noqa: FBT001 - by position
+    def task_variables(self, job_id: str, has_token: bool) -> dict[str, str]:
         """Return what a task of a job needs to call this server, and only for that job: address, trust, a token."""
         trust = ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
         found = {name: self.variables[name] for name in trust if name in self.variables}

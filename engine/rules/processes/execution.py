@@ -146,9 +146,7 @@ def finish(world: World, node: int, launch: Launch, plan: Plan, work: Work) -> O
     return output
 
 
-def environment_of(
-    world: World, node: int, launch: Launch, work: Work, root: NodeRoot | None = None
-) -> dict[str, str]:
+def environment_of(world: World, node: int, launch: Launch, work: Work, root: NodeRoot | None = None) -> dict[str, str]:
     """Return the environment variables of a process (JOB-4, ENV-1, MI-9); all see the pool's packages (APP-6).
 
     ``root`` is where the node really is, if it is anywhere.
@@ -389,7 +387,7 @@ def begun(world: World, process: Process) -> Begun:
     if kind is ProcessKind.COORDINATION:
         return Begun(nodes[part], coordination_launch(world, row, nodes, part, attempt), work)
     several = task.multi_instance_settings is not None
-    launch = (application_launch(world, row, nodes, attempt) if several else task_launch(world, row, nodes[0], attempt))
+    launch = application_launch(world, row, nodes, attempt) if several else task_launch(world, row, nodes[0], attempt)
     return Begun(nodes[0], launch, work)
 
 
