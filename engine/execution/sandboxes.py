@@ -378,7 +378,7 @@ def _daemon() -> tuple[Any, str]:
         import docker
     except ImportError:
         needed = "containers need the Docker SDK for Python, for Podman too"
-        raise SandboxMissing(f"{needed}: pip install 'batchdeck[containers]'") from None
+        raise SandboxMissing(f"{needed}: pip install 'batchdeck[execute]'") from None
     own = f"unix://{os.environ.get('XDG_RUNTIME_DIR', '')}/podman/podman.sock"
     for address in (
         os.environ.get("DOCKER_HOST"),

@@ -319,6 +319,10 @@ class ChosenVariant:
     document: Tree = field(repr=False)
 
 
+# Warnings about what the small shell makes of a line, which a real one reads.
+_OF_SIMULATED_LINES = ("not-executed", "shell-unreadable", "system-file")
+
+
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """A scenario that can be run. Without ``until_ms`` it ends when nothing more can happen, at most after P7D."""
@@ -348,7 +352,7 @@ class Scenario:
 
     def executing(self) -> Scenario:
         """Return the scenario as it runs where programs really run."""
-        warnings = tuple(problem for problem in self.warnings if problem.code != "not-executed")
+        warnings = tuple(problem for problem in self.warnings if problem.code not in _OF_SIMULATED_LINES)
         return replace(self, executes=True, warnings=warnings)
 
     @property

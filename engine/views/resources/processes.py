@@ -206,6 +206,8 @@ def act_words(act: Act) -> str:
 
 def end_words(acts: Acts) -> str:
     """Return what a process waits for."""
+    if acts.executes:
+        return "its program on this machine ends"
     return "all other tasks of its job are completed" if acts.until is None else condition_words(acts.until)
 
 
