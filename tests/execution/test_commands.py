@@ -1,0 +1,143 @@
+"""``--execute`` on the command line: what is refused, what is written, and what tasks can ask of the server."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.builders import TIMINGS, a_job, a_pool
+from tests.command import batchdeck
+
+PROCESS = ("--execute", "--sandbox", "process")
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    """A scenario whose task writes a line."""
+    task = {"id": "t", "commandLine": "/bin/sh -c 'echo hello; echo $AZ_BATCH_TASK_ID > r.txt'"}
+    document = {
+        "scenario": "real",
+        "pools": [a_pool()],
+        "jobs": [a_job("j", [task], onAllTasksComplete="terminateJob")],
+        "simulate": {"nodes": TIMINGS},
+    }
+    path = tmp_path / "real.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+def test_a_recording_replays_to_the_same_log_and_loads_nothing_that_executes(scenario, tmp_path):
+    seen, real, played = (str(tmp_path / name) for name in ("seen.yaml", "real.jsonl", "played.jsonl"))
+    run = batchdeck(
+        "run", str(scenario), *PROCESS, "--record", seen, "--events", real, "--nodes", str(tmp_path / "nodes")
+    )
+    assert run.returncode == 0, run.stderr
+    assert f"in {tmp_path / 'nodes'}, sandbox process" in run.stderr
+    (written,) = (tmp_path / "nodes").glob("p/*/workitems/j/job-1/t/wd/r.txt")
+    assert written.read_text() == "t\n"
+    again = batchdeck("run", seen, "-q", "--events", played)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert Path(played).read_text() == Path(real).read_text().replace(',"executed":true', "")
+    (task,) = yaml.safe_load(Path(seen).read_text())["jobs"][0]["tasks"]
+    assert task["simulate"].keys() == {"duration", "exitCode", "stdout", "writes"}
+    assert (task["simulate"]["stdout"], task["simulate"]["writes"]) == ("hello\n", {"r.txt": 2})
+
+
+def test_folders_are_deleted_unless_they_were_asked_for(scenario):
+    run = batchdeck("run", str(scenario), *PROCESS)
+    folder = run.stderr.partition(" in ")[2].partition(",")[0]
+    assert folder
+    assert not Path(folder).exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "x.yaml", "--nodes", "d"], "--nodes needs --execute"),
+        (["run", "x.yaml", "--pass", "HOME"], "--pass needs --execute"),
+        (["serve", "--execute", "--host", "0.0.0.0"], "exclude each other"),
+        (["serve", "--execute", "--any-key"], "exclude each other"),
+        (["serve", "--execute", "--step", "PT1S"], "exclude each other"),
+        (["run", "x.yaml", "--execute", "--image", "ubuntu"], "--image needs --sandbox container"),
+        (["run", "x.yaml", "--execute", "--scale", "0"], "must be a number above 0"),
+        (["run", "x.yaml", "--execute", "--allow-files", "/no/such"], "there is no folder"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_before_anything_runs(arguments, message):
+    run = batchdeck(*arguments)
+    assert run.returncode == 2
+    assert message in " ".join(run.stderr.split())
+
+
+def test_a_sandbox_that_cannot_be_had_is_status_1(scenario, monkeypatch):
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    run = batchdeck(
+        "run", str(scenario), "--execute", "--sandbox", "bubblewrap", "--record", str(scenario.parent / "seen")
+    )
+    assert run.returncode == 1
+    assert run.stderr.startswith("nothing was run: ")
+    assert not (scenario.parent / "seen").exists()
+
+
+MANAGER = """
+import json, os, urllib.error, urllib.request
+def post(path, body):
+    request = urllib.request.Request(
+        os.environ["AZ_BATCH_ACCOUNT_URL"] + path + "?api-version=2024-07-01.20.0", json.dumps(body).encode(),
+        {"Authorization": "Bearer " + os.environ["AZ_BATCH_AUTHENTICATION_TOKEN"],
+         "Content-Type": "application/json; odata=minimalmetadata"})
+    try:
+        return urllib.request.urlopen(request).status
+    except urllib.error.HTTPError as error:
+        return error.code
+task = {"id": "made", "commandLine": "/bin/sh -c 'echo made'"}
+print(post("/jobs/j/tasks", task), post("/jobs/other/tasks", task), post("/pools", {"id": "x"}))
+"""
+CLIENT = """
+import os, sys, time
+sys.path.insert(0, sys.argv[1])
+from engine.rest.service import signature
+from engine.rest.messages import Request
+import email.utils, json, urllib.request
+def get(path):
+    url, key, account = (os.environ["AZURE_BATCH_" + name] for name in ("ENDPOINT", "ACCESS_KEY", "ACCOUNT"))
+    query = "api-version=2024-07-01.20.0"
+    headers = {"ocp-date": email.utils.formatdate(usegmt=True)}
+    signed = signature(Request("GET", path, query, headers, b""), account, key)
+    headers["Authorization"] = f"SharedKey {account}:{signed}"
+    request = urllib.request.Request(f"{url}{path}?{query}", headers=headers)
+    return urllib.request.urlopen(request).read()
+for _ in range(600):
+    tasks = json.loads(get("/jobs/j/tasks"))["value"]
+    if len(tasks) == 2 and all(task["state"] == "completed" for task in tasks):
+        break
+    time.sleep(0.1)
+print(get("/jobs/j/tasks/manager/files/stdout.txt").decode(), get("/jobs/j/tasks/made/files/stdout.txt").decode())
+"""
+
+
+def test_a_job_manager_adds_tasks_with_a_token_that_opens_its_own_job_alone(tmp_path):
+    (tmp_path / "manager.py").write_text(MANAGER)
+    (tmp_path / "client.py").write_text(CLIENT)
+    manager = {
+        "id": "manager",
+        "commandLine": f"{sys.executable} {tmp_path / 'manager.py'}",
+        "authenticationTokenSettings": {"access": ["job"]},
+        "killJobOnCompletion": False,
+    }
+    job = a_job("j", [], jobManagerTask=manager)
+    document = {"scenario": "manager", "pools": [a_pool()], "jobs": [job], "simulate": {"nodes": TIMINGS}}
+    path = tmp_path / "manager.json"
+    path.write_text(json.dumps(document))
+    root = str(Path(__file__).parents[2])
+    run = batchdeck(
+        *("serve", str(path), *PROCESS, "--port", "0", "-q", "--save", str(tmp_path / "saved.yaml")),
+        *("--run", "--", sys.executable, str(tmp_path / "client.py"), root),
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == ["201", "403", "403", "made"]
+    assert batchdeck("run", "-q", str(tmp_path / "saved.yaml")).returncode == 0
