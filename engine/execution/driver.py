@@ -13,11 +13,12 @@ import shutil
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import FailureInfo
 from engine.base.log import plain
-from engine.base.paths import TaskKind, task_directory, working_directory
+from engine.base.paths import TaskKind, package_directory, task_directory, working_directory
 from engine.base.values import SECOND_MS
 from engine.execution.folders import NodeFolder
 from engine.execution.sandboxes import Limits, ProgramNotFound, Start
@@ -32,11 +33,11 @@ from engine.state.acting import Acting, Process, ProcessKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from engine.execution.sandboxes import Running, Sandbox
     from engine.rules.processes.execution import Begun
     from engine.run.simulation import Simulation
+    from engine.scenario.model import Scenario
     from engine.specs.common import ResourceFile
 
 _INHERITED = ("LANG", "TZ")
@@ -52,6 +53,14 @@ _EVENTS = {
     ProcessKind.RELEASE: ("JobReleaseTaskStateChanged",),
     ProcessKind.START_TASK: ("StartTaskStateChanged",),
 }
+
+
+def source_of(scenario: Scenario, application_id: str) -> Path | None:
+    """Return the folder or archive with an application's content, from the folder of the scenario; None without one."""
+    for application in scenario.account.applications:
+        if application.id.lower() == application_id.lower() and application.source is not None:
+            return Path(scenario.source.path).parent / application.source
+    return None
 
 
 class Settings(NamedTuple):
@@ -228,6 +237,10 @@ class Execution:
         self._executed |= {(event, *rows) for event in _EVENTS[acting.process.kind]}
         launch = begun.launch
         self._simulation.executed[number] = Executed(launch.subject, launch.attempt, launch.node, acting.started_ms)
+        for package in (*world.nodes[begun.node].packages, *launch.setup.packages):
+            source = source_of(self._simulation.scenario, package.application_id)
+            if source is not None:
+                folder.install(source, package_directory(package.application_id, package.version))
         if launch.kind is not TaskKind.PRIMARY:  # whose coordination command has made the folder
             folder.bring(launch.directory)
         program.stdout, program.stderr = (

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.paths import TOP_DIRECTORIES, NodeRoot, working_directory
+from engine.base.paths import TOP_DIRECTORIES, NodeRoot, is_from_outside, working_directory
 from engine.base.terms import OsFamily
 from engine.shell.files import NodeFiles
 
@@ -65,7 +65,8 @@ class NodeFolder:
         files = self._world.disks[self._node]
         for key in files.all_files():
             place = self.place(key)
-            if key.startswith("/") or place.name in _STREAMS or place.exists():
+            is_installed = is_from_outside(key) and place.parent.exists()
+            if key.startswith("/") or place.name in _STREAMS or is_installed or place.exists():
                 continue
             place.parent.mkdir(parents=True, exist_ok=True)
             with place.open("wb") as stream:
@@ -88,6 +89,17 @@ class NodeFolder:
         self._mirrored = (self._mirrored | written.keys()) - set(removed)
         texts = {key: text for key, size in written.items() if (text := self._text(key, size)) is not None}
         return Changes(written, texts, removed)
+
+    def install(self, source: Path, directory: str) -> None:
+        """Put the content of a folder or archive into a directory, unless that is there already."""
+        place = self.place(directory)
+        if place.exists():
+            return
+        if source.is_dir():
+            shutil.copytree(source, place)
+        else:
+            is_zip = source.suffix == ".zip"
+            shutil.unpack_archive(source, place, filter=None if is_zip else "data")
 
     def listing(self) -> NodeFiles:
         """Return the files as a simulated disk, with their sizes alone."""

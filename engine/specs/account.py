@@ -95,6 +95,7 @@ class Application(Identified):
     allow_updates: Bool = True
     size: Size | None = None
     sizes: dict[Text, Size] | None = None
+    source: Text | None = Field(default=None, description="A folder or archive: what real nodes have of each package.")
 
     @field_validator("default_version")
     @classmethod

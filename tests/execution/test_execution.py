@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,6 @@ from tests import builders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PATIENCE_S = 60
 
@@ -326,6 +327,23 @@ def test_going_back_keeps_what_has_run_which_cannot_be_undone(real: Any) -> None
     simulation.seek(here_ms)
     assert list(simulation.json_lines()) == before
     assert run.execution.running() == 1
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_application_packages_have_what_their_source_has(real: Any, tmp_path: Path, is_packed: bool) -> None:
+    (tmp_path / "tool").mkdir()
+    (tmp_path / "tool" / "say.sh").write_text("echo said")
+    source = tmp_path / "tool"
+    if is_packed:
+        source = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", source))
+    application = {"id": "tool", "versions": ["1.0"], "defaultVersion": "1.0", "source": str(source)}
+    said = task("t", "sh $AZ_BATCH_APP_PACKAGE_tool_1_0/say.sh", applicationPackageReferences=[
+        {"applicationId": "tool", "version": "1.0"}
+    ])  # fmt: skip
+    run = real(done(said), account={"applications": [application]})
+    run.wait()
+    assert run.stdout("t") == "said\n"
+    assert_replays(run.simulation)
 
 
 def test_folders_go_with_the_job(real: Any) -> None:

@@ -97,12 +97,16 @@ def executing(
     if not given["execute"]:
         yield
         return
-    from engine.execution.driver import Execution, Settings
+    from engine.execution.driver import Execution, Settings, source_of
     from engine.execution.sandboxes import SandboxMissing, sandbox_of
     from engine.scenario.record import with_settings
     from engine.views.recording import recording
     from tui.saving.targets import FileLines
 
+    for application in simulation.scenario.account.applications:
+        source = source_of(simulation.scenario, application.id)
+        if source is not None and not source.exists():
+            raise click.UsageError(f"the source of application {application.id} is missing: there is no {source}.")
     with ExitStack() as stack:
         target = None if given["record"] is None else stack.enter_context(FileLines(Path(given["record"])))
         try:
