@@ -66,6 +66,8 @@ def source_of(scenario: Scenario, application_id: str) -> Path | None:
 class Settings(NamedTuple):
     """What was asked for: where nodes live, simulated seconds a real one, variables to pass on, folders to read.
 
+    ``storage`` is the URL of an emulator that stands in for storage accounts.
+
     ``variables`` returns what a task of a job needs to call the service: its address, and a token if it is to have one.
     """
 
@@ -73,6 +75,7 @@ class Settings(NamedTuple):
     scale: float = 1.0
     passed: tuple[str, ...] = ()
     allowed: tuple[Path, ...] = ()
+    storage: str | None = None
     variables: Callable[[str, bool], Mapping[str, str]] = lambda _, __: {}
 
 
@@ -138,7 +141,7 @@ class Execution:
         self._programs: dict[int, _Program] = {}
         self._folders: dict[int, NodeFolder] = {}
         self._threads = ThreadPoolExecutor(_TOGETHER, "batchdeck-files")
-        self._transfers = Transfers(settings.allowed)
+        self._transfers = Transfers(settings.allowed, settings.storage)
         self._anchor: tuple[float, int] | None = None  # wall and simulated time while programs run
         self._followed = self._starts = 0  # entries of the log, starts of processes that act
         self._executed: set[tuple[str, int, int]] = set()  # events, and rows of their subjects

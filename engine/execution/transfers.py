@@ -10,16 +10,20 @@ import shutil
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
 from xml.etree import ElementTree
 
 from engine.base.errors import FailureInfo, failure
+from engine.base.values import lazy_regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _PATIENCE_S = 60
+_STORAGE = lazy_regex(r"\.(?:blob|dfs)\.(?:storage\.azure|core\.(?:windows|chinacloudapi|usgovcloudapi))\.(?:net|cn)$")
+    r"\.(?:blob|dfs)\.(?:storage\.azure\.net|core\.(?:windows\.net|chinacloudapi\.cn|usgovcloudapi\.net))$"
+)
 _VERSION = {"x-ms-version": "2021-12-02"}
 _WEB = ("http", "https")
 _DENIED, _MISSING = (401, 403, 409), (404, 410)
@@ -55,20 +59,39 @@ class Outgoing(NamedTuple):
 class Transfers:
     """Fetches and sends files; blocks, so it is called from threads."""
 
-    def __init__(self, allowed: Sequence[Path]) -> None:
-        """``allowed`` are the folders below which ``file:`` URLs may be read."""
+    def __init__(self, allowed: Sequence[Path], storage: str | None = None) -> None:
+        """``allowed`` are the folders below which ``file:`` URLs may be read.
+
+        ``storage`` is the URL of an emulator that stands in for storage accounts, by their names in the Host header.
+        """
         self._allowed = [folder.resolve() for folder in allowed]
+        self._storage = storage
 
     @staticmethod
     def can_fetch(url: str) -> bool:
         """Return whether a URL is one of the web or of a local file."""
         return urlsplit(url).scheme in (*_WEB, "file")
 
-    @staticmethod
-    def can_send(url: str) -> bool:
+    def can_send(self, url: str) -> bool:
         """Return whether outputs really go to a container: it is on this machine, or its URL is signed."""
         parts = urlsplit(url)
-        return parts.scheme in _WEB and (is_here(parts.hostname or "") or "sig=" in parts.query)
+        is_near = is_here(parts.hostname or "") or self._stands_in(parts.hostname)
+        return parts.scheme in _WEB and (is_near or "sig=" in parts.query)
+
+    def _stands_in(self, host: str | None) -> bool:
+        return self._storage is not None and _STORAGE.search(host or "") is not None
+
+    def _request(
+        self, url: str, content: BinaryIO | None = None, more: Mapping[str, str] | None = None
+    ) -> urllib.request.Request:
+        """Return a request to a URL, or for one of a storage account to the emulator that stands in for it."""
+        parts = urlsplit(url)
+        headers = (_VERSION if parts.scheme in _WEB else {}) | dict(more or {})
+        if self._storage is not None and self._stands_in(parts.hostname):
+            emulator = urlsplit(self._storage)
+            headers["Host"] = parts.netloc
+            url = urlunsplit(parts._replace(scheme=emulator.scheme, netloc=emulator.netloc))
+        return urllib.request.Request(url, content, headers, method="GET" if content is None else "PUT")
 
     def fetch(self, wanted: Wanted) -> None:
         """Bring a blob, or all blobs of a container that begin with its prefix. Raises TransferFailed."""
@@ -91,7 +114,7 @@ class Transfers:
                 raise TransferFailed(failure("BlobNotFound", where))
         place.parent.mkdir(parents=True, exist_ok=True)
         codes = ("BlobNotFound", "BlobAccessDenied", "BlobDownloadTimedOut", "BlobDownloadMiscError")
-        request = urllib.request.Request(url, headers={} if url.startswith("file:") else _VERSION)
+        request = self._request(url)
         try:
             with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer, place.open("wb") as target:
                 shutil.copyfileobj(answer, target)
@@ -113,7 +136,7 @@ class Transfers:
             parts = urlsplit(url)
             listing = urlunsplit(parts._replace(query="&".join(filter(None, [parts.query, urlencode(query)]))))
             try:
-                request = urllib.request.Request(listing, headers=_VERSION)
+                request = self._request(listing)
                 with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer:
                     page = ElementTree.fromstring(answer.read())
             except (OSError, ElementTree.ParseError) as error:
@@ -127,12 +150,12 @@ class Transfers:
         """Put a file into a container. Raises TransferFailed."""
         where = ("Container", outgoing.container_url.partition("?")[0])
         codes = ("FileUploadContainerNotFound", "FileUploadAccessDenied", "FileUploadTimedOut", "FileUploadMiscError")
-        headers = {**_VERSION, "x-ms-blob-type": "BlockBlob", "Content-Type": "application/octet-stream"}
+        headers = {"x-ms-blob-type": "BlockBlob", "Content-Type": "application/octet-stream"}
         url = _blob_url(outgoing.container_url, outgoing.blob)
         try:
             with outgoing.place.open("rb") as content:
                 headers["Content-Length"] = str(outgoing.place.stat().st_size)
-                request = urllib.request.Request(url, data=content, headers=headers, method="PUT")
+                request = self._request(url, content, headers)
                 with urllib.request.urlopen(request, timeout=_PATIENCE_S):
                     pass
         except OSError as error:

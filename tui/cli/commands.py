@@ -312,7 +312,7 @@ def open_dashboard(
         from tui.app.dashboard import show_dashboard
 
         variables = None if host is None else host.task_variables
-        stack.enter_context(executing(simulation, given, variables, quiet=True))
+        stack.enter_context(executing(simulation, given, variables, storage=given["storage"], quiet=True))
         return show_dashboard(
             simulation,
             at_ms=at_ms,

@@ -87,6 +87,7 @@ def executing(
     given: ExecutionOptions,
     variables: Callable[[str, bool], Mapping[str, str]] | None = None,
     *,
+    storage: str | None = None,
     quiet: bool = False,
 ) -> Iterator[None]:
     """Let programs run for a simulation within the block, if that was asked for; none is left after it.
@@ -120,7 +121,9 @@ def executing(
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="batchdeck-")) if nodes is None else nodes)
         folder = folder.resolve()
         allowed = tuple(map(Path, given["allow_files"]))
-        settings = Settings(folder, given["scale"] or 1.0, given["passed"], allowed, variables or (lambda _, __: {}))
+        settings = Settings(folder, given["scale"] or 1.0, given["passed"], allowed, storage)
+        if variables is not None:
+            settings = settings._replace(variables=variables)
         execution = Execution(simulation, sandbox, settings)
         stack.callback(execution.close)
         if not quiet:

@@ -172,6 +172,7 @@ def read_options(
         own_clock=given["own_clock"],
         storage=None if given["storage"] is None else _storage(given["storage"]),
         execution=given,
+        storage_url=given["storage"],
     )
 
 

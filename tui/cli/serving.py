@@ -76,6 +76,7 @@ class Options(NamedTuple):
     storage: Storage | None = None
     own_clock: bool = False
     execution: ExecutionOptions | None = None
+    storage_url: str | None = None
     program: tuple[str, ...] = ()  # that is run with the server, and its arguments
 
 
@@ -101,7 +102,8 @@ def serve(options: Options) -> int:
         endpoint = Endpoint(options, stack)
         if options.execution is not None:
             quiet = options.quiet
-            stack.enter_context(executing(simulation, options.execution, endpoint.task_variables, quiet=quiet))
+            variables, storage = endpoint.task_variables, options.storage_url
+            stack.enter_context(executing(simulation, options.execution, variables, storage=storage, quiet=quiet))
         clock = PacedClock(simulation, options.speed) if options.step_ms is None else None
         service = Service(simulation, endpoint.credentials, step_ms=options.step_ms, on_shift=endpoint.on_shift)
         app = application(endpoint.answering(service, stack), clock, endpoint.log, hosts=endpoint.hosts)
