@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 60
 _STORAGE = lazy_regex(r"\.(?:blob|dfs)\.(?:storage\.azure|core\.(?:windows|chinacloudapi|usgovcloudapi))\.(?:net|cn)$")
-    r"\.(?:blob|dfs)\.(?:storage\.azure\.net|core\.(?:windows\.net|chinacloudapi\.cn|usgovcloudapi\.net))$"
-)
 _VERSION = {"x-ms-version": "2021-12-02"}
 _WEB = ("http", "https")
 _DENIED, _MISSING = (401, 403, 409), (404, 410)
