@@ -189,6 +189,9 @@ class FailureInfo(NamedTuple):
         )
 
 
+FAILURE_CODES = frozenset(_CODES)
+
+
 def failure(code: str, *details: tuple[str, str], category: ErrorCategory | None = None) -> FailureInfo:
     """Return the failure ``code`` with its message (ERR-T); pass ``category`` only where the cause decides it."""
     usual, message = _CODES[code]

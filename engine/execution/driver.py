@@ -16,7 +16,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.errors import FailureInfo
 from engine.base.log import plain
 from engine.base.paths import TaskKind, package_directory, task_directory, working_directory
 from engine.base.values import SECOND_MS
@@ -28,7 +27,7 @@ from engine.rules.processes.output_files import due_uploads, uploads_of
 from engine.rules.processes.setup import url_of_resource_file
 from engine.shell.protocol import Executed, Seen
 from engine.specs.base import Distribution
-from engine.specs.common import Simulate
+from engine.specs.common import Failing, Simulate
 from engine.state.acting import Acting, Process, ProcessKind
 
 if TYPE_CHECKING:
@@ -332,13 +331,13 @@ class Execution:
                 try:
                     program.running = preparing.result()
                 except TransferFailed as error:
-                    program.end(self._real_ms(), Seen(Simulate(), failure=error.why))
+                    program.end(self._real_ms(), Seen(Simulate(fails=error.fails)))
                 except (ProgramNotFound, OSError):
                     program.end(self._real_ms(), Seen(Simulate(found=False)))
             if program.sending is not None:
                 if program.sending.done():
                     failed = program.sending.exception()
-                    why = failed.why if isinstance(failed, TransferFailed) else None
+                    why = failed.fails if isinstance(failed, TransferFailed) else None
                     program.end(self._real_ms(), self._seen(program, 0, why))
             elif program.running is not None and (code := program.running.poll()) is not None:
                 outgoing = self._outgoing(program, code)
@@ -366,7 +365,7 @@ class Execution:
                     found.append(Outgoing(folder.place(key), url, blob))
         return found
 
-    def _seen(self, program: _Program, code: int, failure: FailureInfo | None = None) -> Seen:
+    def _seen(self, program: _Program, code: int, fails: Failing | None = None) -> Seen:
         """Return what a program that has ended has done."""
         launch, folder = program.begun.launch, program.folder
         changes, directory = folder.changes(), working_directory(launch.directory)
@@ -379,9 +378,10 @@ class Execution:
             stdout=program.stdout.new_text(),
             stderr=program.stderr.new_text(),
             writes={relative(key): size for key, size in changes.sizes.items()},
+            fails=fails,
         )
         texts = {relative(key): text for key, text in changes.texts.items()}
-        return Seen(simulate, texts, tuple(map(relative, changes.removed)), upload_failure=failure)
+        return Seen(simulate, texts, tuple(map(relative, changes.removed)))
 
     def _end(self, program: _Program) -> None:
         """Enter the end of a process."""

@@ -162,7 +162,7 @@ class Kept:
     """The file of a stream: it gets the first bytes as they come, and a last line that tells how many others came."""
 
     def __init__(self, root: str, path: str) -> None:
-        self.file = open_below(root, path, os.O_WRONLY | os.O_APPEND | os.O_TRUNC)
+        self.file = open_below(root, path, os.O_WRONLY | os.O_APPEND)
         self.last = b""
         self._kept = self._lost = 0
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
 from xml.etree import ElementTree
 
-from engine.base.errors import FailureInfo, failure
 from engine.base.values import lazy_regex
+from engine.specs.common import Failing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,9 +31,9 @@ _DEFAULT_MODE = 0o770
 class TransferFailed(Exception):
     """A file could not be brought or sent: why, as the task has it."""
 
-    def __init__(self, why: FailureInfo) -> None:
-        super().__init__(why.code)
-        self.why = why
+    def __init__(self, code: str, *values: tuple[str, str]) -> None:
+        super().__init__(code)
+        self.fails = Failing(code=code, values=dict(values))
 
 
 class Wanted(NamedTuple):
@@ -99,7 +99,7 @@ class Transfers:
         for name in self._names_in(wanted.url, wanted.prefix):
             place = wanted.place / name
             if not place.resolve().is_relative_to(wanted.place.resolve()):
-                raise TransferFailed(failure("BlobDownloadMiscError", ("FilePath", name)))
+                raise TransferFailed("BlobDownloadMiscError", ("FilePath", name))
             self._bring(_blob_url(wanted.url, name), place, wanted.mode)
 
     def _bring(self, url: str, place: Path, mode: int) -> None:
@@ -107,9 +107,9 @@ class Transfers:
         if urlsplit(url).scheme == "file":
             source = Path(unquote(urlsplit(url).path)).resolve()
             if not any(source.is_relative_to(folder) for folder in self._allowed):
-                raise TransferFailed(failure("BlobAccessDenied", where, ("Message", "see --allow-files")))
+                raise TransferFailed("BlobAccessDenied", where, ("Message", "see --allow-files"))
             if not source.is_file():
-                raise TransferFailed(failure("BlobNotFound", where))
+                raise TransferFailed("BlobNotFound", where)
         place.parent.mkdir(parents=True, exist_ok=True)
         codes = ("BlobNotFound", "BlobAccessDenied", "BlobDownloadTimedOut", "BlobDownloadMiscError")
         request = self._request(url)
@@ -118,7 +118,7 @@ class Transfers:
                 shutil.copyfileobj(answer, target)
             place.chmod(mode)
         except OSError as error:
-            raise TransferFailed(_why(error, codes, where)) from None
+            raise _failed(error, codes, where) from None
 
     def _names_in(self, url: str, prefix: str) -> Iterator[str]:
         """Yield the names of the blobs in a container, page by page."""
@@ -138,7 +138,7 @@ class Transfers:
                 with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer:
                     page = ElementTree.fromstring(answer.read())
             except (OSError, ElementTree.ParseError) as error:
-                raise TransferFailed(_why(error, codes, where)) from None
+                raise _failed(error, codes, where) from None
             yield from (name.text or "" for name in page.iterfind("./Blobs/Blob/Name"))
             marker = page.findtext("NextMarker") or ""
             if not marker:
@@ -157,7 +157,7 @@ class Transfers:
                 with urllib.request.urlopen(request, timeout=_PATIENCE_S):
                     pass
         except OSError as error:
-            raise TransferFailed(_why(error, codes, where)) from None
+            raise _failed(error, codes, where) from None
 
 
 def is_here(host: str) -> bool:
@@ -173,12 +173,12 @@ def _blob_url(container_url: str, name: str) -> str:
     return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{quote(name)}"))
 
 
-def _why(error: Exception, codes: tuple[str, str, str, str], where: tuple[str, str]) -> FailureInfo:
+def _failed(error: Exception, codes: tuple[str, str, str, str], where: tuple[str, str]) -> TransferFailed:
     """Return the failure of a transfer by the answer of the other side."""
     missing, denied, timed_out, other = codes
     if isinstance(error, urllib.error.HTTPError):
         error.close()
         code = denied if error.code in _DENIED else missing if error.code in _MISSING else other
-        return failure(code, where, ("Message", f"HTTP status {error.code}"))
+        return TransferFailed(code, where, ("Message", f"HTTP status {error.code}"))
     reason = getattr(error, "reason", error)
-    return failure(timed_out if isinstance(reason, TimeoutError) else other, where, ("Message", str(reason)))
+    return TransferFailed(timed_out if isinstance(reason, TimeoutError) else other, where, ("Message", str(reason)))

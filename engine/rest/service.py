@@ -430,7 +430,7 @@ class Service:
             return body
         present = self.simulation.scenario.start + timedelta(milliseconds=self.simulation.now_ms)
         ahead = present - datetime.fromtimestamp(self._utc_s(), UTC)
-        body, kinds = shifted(body, ahead)
+        body, kinds = shifted(body, ahead, with_signatures=not self.simulation.scenario.executes)
         for kind in sorted(kinds - self._shifted):
             self._on_shift(f"{kind} of clients is read by the clock here; simulated time is {_distance(ahead)}")
         self._shifted |= kinds

@@ -69,15 +69,12 @@ UNREAD = LineFacts(False, None, False, False, None, None)
 class Seen(NamedTuple):
     """What was seen of a process that really ran: how it behaved, and what became of files.
 
-    Paths are relative to its working directory. ``failure`` is why it never ran, ``upload_failure`` why its outputs
-    are not where they were to go.
+    Paths are relative to its working directory.
     """
 
     simulate: Simulate
     texts: Mapping[str, str] = {}  # of those that it has written, where they are texts
     removed: tuple[str, ...] = ()
-    failure: FailureInfo | None = None
-    upload_failure: FailureInfo | None = None
 
 
 class Executed(NamedTuple):

@@ -60,8 +60,6 @@ class SimulatedExecutor:
         """Return when and how the process will end (TIME-10, RETRY-8)."""
         simulate = self._simulate_of(launch)
         overhead_ms, problem = self._setup(launch, simulate)
-        if launch.seen is not None and launch.seen.failure is not None and launch.until_ms is not None:
-            return Plan(max(overhead_ms, launch.until_ms), None, launch.seen.failure, ran=False)
         if problem is not None:
             return Plan(overhead_ms, None, problem, ran=False)
         process = _process(launch, simulate, overhead_ms)
@@ -151,6 +149,11 @@ class SimulatedExecutor:
         is_seen = launch.execute is False or (self.executes(launch) and launch.line.found)
         return 0 if is_seen else PROCESS_START_MS
 
+    def upload_failure(self, launch: Launch) -> FailureInfo | None:
+        """Return why the outputs of a process cannot be uploaded, if ``simulate`` or a real program says so."""
+        fails = self._simulate_of(launch).fails
+        return fails.failure if fails is not None and fails.is_of_upload else None
+
     def _common(self, launch: Launch) -> Simulate:
         """Return what ``simulate:`` says of all launches like this one: defaults, plain values."""
         if launch.seen is not None:
@@ -178,10 +181,14 @@ class SimulatedExecutor:
         if launch.setup.failure is not None:
             return overhead_ms, launch.setup.failure
         if simulate.found is False or not launch.line.found:
-            if simulate.duration is not None and simulate.duration.kind == "constant":
-                overhead_ms += round(simulate.duration.values[0])
-            return overhead_ms, failure("CommandProgramNotFound", ("Message", launch.command_line))
-        return overhead_ms, None
+            problem = failure("CommandProgramNotFound", ("Message", launch.command_line))
+        elif simulate.fails is not None and not simulate.fails.is_of_upload:
+            problem = simulate.fails.failure
+        else:
+            return overhead_ms, None
+        if simulate.duration is not None and simulate.duration.kind == "constant":
+            overhead_ms += round(simulate.duration.values[0])
+        return overhead_ms, problem
 
 
 def _leave(seen: Seen, root: NodeRoot, directory: str, files: NodeFiles) -> None:

@@ -3,6 +3,7 @@
 The ``simulate`` settings of nodes, Spot nodes, samples of autoscale and the REST endpoint are here too.
 """
 
+from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -23,6 +24,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails
 
+from engine.base.errors import FAILURE_CODES, FailureInfo, failure
 from engine.base.terms import NodeProfile, WireOption
 from engine.base.values import SECOND_MS, format_duration, quoted
 from engine.specs.base import (
@@ -117,6 +119,31 @@ class NetworkRates(_Rates):
     out: Size = 0
 
 
+class Failing(Occasional):
+    """A failure of the service in place of a program, or after it where its outputs cannot be uploaded (ERR-T)."""
+
+    code: Text
+    values: dict[Text, Text] = Field(default_factory=dict)
+
+    @field_validator("code")
+    @classmethod
+    def _is_known(cls, code: str) -> str:
+        if code not in FAILURE_CODES:
+            near = "".join(f": did you mean {each!r}?" for each in get_close_matches(code, sorted(FAILURE_CODES), n=1))
+            raise ValueError(f"{quoted(code)} is no code of a task's failure{near}")
+        return code
+
+    @property
+    def failure(self) -> FailureInfo:
+        """The failure as tasks have it."""
+        return failure(self.code, *self.values.items())
+
+    @property
+    def is_of_upload(self) -> bool:
+        """True if the program has run, and only its outputs are not where they were to go."""
+        return self.code.startswith("FileUpload")
+
+
 class Simulate(Spec):
     """The simulated outcome of one command line; what is absent is left to the defaults."""
 
@@ -139,6 +166,7 @@ class Simulate(Spec):
     disk: DiskRates | None = Field(default=None, description="Bytes a second that it reads and writes.")
     network: NetworkRates | None = Field(default=None, description="Bytes a second that it receives and sends.")
     found: Bool | None = Field(default=None, description="False: the node does not have the program.")
+    fails: Failing | None = Field(default=None, description="Why it never runs, or why its outputs are not uploaded.")
     writes: dict[Text, Size] = Field(
         default_factory=dict, description="The files that it leaves: their sizes by path from its working directory."
     )

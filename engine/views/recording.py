@@ -109,7 +109,10 @@ def _simulate(one: Executed) -> dict[str, Any]:
     found: dict[str, Any] = {"duration": format_duration(round(seen.duration.values[0]))}
     if seen.found is False:
         return found | {"found": False}
-    found |= {"exitCode": seen.exit_code or 0, "stdout": seen.stdout or ""}
+    found |= {} if seen.fails is None else {"fails": seen.fails.written()}
+    if seen.exit_code is None:
+        return found
+    found |= {"exitCode": seen.exit_code, "stdout": seen.stdout or ""}
     found |= {"stderr": seen.stderr} if seen.stderr else {}
     return found | ({"writes": dict(seen.writes)} if seen.writes else {})
 

@@ -267,6 +267,7 @@ def test_resource_files_are_fetched(real: Any, blobs: Blobs, tmp_path: Path) -> 
     assert (run.node() / "workitems/j/job-1/t/wd/all/sub/b.bin").read_bytes() == b"\xff\x00"
     codes = {event["taskId"]: event.get("failureInfo", {}).get("code") for event in run.events()}
     assert codes == {"t": None, "none": "BlobNotFound", "barred": "BlobAccessDenied"}
+    assert_replays(run.simulation)
 
 
 def output(url: str, pattern: str = "*.txt") -> dict[str, Any]:
@@ -287,6 +288,7 @@ def test_output_files_are_sent(real: Any, blobs: Blobs) -> None:
     assert blobs.put == {"/out/r.txt": b"result\n"}
     codes = {event["taskId"]: event.get("failureInfo", {}).get("code") for event in run.events()}
     assert codes == {"t": None, "denied": "FileUploadAccessDenied"}
+    assert_replays(run.simulation)
 
 
 def test_storage_of_the_simulation_is_there_for_programs(real: Any) -> None:

@@ -113,8 +113,7 @@ def finish_task(world: World, task: int, node: int, launch: Launch, plan: Plan) 
     code = execution.finish(world, node, launch, plan, work).exit_code
     due = due_uploads(spec.output_files, code)
     failure = _upload(world, node, launch, work, due) if due else None
-    if launch.seen is not None and due:
-        failure = launch.seen.upload_failure or failure
+    failure = world.executor.upload_failure(launch) or failure if due else None
     return plan._replace(exit_code=code, failure=failure if code == 0 else None)
 
 
