@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _KILLED = 137  # 128 and the number of SIGKILL
+_NOT_STARTED = 127
 _NOBODY = 65534
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/gnu/store")
 _HARDWARE = ("/sys/devices/system/cpu", "/sys/devices/system/node")
@@ -141,7 +142,7 @@ class _Supervised(Running):
         line, _, self._text = self._text.partition(b"\n")
         answer: dict[str, Any] = json.loads(line)
         if "begun" not in answer:
-            self._code = answer.get("exit")
+            self._code = answer.get("exit", _NOT_STARTED)
             self._channel.close()
         return answer
 
@@ -187,7 +188,7 @@ class _Processes(Sandbox):
         bounds = json.loads(line)
         if not bounds["memory"]:
             self.notes += ("memory can be limited for each process only, not for a task as a whole",)
-        self._bounds_processes = bounds["processes"]
+        self.bounds_processes = bounds["processes"]
         return control, supervisor
 
     def start(self, start: Start) -> Running:
@@ -198,6 +199,7 @@ class _Processes(Sandbox):
             try:
                 socket.send_fds(self._control, [b"s"], [end.fileno()])
             except OSError:  # it was killed
+                self.close()
                 self._control, self._supervisor = self._supervise()
                 socket.send_fds(self._control, [b"s"], [end.fileno()])
         answer = running.request(

@@ -37,6 +37,7 @@ _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
 _GROUPS = "/sys/fs/cgroup"
 _TASKS_WITHOUT_GROUPS = 8  # whose processes are bounded together where there is no bound for each
 _CHUNK = 1 << 16
+_HEAD_BYTES = 1000  # of a stream, in which bubblewrap complains
 _POLL_MS = 1
 _POLL_S = 0.001
 _RESET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD, signal.SIGXFSZ)
@@ -45,6 +46,7 @@ _RESET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.S
 def main() -> None:
     """Fork a guardian for each connection that comes through the socket, until that is closed."""
     control = socket.socket(fileno=int(sys.argv[1]))
+    control.set_inheritable(False)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     _adopt_orphans()
@@ -66,6 +68,7 @@ def main() -> None:
                 data, connections, _, _ = socket.recv_fds(control, 1, 1)
                 if not data:
                     break
+                os.set_inheritable(connections[0], False)
                 guardian = os.fork()
                 if not guardian:
                     os.close(held)
@@ -88,8 +91,10 @@ def open_below(root: str, path: str, flags: int) -> int:
     Raises:
         OSError: There is a link on the way, or what is there is no regular file.
     """
-    directory = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     *parents, name = os.path.relpath(path, root).split(os.sep)
+    if os.pardir in {*parents, name}:
+        raise OSError(f"{path} is not below {root}")
+    directory = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     for parent in parents:
         above = directory
         try:
@@ -143,7 +148,9 @@ class _Groups:
     def join(self) -> None:
         """Put this process into the groups."""
         for path in self._paths:
-            _write(f"{path}/cgroup.procs", os.getpid())
+            # Moving a thread of its own waits for no other, while moving a process takes tens of milliseconds.
+            threads = f"{path}/tasks"
+            _write(threads if os.path.exists(threads) else f"{path}/cgroup.procs", 0)
 
     def forbid_forks(self) -> None:
         """Let no process of the groups start another."""
@@ -163,7 +170,8 @@ class Kept:
 
     def __init__(self, root: str, path: str) -> None:
         self.file = open_below(root, path, os.O_WRONLY | os.O_APPEND | os.O_TRUNC)
-        self.last = b""
+        self.head = b""
+        self._last = b""
         self._kept = self._lost = 0
 
     def take(self, data: bytes) -> None:
@@ -173,12 +181,13 @@ class Kept:
             written = os.write(self.file, data[: KEPT_BYTES - self._kept])
         self._kept += written
         self._lost += len(data) - written
-        self.last = data[:written] or self.last
+        self._last = data[:written][-1:] or self._last
+        self.head += data[: _HEAD_BYTES - len(self.head)]
 
     def close(self) -> None:
         """Close the file, after the last line if there is one."""
         if self._lost:
-            begin = "" if self.last.endswith(b"\n") else "\n"
+            begin = "" if self._last == b"\n" else "\n"
             with suppress(OSError):
                 os.write(self.file, f"{begin}[{self._lost:,} more bytes were not kept]\n".encode())
         os.close(self.file)
@@ -250,11 +259,11 @@ class _Guardian:
 
     def __init__(self, request: dict[str, Any], prefix: str, bound: int) -> None:
         self._request = request
+        self.streams = [_Stream(request["root"], request[name]) for name in ("stdout", "stderr")]
         self._argv: list[str] = request["argv"]
         processes: int = request["processes"]
         self._groups = _Groups(f"{prefix}{os.getpid()}", memory=request["memory"], processes=processes)
         self._bound = None if self._groups.bounds_processes else bound + _TASKS_WITHOUT_GROUPS * processes
-        self.streams = [_Stream(request["root"], request[name]) for name in ("stdout", "stderr")]
         words = request["bubblewrap"]
         self._bubblewrap = _Bubblewrap(words, processes if self._bound else None) if words else None
         self._main = 0
@@ -348,7 +357,7 @@ class _Guardian:
         for stream in self.streams:
             stream.drain()
         told: dict[str, Any] = {"exit": self.exit_code}
-        complaint = self.streams[1].last.decode("utf-8", "replace").strip()
+        complaint = self.streams[1].head.decode("utf-8", "replace").strip()
         if complaint.startswith("bwrap: ") and not self.has_begun():
             os.truncate(self.streams[1].file, 0)
             told = {"program" if ": execvp " in complaint else "error": complaint.rpartition(": ")[2]}
