@@ -13,6 +13,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -31,6 +32,7 @@ _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _KILLED = 137  # 128 and the number of SIGKILL
 _NOT_STARTED = 127
 _NOBODY = 65534
+_MOUNT_POINT = "/mnt"  # there, in a mount namespace of its own, is the folder of a node for a user who is not root
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/gnu/store")
 _HARDWARE = ("/sys/devices/system/cpu", "/sys/devices/system/node")
 _CHOOSE = "or choose --sandbox process, in which programs can change all that you can change"
@@ -186,9 +188,9 @@ class _Processes(Sandbox):
         if not line:
             raise SandboxMissing(f"the supervisor of programs does not start: try {sys.executable} {_SUPERVISOR}")
         bounds = json.loads(line)
+        self.bounds_processes = bounds["processes"]
         if not bounds["memory"]:
             self.notes += ("memory can be limited for each process only, not for a task as a whole",)
-        self.bounds_processes = bounds["processes"]
         return control, supervisor
 
     def start(self, start: Start) -> Running:
@@ -205,7 +207,6 @@ class _Processes(Sandbox):
         answer = running.request(
             {
                 "argv": argv,
-                "bubblewrap": self._words(start),
                 "directory": str(start.directory),
                 "environment": dict(start.environment),
                 "stdout": str(start.stdout),
@@ -215,6 +216,7 @@ class _Processes(Sandbox):
                 "processes": start.limits.processes,
                 "open_files": start.limits.open_files,
                 "file_bytes": start.limits.file_bytes,
+                **self._isolated(start),
             }
         )
         if "program" in answer:
@@ -223,9 +225,9 @@ class _Processes(Sandbox):
             raise OSError(answer["error"])
         return running
 
-    def _words(self, _start: Start) -> list[str] | None:
-        """Return the command that isolates the program, if any."""
-        return None
+    def _isolated(self, _start: Start) -> dict[str, object]:
+        """Return how the program is isolated."""
+        return {"bubblewrap": None, "user": None}
 
     def _hint(self, _program: str, _start: Start) -> str:
         return ""
@@ -236,7 +238,11 @@ class _Processes(Sandbox):
 
 
 class _Bubblewrap(_Processes):
-    """Programs that see the system without the user's files, and can change the folder of their node only."""
+    """Programs that see the system without the user's files, and can change the folder of their node only.
+
+    Root owns what the system is made of, such as the files in /proc/sys, which are not part of any folder. So what root
+    starts runs as nobody, and the folders of nodes belong to nobody.
+    """
 
     name = "bubblewrap"
     notes = ()
@@ -245,22 +251,28 @@ class _Bubblewrap(_Processes):
         found = shutil.which("bwrap")
         if found is None:
             raise SandboxMissing(f"bubblewrap is not installed: apt-get install bubblewrap, {_CHOOSE}")
+        self._user = None if os.getuid() else _NOBODY
         user = 0 if elevated else os.getuid() or _NOBODY
         self._fixed = [os.path.realpath(found), *_isolation(user, network=network)]
-        trial = subprocess.run(
-            [*self._fixed, "true"], capture_output=True, text=True, check=False, env={"PATH": os.defpath}
-        )
-        if trial.returncode:
-            reason = trial.stderr.strip().removeprefix("bwrap: ") or f"exit code {trial.returncode}"
-            raise SandboxMissing(
-                f"bubblewrap cannot isolate programs here ({reason}): allow user namespaces, {_CHOOSE}"
-            )
         super().__init__()
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            out, err = root / "stdout.txt", root / "stderr.txt"
+            out.touch()
+            err.touch()
+            try:
+                self.start(Start("true", root, {"PATH": os.defpath}, out, err, root)).kill()
+            except (OSError, ProgramNotFound) as error:
+                self.close()
+                reason = f"bubblewrap cannot isolate programs here ({error})"
+                raise SandboxMissing(f"{reason}: allow user namespaces, {_CHOOSE}") from None
 
-    def _words(self, start: Start) -> list[str]:
+    def _isolated(self, start: Start) -> dict[str, object]:
         root = str(start.root)
         variables = [word for name, value in start.environment.items() for word in ("--setenv", name, value)]
-        return [*self._fixed, "--bind", root, root, "--chdir", str(start.directory), *variables]
+        source = root if self._user is None else _MOUNT_POINT
+        words = [*self._fixed, "--bind", source, root, "--chdir", str(start.directory), *variables]
+        return {"bubblewrap": words, "user": self._user, "mount_point": _MOUNT_POINT}
 
     def _hint(self, program: str, start: Start) -> str:
         hidden = shutil.which(program, path=start.environment.get("PATH", os.defpath))

@@ -20,6 +20,7 @@ import stat
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from glob import glob
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -34,6 +35,7 @@ KEPT_BYTES = 10_000_000
 _KILLED = 128 + signal.SIGKILL
 _LINUX = sys.platform == "linux"
 _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
+_NEW_MOUNT_NAMESPACE, _RECURSIVELY_PRIVATE, _BIND = 1 << 17, 1 << 18 | 1 << 14, 1 << 12  # of unshare(2) and mount(2)
 _GROUPS = "/sys/fs/cgroup"
 _TASKS_WITHOUT_GROUPS = 8  # whose processes are bounded together where there is no bound for each
 _CHUNK = 1 << 16
@@ -285,10 +287,12 @@ class _Guardian:
         part = "E"
         try:
             os.setsid()
-            if _LINUX:
-                ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
             self._groups.join()
             self._limit()
+            if self._request["user"] is not None:
+                _become_user(self._request["user"], self._request["root"], self._request["mount_point"])
+            if _LINUX:
+                ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
             signal.set_wakeup_fd(-1)
             for ignored in _RESET:
                 signal.signal(ignored, signal.SIG_DFL)
@@ -364,6 +368,25 @@ class _Guardian:
         for stream in self.streams:
             stream.close()
         return told
+
+
+def _become_user(user: int, root: str, mount_point: str) -> None:
+    """Become a user who owns a folder and finds it elsewhere, since the way to it may be closed to that user."""
+    for _, folders, files, place in os.fwalk(root):
+        for name in (os.curdir, *folders, *files):
+            if os.stat(name, dir_fd=place, follow_symlinks=False).st_uid != user:
+                os.chown(name, user, user, dir_fd=place, follow_symlinks=False)
+    libc = ctypes.CDLL(None, use_errno=True)
+    for call in (
+        partial(libc.unshare, _NEW_MOUNT_NAMESPACE),
+        partial(libc.mount, None, b"/", None, _RECURSIVELY_PRIVATE, None),
+        partial(libc.mount, os.fsencode(root), os.fsencode(mount_point), None, _BIND, None),
+    ):
+        if call():
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
 
 
 def _guard(connection: int, lifeline: int, prefix: str, bound: int) -> NoReturn:
