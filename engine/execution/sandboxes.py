@@ -366,18 +366,21 @@ class _Containers(Sandbox):
             ulimits=[docker.types.Ulimit(name=name, soft=n, hard=n) for name, n in most.items() if n is not None],
         )
         try:
-            container = create()
-        except docker.errors.ImageNotFound:
-            self._client.images.pull(image)
-            container = create()
-        try:
-            container.start()
+            try:
+                container = create()
+            except docker.errors.ImageNotFound:
+                self._client.images.pull(image)
+                container = create()
+            try:
+                container.start()
+            except docker.errors.APIError:
+                container.remove(force=True)
+                raise
         except docker.errors.APIError as error:
-            container.remove(force=True)
             reason = str(error.explanation or error)
             if "exec: " in reason or "executable file" in reason:
                 raise ProgramNotFound(f"{argv[0]}: {reason}") from None
-            raise
+            raise OSError(f"{image}: {reason}") from None
         return _Container(container, start)
 
     def close(self) -> None:
