@@ -133,14 +133,17 @@ class _Supervised(Running):
 
     def request(self, request: Mapping[str, object]) -> dict[str, Any]:
         """Ask for the start, and return the first answer."""
-        with suppress(BrokenPipeError):
+        with suppress(ConnectionError):
             self._channel.sendall(json.dumps(request).encode() + b"\n")
         return self._answer()
 
     def _answer(self, flags: int = 0) -> dict[str, Any]:
         while b"\n" not in self._text:
+            data = b""
+            with suppress(ConnectionResetError):
+                data = self._channel.recv(4096, flags)
             # Without an answer its guardian was killed, and the supervisor kills the program.
-            self._text += self._channel.recv(4096, flags) or b'{"exit": %d}\n' % _KILLED
+            self._text += data or b'{"exit": %d}\n' % _KILLED
         line, _, self._text = self._text.partition(b"\n")
         answer: dict[str, Any] = json.loads(line)
         if "begun" not in answer:
@@ -156,7 +159,7 @@ class _Supervised(Running):
 
     def kill(self) -> None:
         if self._code is None:
-            with suppress(BrokenPipeError):
+            with suppress(ConnectionError):
                 self._channel.sendall(b"k")
             self._answer()
 
@@ -166,10 +169,15 @@ class _Processes(Sandbox):
 
     name = "process"
     notes: tuple[str, ...] = ("programs run as you, and can change all that you can change",)
+    _has_own_count = False  # of processes, as users have in a namespace of their own
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._control, self._supervisor = self._supervise()
+        if not self.bounds_memory:
+            self.notes += ("memory can be limited for each process only, not for a task as a whole",)
+        if not self.bounds_processes:
+            self.notes += ("the number of processes can be limited for all tasks together only",)
 
     def _supervise(self) -> tuple[socket.socket, subprocess.Popen[bytes]]:
         control, end = socket.socketpair()
@@ -188,9 +196,8 @@ class _Processes(Sandbox):
         if not line:
             raise SandboxMissing(f"the supervisor of programs does not start: try {sys.executable} {_SUPERVISOR}")
         bounds = json.loads(line)
-        self.bounds_processes = bounds["processes"]
-        if not bounds["memory"]:
-            self.notes += ("memory can be limited for each process only, not for a task as a whole",)
+        self.bounds_memory: bool = bounds["memory"]
+        self.bounds_processes: bool = bounds["processes"] or self._has_own_count
         return control, supervisor
 
     def start(self, start: Start) -> Running:
@@ -251,6 +258,7 @@ class _Bubblewrap(_Processes):
         found = shutil.which("bwrap")
         if found is None:
             raise SandboxMissing(f"bubblewrap is not installed: apt-get install bubblewrap, {_CHOOSE}")
+        self._has_own_count = os.getuid() != 0
         self._user = None if os.getuid() else _NOBODY
         user = 0 if elevated else os.getuid() or _NOBODY
         self._fixed = [os.path.realpath(found), *_isolation(user, network=network)]
