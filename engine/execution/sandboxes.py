@@ -13,6 +13,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _KILLED = 137  # 128 and the number of SIGKILL
+_NOT_STARTED = 127
 _NOBODY = 65534
+_MOUNT_POINT = "/mnt"  # there, in a mount namespace of its own, is the folder of a node for a user who is not root
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/gnu/store")
 _HARDWARE = ("/sys/devices/system/cpu", "/sys/devices/system/node")
 _CHOOSE = "or choose --sandbox process, in which programs can change all that you can change"
@@ -130,18 +133,21 @@ class _Supervised(Running):
 
     def request(self, request: Mapping[str, object]) -> dict[str, Any]:
         """Ask for the start, and return the first answer."""
-        with suppress(BrokenPipeError):
+        with suppress(ConnectionError):
             self._channel.sendall(json.dumps(request).encode() + b"\n")
         return self._answer()
 
     def _answer(self, flags: int = 0) -> dict[str, Any]:
         while b"\n" not in self._text:
+            data = b""
+            with suppress(ConnectionResetError):
+                data = self._channel.recv(4096, flags)
             # Without an answer its guardian was killed, and the supervisor kills the program.
-            self._text += self._channel.recv(4096, flags) or b'{"exit": %d}\n' % _KILLED
+            self._text += data or b'{"exit": %d}\n' % _KILLED
         line, _, self._text = self._text.partition(b"\n")
         answer: dict[str, Any] = json.loads(line)
         if "begun" not in answer:
-            self._code = answer.get("exit")
+            self._code = answer.get("exit", _NOT_STARTED)
             self._channel.close()
         return answer
 
@@ -153,7 +159,7 @@ class _Supervised(Running):
 
     def kill(self) -> None:
         if self._code is None:
-            with suppress(BrokenPipeError):
+            with suppress(ConnectionError):
                 self._channel.sendall(b"k")
             self._answer()
 
@@ -163,10 +169,15 @@ class _Processes(Sandbox):
 
     name = "process"
     notes: tuple[str, ...] = ("programs run as you, and can change all that you can change",)
+    _has_own_count = False  # of processes, as users have in a namespace of their own
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._control, self._supervisor = self._supervise()
+        if not self.bounds_memory:
+            self.notes += ("memory can be limited for each process only, not for a task as a whole",)
+        if not self.bounds_processes:
+            self.notes += ("the number of processes can be limited for all tasks together only",)
 
     def _supervise(self) -> tuple[socket.socket, subprocess.Popen[bytes]]:
         control, end = socket.socketpair()
@@ -185,9 +196,8 @@ class _Processes(Sandbox):
         if not line:
             raise SandboxMissing(f"the supervisor of programs does not start: try {sys.executable} {_SUPERVISOR}")
         bounds = json.loads(line)
-        if not bounds["memory"]:
-            self.notes += ("memory can be limited for each process only, not for a task as a whole",)
-        self._bounds_processes = bounds["processes"]
+        self.bounds_memory: bool = bounds["memory"]
+        self.bounds_processes: bool = bounds["processes"] or self._has_own_count
         return control, supervisor
 
     def start(self, start: Start) -> Running:
@@ -198,12 +208,12 @@ class _Processes(Sandbox):
             try:
                 socket.send_fds(self._control, [b"s"], [end.fileno()])
             except OSError:  # it was killed
+                self.close()
                 self._control, self._supervisor = self._supervise()
                 socket.send_fds(self._control, [b"s"], [end.fileno()])
         answer = running.request(
             {
                 "argv": argv,
-                "bubblewrap": self._words(start),
                 "directory": str(start.directory),
                 "environment": dict(start.environment),
                 "stdout": str(start.stdout),
@@ -213,6 +223,7 @@ class _Processes(Sandbox):
                 "processes": start.limits.processes,
                 "open_files": start.limits.open_files,
                 "file_bytes": start.limits.file_bytes,
+                **self._isolated(start),
             }
         )
         if "program" in answer or "error" in answer:
@@ -223,9 +234,9 @@ class _Processes(Sandbox):
             raise OSError(answer["error"])
         return running
 
-    def _words(self, _start: Start) -> list[str] | None:
-        """Return the command that isolates the program, if any."""
-        return None
+    def _isolated(self, _start: Start) -> dict[str, object]:
+        """Return how the program is isolated."""
+        return {"bubblewrap": None, "user": None}
 
     def _hint(self, _program: str, _start: Start) -> str:
         return ""
@@ -236,7 +247,11 @@ class _Processes(Sandbox):
 
 
 class _Bubblewrap(_Processes):
-    """Programs that see the system without the user's files, and can change the folder of their node only."""
+    """Programs that see the system without the user's files, and can change the folder of their node only.
+
+    Root owns what the system is made of, such as the files in /proc/sys, which are not part of any folder. So what root
+    starts runs as nobody, and the folders of nodes belong to nobody.
+    """
 
     name = "bubblewrap"
     notes = ()
@@ -245,22 +260,29 @@ class _Bubblewrap(_Processes):
         found = shutil.which("bwrap")
         if found is None:
             raise SandboxMissing(f"bubblewrap is not installed: apt-get install bubblewrap, {_CHOOSE}")
+        self._has_own_count = os.getuid() != 0
+        self._user = None if os.getuid() else _NOBODY
         user = 0 if elevated else os.getuid() or _NOBODY
         self._fixed = [os.path.realpath(found), *_isolation(user, network=network)]
-        trial = subprocess.run(
-            [*self._fixed, "true"], capture_output=True, text=True, check=False, env={"PATH": os.defpath}
-        )
-        if trial.returncode:
-            reason = trial.stderr.strip().removeprefix("bwrap: ") or f"exit code {trial.returncode}"
-            raise SandboxMissing(
-                f"bubblewrap cannot isolate programs here ({reason}): allow user namespaces, {_CHOOSE}"
-            )
         super().__init__()
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            out, err = root / "stdout.txt", root / "stderr.txt"
+            out.touch()
+            err.touch()
+            try:
+                self.start(Start("true", root, {"PATH": os.defpath}, out, err, root)).kill()
+            except (OSError, ProgramNotFound) as error:
+                self.close()
+                reason = f"bubblewrap cannot isolate programs here ({error})"
+                raise SandboxMissing(f"{reason}: allow user namespaces, {_CHOOSE}") from None
 
-    def _words(self, start: Start) -> list[str]:
+    def _isolated(self, start: Start) -> dict[str, object]:
         root = str(start.root)
         variables = [word for name, value in start.environment.items() for word in ("--setenv", name, value)]
-        return [*self._fixed, "--bind", root, root, "--chdir", str(start.directory), *variables]
+        source = root if self._user is None else _MOUNT_POINT
+        words = [*self._fixed, "--bind", source, root, "--chdir", str(start.directory), *variables]
+        return {"bubblewrap": words, "user": self._user, "mount_point": _MOUNT_POINT}
 
     def _hint(self, program: str, start: Start) -> str:
         hidden = shutil.which(program, path=start.environment.get("PATH", os.defpath))
@@ -354,18 +376,21 @@ class _Containers(Sandbox):
             ulimits=[docker.types.Ulimit(name=name, soft=n, hard=n) for name, n in most.items() if n is not None],
         )
         try:
-            container = create()
-        except docker.errors.ImageNotFound:
-            self._client.images.pull(image)
-            container = create()
-        try:
-            container.start()
+            try:
+                container = create()
+            except docker.errors.ImageNotFound:
+                self._client.images.pull(image)
+                container = create()
+            try:
+                container.start()
+            except docker.errors.APIError:
+                container.remove(force=True)
+                raise
         except docker.errors.APIError as error:
-            container.remove(force=True)
             reason = str(error.explanation or error)
             if "exec: " in reason or "executable file" in reason:
                 raise ProgramNotFound(f"{argv[0]}: {reason}") from None
-            raise
+            raise OSError(f"{image}: {reason}") from None
         return _Container(container, start)
 
     def close(self) -> None:

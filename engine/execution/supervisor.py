@@ -20,7 +20,9 @@ import stat
 import sys
 import time
 from contextlib import suppress
+from functools import cache, partial
 from glob import glob
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if sys.platform != "win32":
@@ -34,9 +36,11 @@ KEPT_BYTES = 10_000_000
 _KILLED = 128 + signal.SIGKILL
 _LINUX = sys.platform == "linux"
 _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
+_NEW_MOUNT_NAMESPACE, _RECURSIVELY_PRIVATE, _BIND = 1 << 17, 1 << 18 | 1 << 14, 1 << 12  # of unshare(2) and mount(2)
 _GROUPS = "/sys/fs/cgroup"
 _TASKS_WITHOUT_GROUPS = 8  # whose processes are bounded together where there is no bound for each
 _CHUNK = 1 << 16
+_HEAD_BYTES = 1000  # of a stream, in which bubblewrap complains
 _POLL_MS = 1
 _POLL_S = 0.001
 _RESET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD, signal.SIGXFSZ)
@@ -45,6 +49,7 @@ _RESET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.S
 def main() -> None:
     """Fork a guardian for each connection that comes through the socket, until that is closed."""
     control = socket.socket(fileno=int(sys.argv[1]))
+    control.set_inheritable(False)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     _adopt_orphans()
@@ -66,13 +71,18 @@ def main() -> None:
                 data, connections, _, _ = socket.recv_fds(control, 1, 1)
                 if not data:
                     break
-                guardian = os.fork()
-                if not guardian:
-                    os.close(held)
-                    control.close()
-                    _guard(connections[0], lifeline, prefix, bound)
-                guardians.add(guardian)
-                os.close(connections[0])
+                with socket.socket(fileno=connections[0]) as channel:
+                    channel.set_inheritable(False)
+                    try:
+                        guardian = os.fork()
+                    except OSError as error:  # the machine has no more processes
+                        _tell(channel, error=str(error))
+                        continue
+                    if not guardian:
+                        os.close(held)
+                        control.close()
+                        _guard(channel, lifeline, prefix, bound)
+                    guardians.add(guardian)
     os.close(held)
     while guardians:
         _reap_guardians(guardians)
@@ -88,18 +98,17 @@ def open_below(root: str, path: str, flags: int) -> int:
     Raises:
         OSError: There is a link on the way, or what is there is no regular file.
     """
-    directory = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     *parents, name = os.path.relpath(path, root).split(os.sep)
-    for parent in parents:
-        above = directory
+    if os.pardir in {*parents, name}:
+        raise OSError(f"{path} is not below {root}")
+    steps = [(parent, os.O_RDONLY | os.O_DIRECTORY) for parent in parents] + [(name, flags | os.O_NONBLOCK)]
+    opened = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    for step, how in steps:
+        above = opened
         try:
-            directory = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+            opened = os.open(step, how | os.O_NOFOLLOW, dir_fd=above)
         finally:
             os.close(above)
-    try:
-        opened = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=directory)
-    finally:
-        os.close(directory)
     if not stat.S_ISREG(os.fstat(opened).st_mode):
         os.close(opened)
         raise OSError(f"{path} is not a regular file")
@@ -135,7 +144,7 @@ class _Groups:
             if path not in self._paths:
                 self._paths.append(path)
             if value is not None:
-                _write(f"{path}/{file}", value)
+                Path(path, file).write_text(str(value), "ascii")
         except OSError:
             return False
         return True
@@ -143,13 +152,15 @@ class _Groups:
     def join(self) -> None:
         """Put this process into the groups."""
         for path in self._paths:
-            _write(f"{path}/cgroup.procs", os.getpid())
+            # Moving a thread of its own waits for no other, while moving a process takes tens of milliseconds.
+            threads = Path(path, "tasks")
+            (threads if threads.exists() else Path(path, "cgroup.procs")).write_text("0", "ascii")
 
     def forbid_forks(self) -> None:
         """Let no process of the groups start another."""
         for path in self._paths:
             with suppress(OSError):
-                _write(f"{path}/pids.max", 0)
+                Path(path, "pids.max").write_text("0", "ascii")
 
     def remove(self) -> None:
         """Remove the groups, which are empty."""
@@ -163,7 +174,8 @@ class Kept:
 
     def __init__(self, root: str, path: str) -> None:
         self.file = open_below(root, path, os.O_WRONLY | os.O_APPEND)
-        self.last = b""
+        self.head = b""
+        self._last = b""
         self._kept = self._lost = 0
 
     def take(self, data: bytes) -> None:
@@ -173,12 +185,13 @@ class Kept:
             written = os.write(self.file, data[: KEPT_BYTES - self._kept])
         self._kept += written
         self._lost += len(data) - written
-        self.last = data[:written] or self.last
+        self._last = data[:written][-1:] or self._last
+        self.head += data[: _HEAD_BYTES - len(self.head)]
 
     def close(self) -> None:
         """Close the file, after the last line if there is one."""
         if self._lost:
-            begin = "" if self.last.endswith(b"\n") else "\n"
+            begin = "" if self._last == b"\n" else "\n"
             with suppress(OSError):
                 os.write(self.file, f"{begin}[{self._lost:,} more bytes were not kept]\n".encode())
         os.close(self.file)
@@ -197,12 +210,6 @@ class _Stream(Kept):
         data = os.read(self.pipe, _CHUNK)
         self.take(data)
         return bool(data)
-
-    def drain(self) -> None:
-        """Take what is left, without waiting for more."""
-        with suppress(BlockingIOError):
-            while self.pump():
-                pass
 
 
 class _Bubblewrap:
@@ -239,9 +246,9 @@ class _Bubblewrap:
         if self._first is None:
             return False
         with suppress(OSError):
-            child, *_ = _read(f"/proc/{self._first}/task/{self._first}/children").split() or [b"0"]
+            child, *_ = Path(f"/proc/{self._first}/task/{self._first}/children").read_bytes().split() or [b"0"]
             # Until it becomes the program, it has the arguments of bubblewrap.
-            return _read(f"/proc/{int(child)}/cmdline") not in {b"", _as_in_proc([*self.argv, *argv])}
+            return Path(f"/proc/{int(child)}/cmdline").read_bytes() not in {b"", _as_in_proc([*self.argv, *argv])}
         return False
 
 
@@ -250,11 +257,11 @@ class _Guardian:
 
     def __init__(self, request: dict[str, Any], prefix: str, bound: int) -> None:
         self._request = request
+        self.streams = [_Stream(request["root"], request[name]) for name in ("stdout", "stderr")]
         self._argv: list[str] = request["argv"]
         processes: int = request["processes"]
         self._groups = _Groups(f"{prefix}{os.getpid()}", memory=request["memory"], processes=processes)
         self._bound = None if self._groups.bounds_processes else bound + _TASKS_WITHOUT_GROUPS * processes
-        self.streams = [_Stream(request["root"], request[name]) for name in ("stdout", "stderr")]
         words = request["bubblewrap"]
         self._bubblewrap = _Bubblewrap(words, processes if self._bound else None) if words else None
         self._main = 0
@@ -276,10 +283,12 @@ class _Guardian:
         part = "E"
         try:
             os.setsid()
-            if _LINUX:
-                ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
             self._groups.join()
             self._limit()
+            if self._request["user"] is not None:
+                _become_user(self._request["user"], self._request["root"], self._request["mount_point"])
+            if _LINUX:
+                _libc().prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
             signal.set_wakeup_fd(-1)
             for ignored in _RESET:
                 signal.signal(ignored, signal.SIG_DFL)
@@ -346,9 +355,11 @@ class _Guardian:
         self.kill()
         self._groups.remove()
         for stream in self.streams:
-            stream.drain()
+            with suppress(BlockingIOError):
+                while stream.pump():
+                    pass
         told: dict[str, Any] = {"exit": self.exit_code}
-        complaint = self.streams[1].last.decode("utf-8", "replace").strip()
+        complaint = self.streams[1].head.decode("utf-8", "replace").strip()
         if complaint.startswith("bwrap: ") and not self.has_begun():
             os.truncate(self.streams[1].file, 0)
             told = {"program" if ": execvp " in complaint else "error": complaint.rpartition(": ")[2]}
@@ -357,17 +368,37 @@ class _Guardian:
         return told
 
 
-def _guard(connection: int, lifeline: int, prefix: str, bound: int) -> NoReturn:
+def _become_user(user: int, root: str, mount_point: str) -> None:
+    """Become a user who owns a folder and finds it elsewhere, since the way to it may be closed to that user."""
+    for _, folders, files, place in os.fwalk(root):
+        for name in (os.curdir, *folders, *files):
+            if os.stat(name, dir_fd=place, follow_symlinks=False).st_uid != user:
+                os.chown(name, user, user, dir_fd=place, follow_symlinks=False)
+    libc = _libc()
+    for call in (
+        partial(libc.unshare, _NEW_MOUNT_NAMESPACE),
+        partial(libc.mount, None, b"/", None, _RECURSIVELY_PRIVATE, None),
+        partial(libc.mount, os.fsencode(root), os.fsencode(mount_point), None, _BIND, None),
+    ):
+        if call():
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
+
+
+def _guard(channel: socket.socket, lifeline: int, prefix: str, bound: int) -> NoReturn:
     """Run the program that is asked for, until it has ended or is not wanted any more."""
     try:
         _adopt_orphans()
         wake = _wake_when_children_end()
-        with socket.socket(fileno=connection) as channel, suppress(BrokenPipeError):
-            try:
-                last = _watched(channel, lifeline, wake, prefix, bound)
-            except (OSError, ValueError) as error:
-                last = {"error": str(error)}
-            _tell(channel, **last)
+        try:
+            last = _watched(channel, lifeline, wake, prefix, bound)
+        except (OSError, ValueError) as error:
+            last = {"error": str(error)}
+        _tell(channel, **last)
+    except OSError:  # the command has gone
+        pass
     finally:
         os._exit(0)
 
@@ -406,10 +437,16 @@ def _tell(channel: socket.socket, **message: object) -> None:
     channel.sendall(json.dumps(message).encode() + b"\n")
 
 
+@cache
+def _libc() -> ctypes.CDLL:
+    """Return the C library, for what Python does not offer."""
+    return ctypes.CDLL(None, use_errno=True)
+
+
 def _adopt_orphans() -> None:
     """Become the parent of descendants that lose theirs."""
     if _LINUX:
-        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1)
+        _libc().prctl(_SET_CHILD_SUBREAPER, 1)
 
 
 def _wake_when_children_end() -> int:
@@ -442,22 +479,17 @@ def _kill_tree(spare: Collection[int] = ()) -> set[int]:
     others: set[int] = set()
     while fresh := _descendants({*spare, *others}) - stopped:
         for pid in fresh:
-            others |= _signalled(pid, signal.SIGSTOP)
+            try:
+                os.kill(pid, signal.SIGSTOP)
+            except PermissionError:
+                others.add(pid)
+            except ProcessLookupError:
+                pass
         stopped |= fresh - others
     for pid in stopped:
-        _signalled(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     return stopped
-
-
-def _signalled(pid: int, number: int) -> set[int]:
-    """Send a signal; return the process if that is not allowed."""
-    try:
-        os.kill(pid, number)
-    except PermissionError:
-        return {pid}
-    except ProcessLookupError:
-        pass
-    return set()
 
 
 def _descendants(spare: Collection[int]) -> set[int]:
@@ -466,7 +498,7 @@ def _descendants(spare: Collection[int]) -> set[int]:
     for name in os.listdir("/proc") if _LINUX else ():
         if name.isdecimal():
             with suppress(OSError):
-                parent = int(_read(f"/proc/{name}/stat").rpartition(b")")[2].split()[1])
+                parent = int(Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[1])
                 children.setdefault(parent, []).append(int(name))
     found: set[int] = set()
     ahead = [os.getpid()]
@@ -489,16 +521,6 @@ def _threads_of_user() -> int:
 
 def _as_in_proc(argv: Sequence[str]) -> bytes:
     return b"".join(os.fsencode(word) + b"\0" for word in argv)
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def _write(path: str, value: int) -> None:
-    with open(path, "w", encoding="ascii") as file:
-        file.write(str(value))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``python -m tests.bench [whole|engine|dashboard|studies|page] [OPTION ...]``: what batchdeck costs, in one table.
+"""``python -m tests.bench [PART] [OPTION ...]``: what batchdeck costs, in one table; PART is one of ``_PARTS``.
 
 Each part stands beside a bare yardstick and takes turns with it in the same minute, so that ratios travel between
 machines; seconds do not. Without a part the small set runs. Nothing but a wrong answer makes the exit status nonzero.
@@ -17,7 +17,7 @@ from importlib import import_module
 from tests.bench.results import Form, Sheet
 from tests.bench.trees import checkout, compare_part
 
-_PARTS = ("whole", "engine", "dashboard", "studies", "page")
+_PARTS = ("whole", "engine", "dashboard", "studies", "page", "execution")
 _COMPARE_THEMSELVES = ("whole", "engine")  # one measurement at a time, and with commits that have another bench
 _SMALL = (["whole", "--tasks", "20000"], ["engine", "plain-100k", "full-100k"])
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -69,3 +71,21 @@ def test_a_circle_is_found():
     assert imports_of("if X:\n    from a.b import C\n", {"a", "a.b"}) == {"a.b"}
     inside: Graph = {"p.q.a": {"p.r.b"}, "p.r.b": {"p.q.c"}, "p.q.c": set(), "p.d": {"p.q.a"}}
     assert folders_of(inside, {"p", "p.q", "p.r"}) == {"p.q": {"p.r"}, "p.r": {"p.q"}, "p.d": {"p.q"}}
+
+
+@pytest.mark.parametrize(
+    "module", ["engine", "engine.run.simulation", "engine.views", "engine.studies", "tui.cli", "tui.app"]
+)
+def test_nothing_starts_programs_before_it_is_asked_for(module: str):
+    """Only ``--execute`` loads what runs command lines; a run that simulates them does not even load ``subprocess``."""
+    code = f"import sys, {module}; print(*{{'subprocess', 'engine.execution'}} & set(sys.modules))"
+    call = [sys.executable, "-c", code]
+    assert subprocess.run(call, capture_output=True, text=True, check=True, cwd=ROOT).stdout == "\n"
+
+
+def test_nothing_in_the_engine_imports_what_runs_programs():
+    inside = "engine.execution"
+    importers = {
+        name for name, imported in graph_of("engine").items() if any(each.startswith(inside) for each in imported)
+    }
+    assert {name for name in importers if not name.startswith(inside)} == set()
