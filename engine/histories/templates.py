@@ -18,7 +18,7 @@ from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.values import quoted, shortened
 from engine.histories.expressions import GROUP, ExpressionError, Reference, Value, evaluate, is_expression
 from engine.histories.files import Imported, batch_id, name_of
-from engine.histories.kinds import FileKind
+from engine.histories.kinds import FileKind, Recognized
 from engine.histories.reading import json_document
 from engine.histories.terraform import job_of, pool_of
 from engine.scenario.load import load
@@ -468,12 +468,12 @@ def _values(given: object) -> Body:
     }
 
 
-def imported(file: str, kind: FileKind, given: Mapping[str, Value], parameters: str | None = None) -> Imported:
+def imported(file: str, found: Recognized, given: Mapping[str, Value], parameters: str | None = None) -> Imported:
     """Return the scenario that a template or state describes.
 
     Args:
         file: The name of the file.
-        kind: What it is.
+        found: What it is, and its content if that has been read.
         given: Values of parameters, which win over those of the file of parameters.
         parameters: The name of a file of parameters.
 
@@ -481,7 +481,8 @@ def imported(file: str, kind: FileKind, given: Mapping[str, Value], parameters: 
         ScenarioError: It cannot be read, has parameters without values or expressions that are wrong, or has nothing
             of Batch; all mistakes at once.
     """
-    document = json_document(file)
+    kind, document = found
+    document = json_document(file) if document is None else document
     values = {} if parameters is None else _values(json_document(parameters))
     reader = _Reader(file)
     if not isinstance(document, dict):

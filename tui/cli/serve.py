@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine.histories.files import Imported, PoolShape
+    from engine.histories.kinds import Recognized
     from engine.rest.proxy import Storage
     from tui.cli.serving import Options
 
@@ -311,8 +312,7 @@ def import_history(files: tuple[str, ...], target: str, **given: Unpack[_GivenTo
         echo(f"{target}: warning: will be read as an export with this folder the next time: name it .yaml", err=True)
     fitted = _fitting() if given["fit"] else None
     with interrupts.unwinding, lines_target(target) as output, scenario_mistakes():
-        kind = next(iter(named), None) or _kind(files)
-        imported = _imported(kind, files, PoolShape(given["nodes"], given["slots"]), given)
+        imported = _imported(next(iter(named), None), files, PoolShape(given["nodes"], given["slots"]), given)
         imported = imported if fitted is None else fitted(imported)
         print_warnings(imported.warnings)
         with ImportProgress(hidden=False) as progress:
@@ -333,22 +333,21 @@ def _fitting() -> Callable[[Imported], Imported]:
     return fitted
 
 
-def _kind(files: tuple[str, ...]) -> str:
-    """Return the kind of the only file; "azure" for a history of Azure Batch, or for several files."""
-    from engine.histories.kinds import kind_of
+def _recognized(files: tuple[str, ...]) -> Recognized | None:
+    """Return what the only file is; None for a history of Azure Batch, or for several files."""
+    from engine.histories.kinds import recognized
 
     if len(files) > 1 or not os.path.isfile(files[0]):  # a pipe can be read only once
-        return "azure"
-    found = kind_of(files[0])
-    if found is None:
-        return "azure"
-    option = f"--{found.value}" if found.value in ("swf", "wfformat") else f"--as {found.value}"
-    echo(f"{files[0]}: this is {found.words}, read as with {option}", err=True)
-    return found.value
+        return None
+    found = recognized(files[0])
+    if found is not None:
+        option = f"--{found.kind}" if found.kind in ("swf", "wfformat") else f"--as {found.kind}"
+        echo(f"{files[0]}: this is {found.kind.words}, read as with {option}", err=True)
+    return found
 
 
-def _imported(kind: str, files: tuple[str, ...], shape: PoolShape, given: _GivenToImport) -> Imported:
-    """Return what the files hold.
+def _imported(named: str | None, files: tuple[str, ...], shape: PoolShape, given: _GivenToImport) -> Imported:
+    """Return what the files hold, which may be ``named``.
 
     Raises:
         ScenarioError: The files have mistakes.
@@ -356,19 +355,20 @@ def _imported(kind: str, files: tuple[str, ...], shape: PoolShape, given: _Given
     """
     from engine.histories import azure, swf, templates, wfformat
     from engine.histories.history import read_history
-    from engine.histories.kinds import FileKind
+    from engine.histories.kinds import FileKind, Recognized
 
-    of_template = kind in (FileKind.ARM, FileKind.TEMPLATE)
+    found = None if named == "azure" else Recognized(FileKind(named)) if named else _recognized(files)
+    of_template = found is not None and found.kind in (FileKind.ARM, FileKind.TEMPLATE)
     if (given["settings"] or given["parameters"]) and not of_template:
         raise click.UsageError("--set and --parameters are for templates.")
-    if kind == "azure":
+    if found is None:
         return azure.imported(read_history(map(Path, files)), shape)
     if len(files) > 1:
-        raise click.UsageError(f"--as {kind} takes one FILE at a time.")
-    if kind in (FileKind.SWF, FileKind.WFFORMAT):
-        make = swf.imported if kind == FileKind.SWF else wfformat.imported
+        raise click.UsageError(f"--as {found.kind} takes one FILE at a time.")
+    if found.kind in (FileKind.SWF, FileKind.WFFORMAT):
+        make = swf.imported if found.kind is FileKind.SWF else wfformat.imported
         return make(files[0], shape)
-    return templates.imported(files[0], FileKind(kind), _settings(given["settings"]), given["parameters"])
+    return templates.imported(files[0], found, _settings(given["settings"]), given["parameters"])
 
 
 def _settings(given: tuple[str, ...]) -> dict[str, object]:
