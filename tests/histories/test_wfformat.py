@@ -203,8 +203,8 @@ def mistakes(imported, body):
         (b'{"a": "\xff"}', [":1:8: is not UTF-8: the byte 0xff fits no character"]),
         (b"[" * 100_000, [":1:1: nested too deeply"]),
         (b"[1, 2]", [": is no workflow in WfFormat: it has no 'workflow'"]),
-        ({"workflow": {}}, [": workflow.tasks: must be a list of tasks, with at least one"]),
-        ({"workflow": {"tasks": "many"}}, [": workflow.tasks: must be a list"]),
+        ({"workflow": {}}, [": workflow.tasks: is missing and required"]),
+        ({"workflow": {"tasks": "many"}}, [": workflow.tasks: must be a list, not 'many'"]),
         (
             version_14(task_14("a", parents=["nobody"]), task_14("b", run=None), task_14("b")),
             [
@@ -220,23 +220,26 @@ def mistakes(imported, body):
         (
             version_14(task_14("a", run=-1), task_14("b", run="10"), task_14("c", run=1e300)),
             [
-                ": workflow.tasks[0].runtimeInSeconds: must be a number, 0 or above, not -1",
-                ": workflow.tasks[1].runtimeInSeconds: must be a number, 0 or above, not '10'",
-                ": workflow.tasks[2].runtimeInSeconds: must be less than a century, not 1e+300 seconds",
+                ": workflow.tasks[0].runtimeInSeconds: must be at least 0, not -1",
+                ": workflow.tasks[1].runtimeInSeconds: must be a number, not '10': leave out the quotes",
+                ": workflow.tasks[2].runtimeInSeconds: must be at most 2846016000, not 1e+300",
             ],
         ),
         (
             version_14(task_14("a", files=[{"link": "sideways", "name": "f"}, {"link": "input"}])),
             [
-                ": workflow.tasks[0].files[0].link: must be input or output, not 'sideways'",
-                ": workflow.tasks[0].files[1]: must be a mapping with id or name, and sizeInBytes",
+                ": workflow.tasks[0].files[0].link: 'sideways' does not exist here: can be input, output",
+                ": workflow.tasks[0].files[1].id: is missing and required",
             ],
         ),
         (
-            version_15({"a": {"parents": ["z"]}}, files={"f": -4}, runs={"b": 5}),
+            version_15({"a": {"parents": []}}, files={"f": -4}),
+            [": workflow.specification.files[0].sizeInBytes: must be at least 0, not -4"],
+        ),
+        (
+            version_15({"a": {"parents": ["z"]}}, runs={"b": 5}),
             [
                 ": workflow.specification.tasks[0]: the run time of 'a' is missing: give it as runtimeInSeconds",
-                ": workflow.specification.files[0].sizeInBytes: must be a number, 0 or above, not -4",
                 ": workflow.specification.tasks[0].parents[0]: 'z' is no task of the workflow",
             ],
         ),
