@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from engine.base.values import shortened, visible
 from tui import interrupts
 from tui.cli.arguments import (
     check_apart,
@@ -300,7 +301,7 @@ def import_history(files: tuple[str, ...], target: str, **given: Unpack[_GivenTo
       batchdeck import main.json --parameters prod.json --set nodes=4 -o prod.yaml
     """
     from engine.histories.files import PoolShape, scenario_lines
-    from tui.cli.replay import ImportProgress
+    from tui.cli.replay import waiting
     from tui.saving.targets import lines_target
 
     named = {given["kind"], *(name for name in ("swf", "wfformat") if given[name])} - {None}
@@ -312,11 +313,11 @@ def import_history(files: tuple[str, ...], target: str, **given: Unpack[_GivenTo
         echo(f"{target}: warning: will be read as an export with this folder the next time: name it .yaml", err=True)
     fitted = _fitting() if given["fit"] else None
     with interrupts.unwinding, lines_target(target) as output, scenario_mistakes():
-        imported = _imported(next(iter(named), None), files, PoolShape(given["nodes"], given["slots"]), given)
-        imported = imported if fitted is None else fitted(imported)
+        with waiting(f"Importing {shortened(visible(files[0]))}", hidden=False):
+            imported = _imported(next(iter(named), None), files, PoolShape(given["nodes"], given["slots"]), given)
+            imported = imported if fitted is None else fitted(imported)
         print_warnings(imported.warnings)
-        with ImportProgress(hidden=False) as progress:
-            output.write(progress.counted(scenario_lines(imported)))
+        output.write(scenario_lines(imported))
         with interrupts.held:
             output.keep()
     return 0
