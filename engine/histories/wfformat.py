@@ -281,7 +281,7 @@ def imported(file: str, shape: PoolShape) -> Imported:
 class _Names:
     """The ids of tasks, and the names of files, that Batch allows.
 
-    If some task has more parents than a list of ids may name, ids are numbers, of which ranges can be named.
+    If some task has more parents than a list of such ids may name, ids are numbers, which are shorter.
     """
 
     def __init__(self, workflow: Workflow) -> None:
@@ -289,8 +289,7 @@ class _Names:
         self.ids = batch_ids(workflow.tasks)
         self.are_numbers = any(self._is_long(task) for task in workflow.tasks.values())
         if self.are_numbers:
-            in_order = [name for level in workflow.levels() for name in level]
-            self.ids = {name: str(number) for number, name in enumerate(in_order, 1)}
+            self.ids = {name: str(number) for number, name in enumerate(workflow.tasks, 1)}
         used = (name for task in workflow.tasks.values() for name in (*task.inputs, *task.outputs))
         self.files = batch_ids(used, file_name)
         self._made = {name for task in workflow.tasks.values() for name in task.outputs}
@@ -301,11 +300,11 @@ class _Names:
         return {name: task_id for name, task_id in self.ids.items() if name != task_id}
 
     def check(self, file: str) -> None:
-        """Raise ScenarioError for the tasks with more parents than even ranges can name."""
+        """Raise ScenarioError for the tasks with more parents than even a list of numbers can name."""
         problems = [
             Problem(f"task {shortened(task.name)} has more parents than Batch allows", file=name_of(file))
             for task in self._workflow.tasks.values()
-            if self.are_numbers and sum(len(f"{first}{last}") for first, last in self._ranges(task)) > DEPENDENCIES_MAX
+            if self._is_long(task)
         ]
         if problems:
             raise ScenarioError(problems)
@@ -319,24 +318,8 @@ class _Names:
         """Return the URL of a file."""
         return f"{_MADE if file in self._made else _BROUGHT}/{self.files[file]}"
 
-    def depends_on(self, task: WorkflowTask) -> dict[str, object]:
-        """Return the dependencies of a task as its body has them."""
-        if self.are_numbers:
-            return {"taskIdRanges": [{"start": first, "end": last} for first, last in self._ranges(task)]}
-        return {"taskIds": [self.ids[parent] for parent in task.parents]}
-
     def _is_long(self, task: WorkflowTask) -> bool:
         return sum(len(self.ids[parent]) for parent in task.parents) > DEPENDENCIES_MAX
-
-    def _ranges(self, task: WorkflowTask) -> list[tuple[int, int]]:
-        """Return the numbers of a task's parents as ranges, both ends included."""
-        found: list[tuple[int, int]] = []
-        for number in sorted(int(self.ids[parent]) for parent in task.parents):
-            if found and found[-1][1] == number - 1:
-                found[-1] = (found[-1][0], number)
-            else:
-                found.append((number, number))
-        return found
 
 
 def _machines(workflow: Workflow, shape: PoolShape) -> Machines:
@@ -384,7 +367,7 @@ def _tasks(workflow: Workflow, machines: Machines, named: _Names) -> Iterator[di
         if slots > 1:
             body["requiredSlots"] = slots
         if task.parents:
-            body["dependsOn"] = named.depends_on(task)
+            body["dependsOn"] = {"taskIds": [named.ids[parent] for parent in task.parents]}
         if task.inputs:
             files = ({"httpUrl": named.url(file), "filePath": named.files[file]} for file in task.inputs)
             body["resourceFiles"] = list(files)

@@ -141,13 +141,19 @@ def test_ids_that_batch_does_not_allow_are_changed_with_the_dependencies_on_them
     played(result)
 
 
-def test_more_parents_than_a_list_may_name_are_a_range(imported):
+def test_more_parents_than_a_list_may_name_have_numbers(imported):
     parents = [f"parent-of-the-last-task-{number:05}" for number in range(3_000)]
     result = imported(version_14(task_14("last", 1, parents), *(task_14(name, 1) for name in parents)), 100)
-    last = tasks_of(result)["3001"]
-    assert last["dependsOn"] == {"taskIdRanges": [{"start": 1, "end": 3000}]}
+    last = tasks_of(result)["1"]
+    assert last["dependsOn"] == {"taskIds": [str(number) for number in range(2, 3_002)]}
     times, _ = played(result)
-    assert times["3001"][0] == max(end for task_id, (_, end) in times.items() if task_id != "3001")
+    assert times["1"][0] == max(end for task_id, (_, end) in times.items() if task_id != "1")
+
+
+def test_more_parents_than_numbers_can_name_are_a_mistake(imported):
+    parents = [f"p{number}" for number in range(16_000)]
+    with pytest.raises(ScenarioError, match="task last has more parents than Batch allows"):
+        imported(version_14(task_14("last", 1, parents), *(task_14(name, 1) for name in parents)), 100)
 
 
 def test_random_workflows_keep_their_order(imported):
