@@ -227,10 +227,11 @@ def wrong(file: str, problems: Sequence[Problem], warnings: Sequence[Problem] = 
 
 
 class SuiteRun(NamedTuple):
-    """A scenario file with the seeds with which it is played, its own without them."""
+    """A scenario file with the seeds with which it is played, its own without them; loaded already, or to be loaded."""
 
     file: str
     seeds: Sequence[int] = ()
+    scenario: Scenario | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +269,7 @@ class CasePlayer:
         if os.path.exists(run.file) and not os.path.isfile(run.file):
             return self.failed(run, "is a pipe or a device, not a file")  # reading might wait without end
         try:
-            scenario = load(run.file, strict=self.strict, prices=self.prices)
+            scenario = run.scenario or load(run.file, strict=self.strict, prices=self.prices)
         except ScenarioError as error:
             return wrong(run.file, error.problems, error.warnings)
         found: Suite | None = None

@@ -6,23 +6,22 @@ bodies, and named.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from engine.base import runtime
 from engine.base.errors import TRAPS, Problem, ScenarioError, Severity
 from engine.base.values import format_duration, format_utc, value_at
-from engine.histories.files import Imported, PoolShape, batch_id, batch_ids, scenario_lines
+from engine.histories.files import Imported, PoolShape, batch_id, batch_ids, scenario_lines, without_mistakes
 from engine.histories.history import History, Kind, Record, subject
-from engine.histories.jobs import Alike, JobStory, created_ms, job_story
+from engine.histories.jobs import HOOKS, JobStory, created_ms, job_story
 from engine.histories.nodes import NodeLife, Untold, find_readiness, lives, most_at_once, pool_of
 from engine.histories.pools import TARGETS, VM_SIZE, Event, Occupancy, PoolStory, count, fitted, pool_story
 from engine.histories.reading import Source
-from engine.scenario.document import format_path
+from engine.scenario.document import Path, format_path
 from engine.scenario.load import load
 from engine.scenario.record import document_text
 from engine.scenario.text import BYTE_LIMIT
@@ -83,83 +82,39 @@ def _found(name: str, value: object) -> Iterator[Mapping[str, Any]]:
             yield from _found(name, inner)
 
 
-_PART = re.compile(r'\[(?P<index>\d+)\]|\["(?P<quoted>[^"]*)"\]|\.?(?P<name>[A-Za-z_$][\w$-]*)')
-_KEPT = frozenset({"id", "commandLine", "poolInfo", "vmSize", "pools", "jobs", "tasks", "simulate"})
-_ROUNDS = 40
-
-
-def acceptable(document: dict[str, Any], stand_ins: Mapping[str, Sequence[str]]) -> list[str]:
-    """Remove from a document what ``check --strict`` does not accept, and return a sentence for each removal.
-
-    A trap stays: it is what happened.
-
-    A required property is replaced by the first of its stand-ins that is accepted, a size by a similar one before.
-
-    Raises:
-        ScenarioError: Something that is needed cannot be accepted.
-    """
-    sentences: list[str] = []
-    for _ in range(_ROUNDS):
-        problems = _problems(document)
-        if not problems:
-            return sentences
-        taken = {words for problem in problems if (words := _take_out(document, _steps(problem.path), stand_ins))}
-        if not taken:
-            raise ScenarioError(problems)
-        sentences += [f"A scenario cannot have it, so it is {words}." for words in sorted(taken)]
-    raise ScenarioError(_problems(document))
+_OWN = ("id", "commandLine", "simulate")  # the properties of a task in which others that are alike differ
+_NEEDED = frozenset({"id", "commandLine", "poolInfo", "vmSize", "pools", "jobs", "tasks", "simulate", "addTasks"})
 
 
 def _problems(document: dict[str, Any]) -> list[Problem]:
+    """Return what ``check --strict`` does not accept. A trap stays, since it is what happened, and so do commands."""
     try:
         warnings: Iterable[Problem] = load("the imported scenario", text=document_text(document)).warnings
         mistakes: list[Problem] = []
     except ScenarioError as error:
         warnings, mistakes = error.warnings, error.problems
-    return [*mistakes, *(warning for warning in warnings if warning.code not in TRAPS)]
+    of_bodies = (each for each in warnings if not each.path.startswith("timeline") or "].addTasks.tasks[" in each.path)
+    return [*mistakes, *(warning for warning in of_bodies if warning.code not in TRAPS)]
 
 
-def _steps(path: str) -> tuple[str | int, ...]:
-    found = (match for match in _PART.finditer(path))
-    return tuple(int(match["index"]) if match["index"] else match["quoted"] or match["name"] for match in found)
+def _stand_in(name: str, value: object) -> str | None:
+    """Return what takes the place of a size that a scenario cannot have: a similar one, then the usual ones."""
+    if name != "vmSize" or value == _CLOUD_SERVICE_SIZE:
+        return None
+    similar = None if value == VM_SIZE else current_size(str(value))
+    return similar if similar not in (None, value) else VM_SIZE if value != VM_SIZE else _CLOUD_SERVICE_SIZE
 
 
-def _take_out(
-    document: dict[str, Any], steps: tuple[str | int, ...], stand_ins: Mapping[str, Sequence[str]]
-) -> str | None:
-    """Remove the value at a path, or the nearest one around it that is not required; return what was done."""
-    for length in range(len(steps), 2, -1):
-        *way, last = steps[:length]
-        place = value_at(document, *way)
-        if not isinstance(place, dict) or last not in place:
-            continue
-        others = stand_ins.get(str(last), ())
-        if place[last] in others:
-            others = others[others.index(place[last]) + 1 :]
-        elif last == "vmSize":
-            similar = current_size(str(place[last]))
-            others = others if similar in (None, place[last]) else (str(similar),)
-        if others:
-            place[last] = others[0]
-            return f"replaced by {others[0]}: {_named(document, steps[:length])}"
-        if last in _KEPT:
-            continue
-        del place[last]
-        return f"left out: {_named(document, steps[:length])}"
-    return None
-
-
-def _named(document: dict[str, Any], steps: tuple[str | int, ...]) -> str:
-    """Return the path of a value and what has it: by its id, or a sample of tasks by the name that it has instead."""
-    if steps[0] not in ("pools", "jobs"):
-        return format_path(steps)
-    entry, length = document[str(steps[0])][steps[1]], 2
-    if steps[2] == "tasks":
-        entry, length = entry["tasks"][steps[3]], 4
-    name = (
-        entry.get("displayName") if length > 2 else subject(Kind.POOL if steps[0] == "pools" else Kind.JOB, entry["id"])
-    )
-    return f"{format_path(steps[length:])} of {name}"
+def _named(document: Mapping[str, Any], path: Path) -> str:
+    """Return the path of a value from what has it on, and the id of that: a pool, a job or a task."""
+    job_id, length = None, 2
+    if path[2:4] == ("addTasks", "tasks"):
+        job_id, length = value_at(document, *path[:3], "jobId"), 5
+    elif path[0] == "jobs" and path[2] == "tasks":
+        job_id, length = value_at(document, *path[:2], "id"), 4
+    own_id = value_at(document, *path[:length], "id")
+    kind = Kind.TASK if length > 2 else Kind.POOL if path[0] == "pools" else Kind.JOB
+    return f"{format_path(path[length:])} of {subject(kind, own_id, job_id)}" if own_id else format_path(path)
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -211,47 +166,20 @@ class _Importer:
         document = self._document(pools, jobs, stories)
         every = (event for part in (pools, jobs) for story in part for event in story.events)
         events = sorted(every, key=lambda event: event.at_ms)
-        self._accept(document, events)
         if events:
             document["timeline"] = [self._entry(event) for event in events]
+        self._accept(document)
         imported = Imported(document, self._assumptions(document), (*self._history.warnings, *self._doubts))
-        self._check(imported)
+        self._check_size(imported)
         return imported
 
-    def _check(self, imported: Imported) -> None:
-        """Read the scenario as ``check`` will. Raises ScenarioError for what nobody has thought of.
-
-        Of tasks that differ in nothing but valid ids, command lines and outcomes one is read for all of them.
-        """
+    def _check_size(self, imported: Imported) -> None:
+        """Raise ScenarioError for a scenario that cannot be read again."""
         size = sum(len(line.encode()) + 1 for line in scenario_lines(imported))
-        first = self._history.jobs[0].source
         if size > BYTE_LIMIT:
             message = f"makes a scenario of {size >> 20:,} MB, of which at most {BYTE_LIMIT >> 20} can be read again"
-            raise ScenarioError([Source(first.file).problem(f"{message}: import a part of the jobs")])
-        document: dict[str, Any] = dict(imported.document)
-        entries: list[dict[str, Any]] = document.get("timeline", [])
-        named = {entry["terminateTask"]["taskId"] for entry in entries if "terminateTask" in entry}
-        alike: dict[str, Alike] = {job["id"]: Alike(job, named) for job in document["jobs"]}
-        document["jobs"] = [job | {"tasks": alike[job["id"]].others(job["tasks"])} for job in document["jobs"]]
-        document["timeline"] = [
-            entry if added is None else entry | {"addTasks": added | {"tasks": kept}}
-            for entry in entries
-            for added in (entry.get("addTasks"),)
-            if (kept := [] if added is None else alike[added["jobId"]].others(added["tasks"])) or added is None
-        ]
-        with self._refused_by_check():
-            load("the imported scenario", text="\n".join(scenario_lines(Imported(document))) + "\n")
-
-    @contextmanager
-    def _refused_by_check(self) -> Iterator[None]:
-        """Raise ScenarioError about the files of the history for one about the scenario that is made of them."""
-        try:
-            yield
-        except ScenarioError as error:
-            first = error.problems[0]
-            about = f"{first.path}: {first.message}" if first.path else first.message
-            mistake = Source(self._history.jobs[0].source.file).problem(f"cannot become a scenario: {about}")
-            raise ScenarioError([mistake], list(self._history.warnings)) from None
+            first = Source(self._history.jobs[0].source.file)
+            raise ScenarioError([first.problem(f"{message}: import a part of the jobs")])
 
     # --- pools
 
@@ -419,37 +347,51 @@ class _Importer:
             body = body | {"jobId": self._ids[body["jobId"]]}
         return {"at": format_duration(max(0, event.at_ms - self._zero_ms)), event.command: body}
 
-    def _accept(self, document: dict[str, Any], events: Iterable[Event]) -> None:
-        """Remove what a scenario cannot have. One of several equal tasks is checked for all of them."""
-        samples: dict[str, list[dict[str, Any]]] = {}
-        names: dict[str, str] = {}  # of the first one of each sample
-        lists = [(job["id"], job["tasks"]) for job in document["jobs"]]
-        lists += [(event.body["jobId"], event.body["tasks"]) for event in events if event.command == "addTasks"]
-        for job_id, tasks in lists:
+    def _accept(self, document: dict[str, Any]) -> None:
+        """Remove what a scenario cannot have. One of several tasks that are alike is checked for all of them."""
+        entries: list[dict[str, Any]] = document.get("timeline", [])
+        named = {entry["terminateTask"]["taskId"].casefold() for entry in entries if "terminateTask" in entry}
+        groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+
+        def others(job_id: str, tasks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+            """Return the tasks of which there has been none like them before."""
+            found = []
             for task in tasks:
-                if not PLAIN.issuperset(task):
-                    rest = str({name: value for name, value in task.items() if name not in PLAIN})
-                    samples.setdefault(rest, []).append(task)
-                    names.setdefault(rest, subject(Kind.TASK, task["id"], job_id))
-        trial = [
-            dict(alike[0], requiredSlots=1, id=f"sample-{number}", displayName=names[rest])
-            for number, (rest, alike) in enumerate(samples.items(), start=1)
-        ]
-        jobs = [{name: value for name, value in job.items() if name != "tasks"} for job in document["jobs"]]
-        jobs.append({"id": "samples", "poolInfo": dict(jobs[0]["poolInfo"]), "usesTaskDependencies": True})
-        jobs[-1]["tasks"] = trial
-        with self._refused_by_check():
-            self._sentences += acceptable(document | {"jobs": jobs}, {"vmSize": (VM_SIZE, _CLOUD_SERVICE_SIZE)})
-        document["jobs"] = [
-            tried | {"tasks": tasks} for tried, (_, tasks) in zip(jobs, lists[: len(document["jobs"])], strict=False)
-        ]
-        for alike, tried in zip(samples.values(), trial, strict=True):
+                rest = {name: value for name, value in task.items() if name not in _OWN}
+                own = task["id"].casefold()
+                alike = groups.setdefault((job_id, f"{own if own in named else ''} {rest}"), [])
+                alike.append(task)
+                found += [task] if alike[0] is task else []
+            return found
+
+        jobs = []
+        for job in document["jobs"]:
+            named |= {str(job[hook].get("id")).casefold() for hook in HOOKS if hook in job}
+            jobs.append(job | {"tasks": others(job["id"], job["tasks"])})
+        kept = []
+        for entry in entries:
+            added = entry.get("addTasks")
+            tasks = [] if added is None else others(added["jobId"], added["tasks"])
+            if tasks or added is None:
+                kept.append(entry if added is None else entry | {"addTasks": added | {"tasks": tasks}})
+        trial = document | {"jobs": jobs, "timeline": kept}
+        words: dict[str, None] = {}
+        try:
+            for _, path, instead in without_mistakes(trial, partial(_problems, trial), _NEEDED, _stand_in):
+                done = "left out" if instead is None else f"replaced by {instead}"
+                words[f"A scenario cannot have it, so it is {done}: {_named(trial, path)}."] = None
+        except ScenarioError as error:
+            first = error.problems[0]
+            about = f"{first.path}: {first.message}" if first.path else first.message
+            mistake = Source(self._history.jobs[0].source.file).problem(f"cannot become a scenario: {about}")
+            raise ScenarioError([mistake], list(self._history.warnings)) from None
+        self._sentences += words
+        document["jobs"] = [body | {"tasks": job["tasks"]} for body, job in zip(jobs, document["jobs"], strict=True)]
+        for tried, *alike in groups.values():
             for task in alike:
-                for name in [name for name in task if name not in PLAIN]:
-                    if name not in tried:
-                        del task[name]
-                    else:
-                        task[name] = tried[name]
+                own = {name: task[name] for name in _OWN}
+                task.clear()
+                task.update(tried | own)
 
     def _assumptions(self, document: Mapping[str, Any]) -> tuple[str, ...]:
         sentences = [

@@ -22,7 +22,7 @@ from uuid import NAMESPACE_URL, uuid5
 from lark import Lark, Token, Tree
 from lark.exceptions import LarkError, UnexpectedInput
 
-from engine.base.values import quoted, shortened
+from engine.base.values import nesting, quoted, shortened
 
 LONGEST = 24_576
 """The most characters of an expression, as of the resource manager."""
@@ -82,7 +82,7 @@ def evaluate(text: str, functions: Mapping[str, Function]) -> Value:
     Raises:
         ExpressionError: It is malformed, names an unknown function, or has no value.
     """
-    if len(text) > LONGEST or _depth(text) > _DEEPEST:
+    if len(text) > LONGEST or nesting(text, "([", ")]") > _DEEPEST:
         raise ExpressionError("the expression is too long or nested too deeply")
     try:
         tree = _parser().parse(text)
@@ -91,14 +91,6 @@ def evaluate(text: str, functions: Mapping[str, Function]) -> Value:
     except LarkError as error:
         raise ExpressionError(f"{shortened(text)} is no expression: {shortened(str(error))}") from None
     return _Evaluation(functions).of(tree.children[0])
-
-
-def _depth(text: str) -> int:
-    depth = deepest = 0
-    for character in text:
-        depth += (character in "([") - (character in ")]")
-        deepest = max(deepest, depth)
-    return deepest
 
 
 class _Evaluation:

@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, cast
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, cast
 from pydantic import ValidationError
 
 from engine.base.errors import Problem, ScenarioError, Severity
-from engine.base.values import DAY_MS, SECOND_MS, printable, shortened
+from engine.base.values import DAY_MS, SECOND_MS, printable, shortened, value_at
 from engine.rules.decisions.capacity import MAX_COMMUNICATING
 from engine.scenario.bodies import fields_of, mistake_text, model_of
 from engine.scenario.document import Path
@@ -391,3 +391,62 @@ def _remove(body: dict[str, Any], place: Path, model: type[Spec]) -> Path:
         path.append(part)
     del container[path[-1]]
     return tuple(path)
+
+
+_STEP = re.compile(r'\[(?P<index>\d+)\]|\["(?P<quoted>[^"]*)"\]|\.?(?P<name>[A-Za-z_$][\w$-]*)')
+
+
+def without_mistakes(
+    document: dict[str, Any],
+    problems: Callable[[], Sequence[Problem]],
+    needed: Collection[str] = (),
+    stand_in: Callable[[str, object], object | None] = lambda _name, _value: None,
+) -> Iterator[tuple[Problem, Path, object | None]]:
+    """Remove from a document what a scenario cannot have; yield each mistake with the path of what was removed.
+
+    Args:
+        document: The document.
+        problems: Returns the mistakes in it.
+        needed: The names of what stays, and of the lists whose items stay: something around or within it has to go.
+        stand_in: Returns the value that takes the place of one of this name, which is yielded too; None to remove it.
+
+    Raises:
+        ScenarioError: Something that is needed cannot be accepted.
+    """
+    for _ in range(_ROUNDS):
+        found = problems()
+        if not found:
+            return
+        first = {problem.path: problem for problem in reversed(found)}  # the last one first, as items may be removed
+        taken = [
+            (problem, *done) for problem in first.values() if (done := _taken_out(document, problem, needed, stand_in))
+        ]
+        if not taken:
+            raise ScenarioError(list(found))
+        yield from reversed(taken)
+    raise ScenarioError(list(problems()))
+
+
+def _taken_out(
+    document: dict[str, Any],
+    problem: Problem,
+    needed: Collection[str],
+    stand_in: Callable[[str, object], object | None],
+) -> tuple[Path, object | None] | None:
+    """Remove or replace the value at the path of a mistake, or the nearest one around it that is not needed."""
+    matches = _STEP.finditer(problem.path)
+    steps = tuple(int(step["index"]) if step["index"] else step["quoted"] or step["name"] for step in matches)
+    for length in range(len(steps), 2, -1):
+        *way, last = steps[:length]
+        place: Any = value_at(document, *way)
+        if not (last in place if isinstance(place, dict) else isinstance(place, list) and last in range(len(place))):
+            continue
+        instead = stand_in(str(last), place[last])
+        if instead is not None:
+            place[last] = instead
+        elif (way[-1] if isinstance(place, list) else last) not in needed:
+            del place[last]
+        else:
+            continue
+        return steps[:length], instead
+    return None

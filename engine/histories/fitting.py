@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,37 +118,23 @@ _SIMULATE = {"duration", "exitCode"}
 _LONGEST_PREFIX = 40
 
 
+class _Added(NamedTuple):
+    """A task, its job and when it is added: -1 is with the job, None when a condition holds."""
+
+    job_id: str
+    body: Body
+    at_ms: int | None
+
+
 class _Likeness(NamedTuple):
-    """The properties that tasks of one group share: the job, the text of the body, and the words of the command."""
+    """The properties that tasks of one group share: the job, the text of the body, and the words of the command.
+
+    They differ in nothing but their ids, durations, exit codes and numbers in their command lines.
+    """
 
     job_id: str
     body: str
     words: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class _Group:
-    """Tasks that differ in nothing but their ids, durations, exit codes and numbers in their command lines.
-
-    ``added_ms`` are the times at which they are added; -1 is with the job.
-    """
-
-    likeness: _Likeness
-    template: dict[str, Any]
-    words: list[str]
-    varying: set[int] = field(default_factory=set)
-    durations_ms: array[int] = field(default_factory=lambda: array("q"))
-    codes: Counter[int] = field(default_factory=Counter)
-    added_ms: array[int] = field(default_factory=lambda: array("q"))
-    ids: list[str] = field(default_factory=list)
-
-    def add(self, task: Body, words: list[str], added_ms: int) -> None:
-        """Add a task that is like the others."""
-        self.varying |= {at for at, word in enumerate(words) if word != self.words[at]}
-        self.durations_ms.append(parse_time(task["simulate"]["duration"]))
-        self.codes[task["simulate"].get("exitCode", 0)] += 1
-        self.added_ms.append(added_ms)
-        self.ids.append(task["id"])
 
 
 def fitted(imported: Imported) -> Imported:
@@ -161,7 +145,6 @@ def fitted(imported: Imported) -> Imported:
     document = _with_lists(imported.document)
     document["jobs"] = [_with_lists(job) for job in document.get("jobs", ())]
     fitting = _Fitting(document)
-    fitting.collect()
     if not fitting.groups:
         return imported._replace(
             document=document, assumptions=(*imported.assumptions, "Fitted: nothing, no three tasks are alike.")
@@ -178,48 +161,59 @@ class _Fitting:
     """The groups of one document."""
 
     def __init__(self, document: dict[str, Any]) -> None:
+        """Find the groups."""
         self._document = document
         text = document.get("startTime")
         self._start = parse_utc(text) if isinstance(text, str) else DEFAULT_START
         self._timeline: list[dict[str, Any]] = list(document.get("timeline", ()))
-        self._named = _named_tasks(document, self._timeline)
-        self._all: dict[_Likeness, _Group] = {}
-        self._kept_ids: set[str] = set()
-        self.groups: list[_Group] = []
         self.sentences: list[str] = []
+        every = list(self._tasks())
+        named = _named_tasks(every, self._timeline)
+        found: dict[_Likeness | None, list[_Added]] = {}
+        for one in every:
+            found.setdefault(_likeness(one, named), []).append(one)
+        self.groups = {likeness: group for likeness, group in found.items() if likeness and len(group) >= FEWEST}
+        self._grouped = {id(one.body) for group in self.groups.values() for one in group}
+        self._kept_ids = {one.body["id"].casefold() for one in every if id(one.body) not in self._grouped}
 
-    def collect(self) -> None:
-        """Find the groups."""
+    def _tasks(self) -> Iterator[_Added]:
         for job in self._document["jobs"]:
-            for task in job.get("tasks", ()):
-                self._take(job["id"], task, -1)
-        for job_id, task, added_ms in self._added():
-            self._take(job_id, task, added_ms)
-        self.groups = [group for group in self._all.values() if len(group.ids) >= FEWEST]
+            yield from (_Added(job["id"], task, -1) for task in job.get("tasks", ()))
+        for entry in self._timeline:
+            if (added := entry.get("addTasks")) is not None:
+                at_ms = self._moment(entry["at"]) if "at" in entry else None
+                yield from (_Added(added["jobId"], task, at_ms) for task in added.get("tasks", ()))
 
     def document_with_factories(self) -> dict[str, Any]:
         """Return the document with a factory in place of each group's tasks."""
-        self._all = {group.likeness: group for group in self.groups}
-        jobs = [self._without_groups(job) for job in self._document["jobs"]]
+        jobs = [{key: value for key, value in job.items() if key != "tasks"} for job in self._document["jobs"]]
+        for job, before in zip(jobs, self._document["jobs"], strict=True):
+            if kept := self._kept(before.get("tasks", ())):
+                job["tasks"] = kept
         by_id = {job["id"]: job for job in jobs}
         entries: list[tuple[int, dict[str, Any]]] = []
         prefixes: set[str] = set()
-        window_ms = self._window_ms()
-        for group in self.groups:
+        times = [[one.at_ms or 0 for one in group] for group in self.groups.values()]
+        later = [at_ms for each in times for at_ms in each if at_ms >= 0]
+        window_ms = _window_ms(later)
+        for group, added in zip(self.groups.values(), times, strict=True):
+            job_id, codes = group[0].job_id, Counter(one.body["simulate"].get("exitCode", 0) for one in group)
             prefix, number = self._numbering(group, prefixes)
-            fit = best_fit(group.durations_ms)
-            self.sentences.append(_sentence(group, fit))
-            for added_ms, count in _windows(group, window_ms):
-                factory = _factory(group, fit, prefix, range(number, number + count))
-                number += count
-                job = by_id.get(group.likeness.job_id)
-                if added_ms < 0 and job is not None and "taskFactory" not in job:
-                    job["taskFactory"] = factory
+            fit = best_fit([parse_time(one.body["simulate"]["duration"]) for one in group])
+            self.sentences.append(_sentence(group, fit, codes))
+            repeated = _repeated(group, f"{_literal(prefix)}{{0}}", fit, codes)
+            for added_ms, tasks in _windows(added, window_ms):
+                numbers = {"start": number, "end": number + tasks - 1}
+                factory = {"type": "parametricSweep", "parameterSets": [numbers], "repeatTask": repeated}
+                number += tasks
+                owner = by_id.get(job_id)
+                if added_ms < 0 and owner is not None and "taskFactory" not in owner:
+                    owner["taskFactory"] = factory
                 else:
-                    at_ms = self._moment(job.get("at", 0)) if added_ms < 0 and job is not None else added_ms
-                    body = {"jobId": group.likeness.job_id, "taskFactory": factory}
+                    at_ms = self._moment(owner.get("at", 0)) if added_ms < 0 and owner is not None else added_ms
+                    body = {"jobId": job_id, "taskFactory": factory}
                     entries.append((at_ms, {"at": seconds_of(at_ms), "addTasks": body}))
-        if any(at_ms >= 0 for group in self.groups for at_ms in group.added_ms) and window_ms > SECOND_MS:
+        if later and window_ms > SECOND_MS:
             length = format_duration(window_ms)
             self.sentences.append(f"Assumed: tasks that were added within {length} are added together, at their mean.")
         document = self._document | {"jobs": jobs}
@@ -234,54 +228,8 @@ class _Fitting:
     def _moment(self, at: str | float) -> int:
         return parse_moment(at, self._start)
 
-    def _added(self) -> Iterator[tuple[str, Body, int]]:
-        """Yield the tasks that the timeline adds, each with its job and time."""
-        for entry in self._timeline:
-            added = entry.get("addTasks")
-            if added is not None and "at" in entry:
-                at_ms = self._moment(entry["at"])
-                for task in added.get("tasks", ()):
-                    yield added["jobId"], task, at_ms
-
-    def _take(self, job_id: str, task: Body, added_ms: int) -> None:
-        found = self._likeness(job_id, task)
-        if found is None:
-            return
-        words = _NUMBER.split(task["commandLine"])
-        group = self._all.get(found)
-        if group is None:
-            template = {key: value for key, value in task.items() if key not in _DROPPED}
-            group = self._all[found] = _Group(found, template, words)
-        group.add(task, words, added_ms)
-
-    def _likeness(self, job_id: str, task: Body) -> _Likeness | None:
-        """Return the group of a task; None if it must stay as it is."""
-        simulate = task.get("simulate")
-        if not isinstance(simulate, Mapping) or not simulate.keys() <= _SIMULATE or "dependsOn" in task:
-            return None
-        duration, code = simulate.get("duration"), simulate.get("exitCode", 0)
-        if not isinstance(duration, str | int | float) or not isinstance(code, int):
-            return None
-        task_id, ranges = task["id"], self._named.get((job_id.casefold(), ""), ())
-        is_in_range = task_id.isdecimal() and any(int(task_id) in one for one in ranges)
-        if (job_id.casefold(), task_id.casefold()) in self._named or is_in_range:
-            return None
-        rest = {key: value for key, value in task.items() if key not in _DROPPED}
-        return _Likeness(job_id, json.dumps(rest, sort_keys=True), tuple(_NUMBER.split(task["commandLine"])[::2]))
-
-    def _stays(self, job_id: str, task: Body) -> bool:
-        found = self._likeness(job_id, task)
-        stays = found is None or found not in self._all
-        if stays:
-            self._kept_ids.add(task["id"].casefold())
-        return stays
-
-    def _without_groups(self, job: Body) -> dict[str, Any]:
-        if "tasks" not in job:
-            return dict(job)
-        kept = [task for task in job["tasks"] if self._stays(job["id"], task)]
-        rest = {key: value for key, value in job.items() if key != "tasks"}
-        return rest | ({"tasks": kept} if kept else {})
+    def _kept(self, tasks: Iterable[Body]) -> list[Body]:
+        return [task for task in tasks if id(task) not in self._grouped]
 
     def _merged(self, entries: list[tuple[int, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
         """Yield the entries of the timeline in the order of their times, and then those with conditions."""
@@ -289,7 +237,7 @@ class _Fitting:
         for entry in self._timeline:
             added = entry.get("addTasks")
             if added is not None and "tasks" in added and "at" in entry:
-                kept = [task for task in added["tasks"] if self._stays(added["jobId"], task)]
+                kept = self._kept(added["tasks"])
                 if not kept and "taskFactory" not in added:
                     continue
                 entry = entry | {"addTasks": added | {"tasks": kept}}  # noqa: PLW2901 - the same entry with fewer tasks
@@ -298,87 +246,96 @@ class _Fitting:
         yield from (entry for _, entry in sorted(timed, key=lambda one: one[0]))
         yield from (entry for entry in self._timeline if "at" not in entry)
 
-    def _numbering(self, group: _Group, prefixes: set[str]) -> tuple[str, int]:
+    def _numbering(self, group: Sequence[_Added], prefixes: set[str]) -> tuple[str, int]:
         """Return what the ids of the group's tasks begin with, and their first number. They keep ids that count up."""
-        matches = [_NUMBERED_ID.fullmatch(task_id) for task_id in group.ids]
+        job_id = group[0].job_id.casefold()
+        matches = [_NUMBERED_ID.fullmatch(one.body["id"]) for one in group]
         starts = {match[1] for match in matches if match is not None}
         if None not in matches and len(starts) == 1:
             numbers = {int(match[2]) for match in matches if match is not None}
             (prefix,) = starts
-            key = f"{group.likeness.job_id}/{prefix}".casefold()
-            if max(numbers) - min(numbers) + 1 == len(numbers) == len(group.ids) and key not in prefixes:
+            key = f"{job_id}/{prefix.casefold()}"
+            if max(numbers) - min(numbers) + 1 == len(numbers) == len(group) and key not in prefixes:
                 prefixes.add(key)
                 return prefix, min(numbers)
-        name = batch_id(group.words[0].split(" ")[0].rpartition("/")[2])[:_LONGEST_PREFIX] or "task"
-        number, prefix = 1, f"{name}-"
-        while f"{group.likeness.job_id}/{prefix}".casefold() in prefixes or self._is_taken(prefix):
-            number += 1
-            prefix = f"{name}-{number}-"
-        prefixes.add(f"{group.likeness.job_id}/{prefix}".casefold())
+        program = _NUMBER.split(group[0].body["commandLine"])[0].split(" ")[0]
+        name = batch_id(program.rpartition("/")[2])[:_LONGEST_PREFIX] or "task"
+        for number in count(1):
+            prefix = f"{name}-" if number == 1 else f"{name}-{number}-"
+            folded = prefix.casefold()
+            if f"{job_id}/{folded}" not in prefixes and not any(each.startswith(folded) for each in self._kept_ids):
+                prefixes.add(f"{job_id}/{folded}")
+                break
         return prefix, 1
 
-    def _is_taken(self, prefix: str) -> bool:
-        folded = prefix.casefold()
-        return any(task_id.startswith(folded) for task_id in self._kept_ids)
 
-    def _window_ms(self) -> int:
-        """Return the time within which tasks are added together: the shortest that makes no more than a page."""
-        every = [at_ms for group in self.groups for at_ms in group.added_ms if at_ms >= 0]
-        if len(set(every)) <= _MOST_WINDOWS:
-            return 1
-        span = max(every) - min(every)
-        return next((window for window in _WINDOWS_MS if span / window < _MOST_WINDOWS), _WINDOWS_MS[-1])
+def _likeness(one: _Added, named: Mapping[tuple[str, str], Iterable[range]]) -> _Likeness | None:
+    """Return the group of a task; None if it must stay as it is."""
+    task, job_id = one.body, one.job_id.casefold()
+    simulate = task.get("simulate")
+    if not isinstance(simulate, Mapping) or not simulate.keys() <= _SIMULATE or "dependsOn" in task:
+        return None
+    duration, code = simulate.get("duration"), simulate.get("exitCode", 0)
+    if one.at_ms is None or not isinstance(duration, str | int | float) or not isinstance(code, int):
+        return None
+    is_in_range = task["id"].isdecimal() and any(int(task["id"]) in each for each in named.get((job_id, ""), ()))
+    if (job_id, task["id"].casefold()) in named or is_in_range:
+        return None
+    body = json.dumps(_template(task), sort_keys=True)
+    return _Likeness(one.job_id, body, tuple(_NUMBER.split(task["commandLine"])[::2]))
 
 
-def _named_tasks(document: Body, timeline: Iterable[Body]) -> dict[tuple[str, str], list[range]]:
+def _template(task: Body) -> dict[str, Any]:
+    return {key: value for key, value in task.items() if key not in _DROPPED}
+
+
+def _line(group: Iterable[_Added]) -> str:
+    """Return the command line of a group, with a placeholder for the numbers in which its tasks differ."""
+    columns = zip(*(_NUMBER.split(one.body["commandLine"]) for one in group), strict=True)
+    return "".join("{0}" if len(set(column)) > 1 else _literal(column[0]) for column in columns)
+
+
+def _window_ms(times_ms: Sequence[int]) -> int:
+    """Return the time within which tasks are added together: the shortest that makes no more than a page."""
+    if len(set(times_ms)) <= _MOST_WINDOWS:
+        return 1
+    span = max(times_ms) - min(times_ms)
+    return next((window for window in _WINDOWS_MS if span / window < _MOST_WINDOWS), _WINDOWS_MS[-1])
+
+
+def _named_tasks(every: Iterable[_Added], timeline: Iterable[Body]) -> dict[tuple[str, str], list[range]]:
     """Return the tasks that others depend on or that the timeline names, by job and id; ranges have no id."""
     found: dict[tuple[str, str], list[range]] = {}
-
-    def depend(job_id: str, task: Body) -> None:
-        needed = task.get("dependsOn") or {}
-        found.update({(job_id.casefold(), name.casefold()): [] for name in needed.get("taskIds", ())})
-        ranges = [range(one["start"], one["end"] + 1) for one in needed.get("taskIdRanges", ())]
+    for one in every:
+        job_id, needed = one.job_id.casefold(), one.body.get("dependsOn") or {}
+        found.update({(job_id, name.casefold()): [] for name in needed.get("taskIds", ())})
+        ranges = [range(each["start"], each["end"] + 1) for each in needed.get("taskIdRanges", ())]
         if ranges:
-            found.setdefault((job_id.casefold(), ""), []).extend(ranges)
-
-    for job in document["jobs"]:
-        for task in job.get("tasks", ()):
-            depend(job["id"], task)
-    for entry in timeline:
-        added = entry.get("addTasks")
-        if added is None:
-            for _, body in walk(entry):
-                job_id, task_id = text_at(body, "jobId"), text_at(body, "taskId")
-                if job_id is not None and task_id is not None:
-                    found[job_id.casefold(), task_id.casefold()] = []
-            continue
-        for task in added.get("tasks", ()):
-            depend(added["jobId"], task)
+            found.setdefault((job_id, ""), []).extend(ranges)
+    for _, body in walk([entry for entry in timeline if "addTasks" not in entry]):
+        job, task = text_at(body, "jobId"), text_at(body, "taskId")
+        if job is not None and task is not None:
+            found[job.casefold(), task.casefold()] = []
     return found
 
 
-def _windows(group: _Group, window_ms: int) -> Iterator[tuple[int, int]]:
+def _windows(times_ms: Iterable[int], window_ms: int) -> Iterator[tuple[int, int]]:
     """Yield the mean time and the number of the tasks of each window; the time is -1 for those added with the job."""
-    for key, times in groupby(sorted(group.added_ms), key=lambda at_ms: -1 if at_ms < 0 else at_ms // window_ms):
+    for key, times in groupby(sorted(times_ms), key=lambda at_ms: -1 if at_ms < 0 else at_ms // window_ms):
         within = list(times)
         mean_ms = sum(within) // len(within)
         yield -1 if key < 0 else mean_ms // SECOND_MS * SECOND_MS, len(within)
 
 
-def _factory(group: _Group, fit: Fit, prefix: str, numbers: range) -> dict[str, Any]:
-    line = "".join("{0}" if at in group.varying else _literal(word) for at, word in enumerate(group.words))
+def _repeated(group: Sequence[_Added], task_id: str, fit: Fit, codes: Counter[int]) -> dict[str, Any]:
+    """Return the template of the tasks of a group."""
     simulate: dict[str, object] = {"duration": fit.duration}
-    if len(group.codes) > 1:
-        simulate["exitCode"] = {str(code): count for code, count in sorted(group.codes.items())}
-    elif 0 not in group.codes:
-        simulate["exitCode"] = next(iter(group.codes))
-    template = _escaped(group.template)
-    repeated = {"id": f"{_literal(prefix)}{{0}}", "commandLine": line, "simulate": simulate, **template}
-    return {
-        "type": "parametricSweep",
-        "parameterSets": [{"start": numbers[0], "end": numbers[-1]}],
-        "repeatTask": repeated,
-    }
+    if len(codes) > 1:
+        simulate["exitCode"] = {str(code): times for code, times in sorted(codes.items())}
+    elif 0 not in codes:
+        simulate["exitCode"] = next(iter(codes))
+    head = {"id": task_id, "commandLine": _line(group), "simulate": simulate}
+    return {**head, **_escaped(_template(group[0].body))}
 
 
 def _literal(text: str) -> str:
@@ -394,11 +351,11 @@ def _escaped(value: Any) -> Any:  # noqa: ANN401 - whatever a body has
     return [_escaped(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def _sentence(group: _Group, fit: Fit) -> str:
-    failed = sum(count for code, count in group.codes.items() if code)
+def _sentence(group: Sequence[_Added], fit: Fit, codes: Counter[int]) -> str:
+    failed = sum(times for code, times in codes.items() if code)
     ended = f", {failed:,} of them failed" if failed else ""
-    command = shortened("#".join(group.likeness.words), 60)
+    command = shortened("#".join(_NUMBER.split(group[0].body["commandLine"])[::2]), 60)
     return (
-        f"Fitted: {len(group.ids):,} tasks '{command}' of job {group.likeness.job_id}{ended}: {fit.kind},"
+        f"Fitted: {len(group):,} tasks '{command}' of job {group[0].job_id}{ended}: {fit.kind},"
         f" Kolmogorov-Smirnov statistic {fit.statistic:.4f}."
     )

@@ -400,25 +400,3 @@ def _ends(job_id: str, body: Mapping[str, Any], stories: Sequence[TaskStory], en
         command = {"jobId": job_id} | ({} if reason == _DEFAULT_REASON else {"terminateReason": str(reason)})
         events.append(Event(ending_ms, "terminateJob", command))
     return events
-
-
-class Alike:
-    """The tasks of a job that have been seen, by what decides whether ``check`` accepts them."""
-
-    def __init__(self, job: Mapping[str, Any], named: Iterable[str]) -> None:
-        """``named`` are the ids of tasks that the timeline names."""
-        special = (job[name].get("id") for name in HOOKS if name in job)
-        self._special = {str(task_id).casefold() for task_id in (*special, *named)}
-        self._seen: set[str] = set()
-
-    def others(self, tasks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the tasks of which there has been none like them before."""
-        return [task for task in tasks if self._is_new(task)]
-
-    def _is_new(self, task: Mapping[str, Any]) -> bool:
-        if task["id"].casefold() in self._special:
-            return True
-        likeness = str({name: value for name, value in task.items() if name not in ("id", "commandLine", "simulate")})
-        is_new = likeness not in self._seen
-        self._seen.add(likeness)
-        return is_new

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from typing import NamedTuple
 
 from engine.histories.files import opened
 from engine.histories.reading import json_document
@@ -38,7 +39,14 @@ _WORDS = {
 }
 
 
-def kind_of(path: str) -> FileKind | None:
+class Recognized(NamedTuple):
+    """The kind of a file, and what is in it if all of it had to be read for that."""
+
+    kind: FileKind
+    document: object = None
+
+
+def recognized(path: str) -> Recognized | None:
     """Return the kind of a file if its beginning, or its keys, leave no doubt, else None.
 
     Raises:
@@ -48,12 +56,14 @@ def kind_of(path: str) -> FileKind | None:
         head = stream.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
     if head.startswith(b"{"):
         if _VERSION.search(head) and _WORKFLOW.search(head):
-            return FileKind.WFFORMAT
-        return template_kind(json_document(path)) if _TEMPLATE_KEY.search(head) else None
+            return Recognized(FileKind.WFFORMAT)
+        document = json_document(path) if _TEMPLATE_KEY.search(head) else None
+        kind = template_kind(document)
+        return None if kind is None else Recognized(kind, document)
     lines = [line.strip() for line in head.split(b"\n") if line.strip()]
     first = next((line for line in lines if not line.startswith(b";")), b"")
     if _NUMBERS.match(first) or (lines and lines[0].startswith(b";") and (not first or first[:1].isdigit())):
-        return FileKind.SWF
+        return Recognized(FileKind.SWF)
     return None
 
 

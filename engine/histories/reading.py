@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from enum import Enum, auto
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
@@ -29,17 +30,6 @@ from engine.specs.bodies import JobScheduleSpec, JobSpec, PoolSpec, TaskSpec
 
 _BODIES: tuple[type[Spec], ...] = (PoolSpec, JobSpec, JobScheduleSpec, TaskSpec)
 # Names that only answers have, and which no body of a request mentions.
-_ANSWERS = (
-    *("affinityId", "allocationTime", "category", "certificateReferences", "code", "containerInfo", "details"),
-    *("endTime", "endpointConfiguration", "evaluationTime", "exitCode", "failureInfo", "formerNodes", "ipAddress"),
-    *("isDedicated", "jobId", "jobPreparationTaskExecutionInfo", "jobReleaseTaskExecutionInfo", "lastBootTime"),
-    *("lastRequeueTime", "lastRetryTime", "lastUpdateTime", "message", "nextRunTime", "nodeAgentInfo", "nodeId"),
-    *("nodeUrl", "nodes", "poolId", "recentJob", "recentTasks", "requeueCount", "resizeErrors", "result", "retryCount"),
-    *("runningTaskSlotsCount", "runningTasksCount", "schedulingError", "schedulingState", "startTaskInfo", "startTime"),
-    *("subtaskId", "subtasks", "taskId", "taskRootDirectory", "taskRootDirectoryUrl", "taskState", "tasks"),
-    *("terminateReason", "timestamp", "totalTasksRun", "totalTasksSucceeded", "virtualMachineInfo"),
-)
-# Nobody asks for them once an object has been placed, and they are most of the text of a long list.
 _LEFT_OUT = frozenset(
     {
         *("url", "eTag", "lastModified", "nodeUrl", "taskRootDirectory", "taskRootDirectoryUrl", "nodeAgentInfo"),
@@ -122,22 +112,21 @@ _KNOWN = _Known()
 
 
 def wire_spelling(name: str) -> str:
-    """Return the REST API's spelling of a name, without regard to case and underscores."""
+    """Return the REST API's spelling of a name in any dialect: names of answers may have underscores or a capital."""
     return _KNOWN[name][0]
 
 
 def _camel(name: str) -> str:
     if "_" not in name.strip("_"):
-        return name
+        return name[:1].lower() + name[1:]
     first, *rest = name.split("_")
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 @cache
 def _spellings() -> dict[str, str]:
-    names = set(_ANSWERS) | _LEFT_OUT | _FREE_MAPPINGS | {name for name, _ in _properties()}
-    for model in _BODIES:
-        names.update(model.SERVICE_NAMES)
+    of_service = chain.from_iterable(model.SERVICE_NAMES for model in _BODIES)
+    names = {*_LEFT_OUT, *_FREE_MAPPINGS, *of_service, *(name for name, _ in _properties())}
     return {folded_name(name): name for name in sorted(names)}
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from heapq import heapreplace
+from itertools import accumulate
 from math import ceil, isfinite
 from operator import attrgetter
 from pathlib import PurePath
@@ -39,7 +40,7 @@ from engine.specs.catalogue import PROCESS_START_MS, SCHEDULING_LATENCY_MS
 from engine.specs.job_refusals import COLLECTION_MAX_TASKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 JOB_LIMIT = 250_000
@@ -60,7 +61,6 @@ _FIELD_NAMES = (
 )  # fmt: skip
 _FAILED, _CANCELLED = 0, 5
 _PARTS = (2, 3, 4)  # of a job that was checkpointed, which has a line of its own
-_WRONG_FIELDS = 4  # a line with more of them is something else
 _LATEST_S = 90 * 366 * 86_400
 _MOST_PROCESSORS = 2**31 - 1
 _LARGEST_NUMBER = 10**18
@@ -81,7 +81,7 @@ class LogJob(NamedTuple):
 
 @dataclass(slots=True)
 class Log:
-    """The jobs of a log, in the order of their submission, and its header."""
+    """The jobs of a log, in the order of their submission, and its header. Mistakes in its lines are collected."""
 
     file: str
     mistakes: Mistakes
@@ -90,6 +90,7 @@ class Log:
     jobs: list[LogJob] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     with_preceding: int = 0
+    _seen: set[int] = field(default_factory=set)  # the numbers of jobs
 
     @property
     def most_processors(self) -> int:
@@ -101,91 +102,47 @@ class Log:
         match = re.match(r"\d{1,12}(?!\d)", self.header.get(key, ""), re.ASCII)
         return int(match[0]) or None if match else None
 
-
-def read_log(file: str) -> Log:
-    """Read a log, plain or packed with gzip.
-
-    Raises:
-        ScenarioError: It cannot be read, has mistakes, or no job that could run.
-    """
-    reader = _Reader(Log(file, Mistakes(file)))
-    with opened(file) as stream:
-        for number, content in numbered_lines(stream, file):
-            reader.take(number, content)
-    return reader.finished()
-
-
-class _Reader:
-    """A reader of the lines of a log; mistakes are collected."""
-
-    def __init__(self, log: Log) -> None:
-        self._log = log
-        self._mistakes = log.mistakes
-        self._seen: set[int] = set()
-        self._backwards = 0  # jobs that stand behind later ones
-        self._before = (0, 0)  # submit time and line of the job before
-
     def take(self, number: int, content: bytes) -> None:
         """Read the next line. Raises ScenarioError if there are too many mistakes, or jobs."""
         if number > LINE_LIMIT:
             self._give_up(number, f"has more than {LINE_LIMIT:,} lines before: import a part of the log")
-        text = content.strip()
-        if not text:
-            return
+        text, fields = content.strip(), content.split()
         if text.startswith((b";", b"#")):
             self._take_comment(text.decode("utf-8", "replace"))
-            return
-        fields = text.split()
-        if len(fields) < _FIELDS:
+        elif 0 < len(fields) < _FIELDS:
             self._report(number, f"has {len(fields)} fields: a job has {_FIELDS} numbers")
-            return
-        try:
-            values: list[float] = [*map(int, fields[:_FIELDS])]
-        except ValueError:
-            parsed = [*map(_number, fields[:_FIELDS])]
-            wrong = [at for at, value in enumerate(parsed) if value is None]
-            if len(wrong) > _WRONG_FIELDS:
-                self._report(number, f"{len(wrong)} of its fields are no numbers: this is no job")
-                return
-            for at in wrong:
-                shown = quoted(fields[at].decode("utf-8", "replace"))
-                self._report(number, f"field {at + 1} ({_FIELD_NAMES[at]}) must be a number, not {shown}")
-            values = [value for value in parsed if value is not None]
-            if wrong:
-                return
-        self._take_job(number, values)
-
-    def finished(self) -> Log:
-        """Return the log. Raises ScenarioError if there were mistakes, or nothing is left."""
-        log = self._log
-        if self._mistakes.problems:
-            self._mistakes.fail()
-        if not log.jobs:
-            raise no_job(log)
-        if self._backwards:
-            log.mistakes.warn(f"{self._backwards:,} jobs stand behind later ones: jobs are sorted by their submit time")
-            log.jobs.sort(key=attrgetter("submitted_ms"))
-        return log
+        elif fields:
+            self._take_fields(number, fields[:_FIELDS])
 
     def _take_comment(self, text: str) -> None:
-        log = self._log
-        if len(log.comments) < _HEADER_LIMIT:
-            log.comments.append(text)
+        if len(self.comments) < _HEADER_LIMIT:
+            self.comments.append(text)
         match = _HEADER.match(text)
         if match:
-            log.header.setdefault(match[1], match[2].strip())
+            self.header.setdefault(match[1], match[2].strip())
+
+    def _take_fields(self, line: int, fields: Sequence[bytes]) -> None:
+        try:
+            values: list[float] = [*map(int, fields)]
+        except ValueError:
+            parsed = [*map(_number, fields)]
+            for at in (at for at, value in enumerate(parsed) if value is None):
+                shown = quoted(fields[at].decode("utf-8", "replace"))
+                self._report(line, f"field {at + 1} ({_FIELD_NAMES[at]}) must be a number, not {shown}")
+            values = [value for value in parsed if value is not None]
+        if len(values) == _FIELDS:
+            self._take_job(line, values)
 
     def _take_job(self, line: int, values: list[float]) -> None:
-        log = self._log
         number, status = int(values[_NUMBER]), int(values[_STATUS])
         submit, run = values[_SUBMIT], values[_RUN]
         processors = int(values[_REQUESTED] if values[_REQUESTED] > 0 else values[_ALLOCATED])
         if status in _PARTS:
-            log.skipped["parts of checkpointed jobs"] += 1
+            self.skipped["parts of checkpointed jobs"] += 1
         elif run <= 0:
-            log.skipped["without a run time"] += 1
+            self.skipped["without a run time"] += 1
         elif processors <= 0:
-            log.skipped["without processors"] += 1
+            self.skipped["without processors"] += 1
         elif submit < 0:
             self._leave_out(line, number, "a negative submit time")
         elif number in self._seen:
@@ -194,39 +151,57 @@ class _Reader:
             self._report(line, f"the job number {shortened(str(number))} must be below {_LARGEST_NUMBER:,}")
         elif max(submit, run) > _LATEST_S or processors > _MOST_PROCESSORS:
             self._report(line, f"job {number}: times and processors must be below a century and {_MOST_PROCESSORS:,}")
+        elif len(self.jobs) >= JOB_LIMIT:
+            self._give_up(line, f"has more than {JOB_LIMIT:,} jobs before: import a part of the log")
         else:
+            self._seen.add(number)
             has_failed = status in (_FAILED, _CANCELLED)
-            job = LogJob(line, number, round(submit * SECOND_MS), round(run * SECOND_MS), processors, has_failed)
-            self._add(job)
-            log.with_preceding += values[_PRECEDING] > 0
-
-    def _add(self, job: LogJob) -> None:
-        if len(self._log.jobs) >= JOB_LIMIT:
-            self._give_up(job.line, f"has more than {JOB_LIMIT:,} jobs before: import a part of the log")
-        self._seen.add(job.number)
-        before_ms, before_line = self._before
-        if job.submitted_ms < before_ms:
-            if not self._backwards:
-                self._mistakes.warn(f"job {job.number} was submitted before the job of line {before_line:,}", job.line)
-            self._backwards += 1
-        else:
-            self._before = job.submitted_ms, job.line
-        self._log.jobs.append(job)
+            times_ms = round(submit * SECOND_MS), round(run * SECOND_MS)
+            self.jobs.append(LogJob(line, number, *times_ms, processors, has_failed))
+            self.with_preceding += values[_PRECEDING] > 0
 
     def _leave_out(self, line: int, number: int, flaw: str) -> None:
         kind = f"with {flaw}"
-        self._log.skipped[kind] += 1
-        if self._log.skipped[kind] <= NAMED_LIMIT:
-            self._mistakes.warn(f"job {number} has {flaw}, and is left out", line)
-        elif self._log.skipped[kind] >= JOB_LIMIT:
+        self.skipped[kind] += 1
+        if self.skipped[kind] <= NAMED_LIMIT:
+            self.mistakes.warn(f"job {number} has {flaw}, and is left out", line)
+        elif self.skipped[kind] >= JOB_LIMIT:
             self._give_up(line, f"has {JOB_LIMIT:,} jobs {kind} before: this is no log")
 
+    def sort(self) -> None:
+        """Bring the jobs into the order of their submission, with a warning at the first that stands behind others."""
+        latest = accumulate((job.submitted_ms for job in self.jobs), max)
+        behind = [job for job, latest_ms in zip(self.jobs, latest, strict=True) if job.submitted_ms < latest_ms]
+        if behind:
+            first, more = behind[0], f", and {len(behind) - 1:,} more" if len(behind) > 1 else ""
+            told = f"job {first.number} stands behind later ones{more}: jobs are sorted by their submit time"
+            self.mistakes.warn(told, first.line)
+            self.jobs.sort(key=attrgetter("submitted_ms"))
+
     def _report(self, line: int, message: str) -> None:
-        self._mistakes.report(shortened(message, 400), line=line)
+        self.mistakes.report(shortened(message, 400), line=line)
 
     def _give_up(self, line: int, message: str) -> NoReturn:
         self._report(line, message)
-        self._mistakes.fail()
+        self.mistakes.fail()
+
+
+def read_log(file: str) -> Log:
+    """Read a log, plain or packed with gzip.
+
+    Raises:
+        ScenarioError: It cannot be read, has mistakes, or no job that could run.
+    """
+    log = Log(file, Mistakes(file))
+    with opened(file) as stream:
+        for number, content in numbered_lines(stream, file):
+            log.take(number, content)
+    if log.mistakes.problems:
+        log.mistakes.fail()
+    if not log.jobs:
+        raise no_job(log)
+    log.sort()
+    return log
 
 
 def _number(field: bytes) -> float | None:

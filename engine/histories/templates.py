@@ -17,8 +17,8 @@ from typing import Any
 from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.values import quoted, shortened
 from engine.histories.expressions import GROUP, ExpressionError, Reference, Value, evaluate, is_expression
-from engine.histories.files import Imported, batch_id, name_of
-from engine.histories.kinds import FileKind
+from engine.histories.files import Imported, batch_id, name_of, without_mistakes
+from engine.histories.kinds import FileKind, Recognized
 from engine.histories.reading import json_document
 from engine.histories.terraform import job_of, pool_of
 from engine.scenario.load import load
@@ -26,7 +26,6 @@ from engine.scenario.load import load
 Body = dict[str, Any]
 _BATCH = "microsoft.batch/batchaccounts"
 _MOST = 10_000  # resources of a template
-_ROUNDS = 60  # in which what a scenario does not know is left out
 _LOCATION = "westeurope"
 _DEPLOYMENT = "microsoft.resources/deployments"
 
@@ -380,21 +379,12 @@ class _Reader:
 
     def _accepted(self, document: Body, warnings: list[Problem]) -> Imported:
         """Return the scenario without what a scenario does not know: what is written is always accepted."""
-        for _ in range(_ROUNDS):
-            try:
-                load("imported", text=json.dumps(document))
-            except ScenarioError as error:
-                removed = {problem.path for problem in error.problems if _remove(document, problem.path)}
-                warnings += [
-                    self._warning(f"left out: {p.path}: {p.message}") for p in error.problems if p.path in removed
-                ]
-                if not removed:
-                    raise ScenarioError(
-                        [p._replace(file=self.file, line=0, column=0) for p in error.problems]
-                    ) from None
-            else:
-                return Imported(document, tuple(self.assumptions), tuple(warnings))
-        raise self.failure("what it says of Batch is not understood")
+        try:
+            for problem, *_ in without_mistakes(document, partial(_problems, document)):
+                warnings.append(self._warning(f"left out: {problem.path}: {problem.message}"))
+        except ScenarioError as error:
+            raise ScenarioError([p._replace(file=self.file, line=0, column=0) for p in error.problems]) from None
+        return Imported(document, tuple(self.assumptions), tuple(warnings))
 
     def _warning(self, message: str) -> Problem:
         return Problem(message, "", 0, 0, self.file, severity=Severity.WARNING)
@@ -435,27 +425,14 @@ def _packages(pool: Body) -> Iterable[str]:
 
 
 _SCALES = ("targetDedicatedNodes", "targetLowPriorityNodes", "enableAutoScale")
-_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
-def _remove(document: Body, path: str) -> bool:
-    """Remove what stands at the path of a mistake, unless that is a whole section or an entry of one."""
-    steps = [name if name else int(number) for name, number in _STEP.findall(path)]
-    place: Any = document
-    for step in steps[:-1]:
-        key = int(step) if isinstance(place, list) and str(step).isdecimal() else step
-        try:
-            place = place[key]
-        except (KeyError, IndexError, TypeError):
-            return False
-    if len(steps) < 3 or not isinstance(place, dict | list):
-        return False
-    last = int(steps[-1]) if isinstance(place, list) else steps[-1]
+def _problems(document: Body) -> list[Problem]:
     try:
-        del place[last]
-    except (KeyError, IndexError, TypeError):  # it is missing: what needs it goes
-        return len(steps) > 3 and _remove(document, path[: path.rfind(str(steps[-1]))].rstrip(".["))
-    return True
+        load("imported", text=json.dumps(document))
+    except ScenarioError as error:
+        return error.problems
+    return []
 
 
 def _values(given: object) -> Body:
@@ -468,12 +445,12 @@ def _values(given: object) -> Body:
     }
 
 
-def imported(file: str, kind: FileKind, given: Mapping[str, Value], parameters: str | None = None) -> Imported:
+def imported(file: str, found: Recognized, given: Mapping[str, Value], parameters: str | None = None) -> Imported:
     """Return the scenario that a template or state describes.
 
     Args:
         file: The name of the file.
-        kind: What it is.
+        found: What it is, and its content if that has been read.
         given: Values of parameters, which win over those of the file of parameters.
         parameters: The name of a file of parameters.
 
@@ -481,7 +458,8 @@ def imported(file: str, kind: FileKind, given: Mapping[str, Value], parameters: 
         ScenarioError: It cannot be read, has parameters without values or expressions that are wrong, or has nothing
             of Batch; all mistakes at once.
     """
-    document = json_document(file)
+    kind, document = found
+    document = json_document(file) if document is None else document
     values = {} if parameters is None else _values(json_document(parameters))
     reader = _Reader(file)
     if not isinstance(document, dict):

@@ -5,14 +5,17 @@ The file describes tasks with their parents, run times and files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-from math import ceil, isfinite
-from typing import Any, NamedTuple
+from itertools import chain
+from math import ceil
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, Field, ValidationError
 
 from engine.base.errors import Problem, ScenarioError
-from engine.base.values import HOUR_MS, SECOND_MS, first_of, quoted, shortened
+from engine.base.values import HOUR_MS, SECOND_MS, first_of, quoted, shortened, value_at
 from engine.histories.files import (
     GANG_NODE_LIMIT,
     LATEST_MS,
@@ -29,19 +32,17 @@ from engine.histories.files import (
     file_name,
     name_of,
     readable,
+    seconds_of,
 )
 from engine.histories.reading import json_document
 from engine.histories.swf import NAMED_LIMIT
-from engine.scenario.document import Path, format_path
+from engine.scenario.bodies import mistake_text
+from engine.scenario.document import format_path
 from engine.specs.catalogue import DOWNLOAD_BYTES_PER_SECOND, PROCESS_START_MS, SCHEDULING_LATENCY_MS
 from engine.specs.job_refusals import DEPENDENCIES_MAX
 
 _LONGEST_S = 90 * 366 * 86_400
 _LARGEST = 2**62
-_RUN_TIMES = ("runtimeInSeconds", "runtime")
-_CORES = ("coreCount", "cores")
-_MACHINE_CORES = ("coreCount", "count")
-_SIZES = ("sizeInBytes", "size")
 
 
 @dataclass(slots=True)
@@ -80,178 +81,179 @@ class Workflow:
         return found
 
 
-class _Node(NamedTuple):
-    """A mapping of the file and its path; anything else in its place is an empty one."""
+def _as_id(value: object) -> str:
+    """Return the id of a task or file, which may be a number."""
+    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+        raise ValueError(f"must be an id, not {quoted(value)}")
+    return str(value)
 
-    body: Mapping[str, Any]
-    path: Path
-    mistakes: Mistakes
 
-    def report(self, message: str, *below: str | int) -> None:
-        """Keep a mistake at a value of the mapping, or at itself."""
-        self.mistakes.report(message, format_path((*self.path, *below)))
+def _as_list(value: object) -> object:
+    return [] if value is None else value
 
-    @property
-    def name(self) -> str | None:
-        """The id, or the name of what has none; None without either."""
-        name = self.body.get("id", self.body.get("name"))
-        return str(name) if isinstance(name, str | int) and not isinstance(name, bool) and name != "" else None
 
-    def below(self, *keys: str) -> _Node:
-        """Return the mapping at the end of these keys, each of which may be missing."""
-        node = self
-        for key in keys:
-            value = node.body.get(key)
-            if value is not None and not isinstance(value, Mapping):
-                node.report("must be a mapping", key)
-            node = _Node(value if isinstance(value, Mapping) else {}, (*node.path, key), self.mistakes)
-        return node
+_Id = Annotated[str, BeforeValidator(_as_id)]
+_Ids = Annotated[list[_Id], BeforeValidator(_as_list)]
+_Number = Annotated[float, Field(ge=0)]
 
-    def listed(self, key: str) -> list[Any]:
-        """Return a list, which may be missing."""
-        value = self.body.get(key)
-        if value is not None and not isinstance(value, list):
-            self.report("must be a list", key)
-        return value if isinstance(value, list) else []
 
-    def nodes(self, key: str, wanted: str) -> Iterator[_Node]:
-        """Yield the mappings of a list; ``wanted`` is what each has beside its name."""
-        for at, value in enumerate(self.listed(key)):
-            node = _Node(value if isinstance(value, Mapping) else {}, (*self.path, key, at), self.mistakes)
-            if node.name is not None:
-                yield node
-            else:
-                node.report(f"must be a mapping with id or name, and {wanted}")
+class _Part(BaseModel, strict=True):
+    """Something with an id, or with a name in its place."""
 
-    def by_name(self, key: str, wanted: str) -> dict[str, _Node]:
-        """Return the mappings of a list by their names, which must differ."""
-        found: dict[str, _Node] = {}
-        for node in self.nodes(key, wanted):
-            first = found.setdefault(str(node.name), node)
-            if first is not node:
-                node.report(f"the id {quoted(node.name)} is that of {format_path(first.path)} too")
-        return found
+    id: _Id = Field(validation_alias=AliasChoices("id", "name"))
 
-    def names(self, key: str, what: str) -> list[str]:
-        """Return a list of the ids of something."""
-        names = self.listed(key)
-        for at, name in enumerate(names):
-            if not isinstance(name, str | int):
-                self.report(f"must be the id of a {what}", key, at)
-        return [str(name) for name in names if isinstance(name, str | int)]
 
-    def number(self, *keys: str) -> float | None:
-        """Return the number that the first of these keys has, or None if none has one; report other values."""
-        key, value = next(((key, self.body[key]) for key in keys if self.body.get(key) is not None), ("", None))
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if value is None or (is_number and isfinite(value) and value >= 0):
-            return value
-        self.report(f"must be a number, 0 or above, not {quoted(value)}", key)
-        return 0
+_PartT = TypeVar("_PartT", bound=_Part)
+
+
+class _File(_Part):
+    size: Annotated[_Number, Field(le=_LARGEST)] | None = Field(
+        None, validation_alias=AliasChoices("sizeInBytes", "size")
+    )
+
+
+class _Link(_File):
+    """A file of a task."""
+
+    link: Literal["input", "output"]
+
+
+class _Run(_Part):
+    """A task that has run."""
+
+    run_s: Annotated[_Number, Field(le=_LONGEST_S)] | None = Field(
+        None, validation_alias=AliasChoices("runtimeInSeconds", "runtime")
+    )
+    cores: _Number | None = Field(None, validation_alias=AliasChoices("coreCount", "cores"))
+    command: Any = None
+
+
+class _Task(_Run):
+    name: Any = None
+    parents: _Ids = []
+    children: _Ids = []
+    input_files: _Ids = Field([], validation_alias="inputFiles")
+    output_files: _Ids = Field([], validation_alias="outputFiles")
+    files: Annotated[list[_Link], BeforeValidator(_as_list)] = []
+
+
+class _Machine(BaseModel, strict=True):
+    cores: _Number | None = Field(
+        None, validation_alias=AliasChoices(AliasPath("cpu", "coreCount"), AliasPath("cpu", "count"))
+    )
+
+
+class _Described(BaseModel, strict=True):
+    """What a workflow says of its tasks."""
+
+    tasks: Annotated[list[_Task], Field(min_length=1)]
+    files: Annotated[list[_File], BeforeValidator(_as_list)] = []
+
+
+class _Ran(BaseModel, strict=True):
+    """What a workflow says of the machines on which it ran, and of the runs of its tasks."""
+
+    tasks: Annotated[list[_Run], BeforeValidator(_as_list)] = []
+    machines: Annotated[list[_Machine], BeforeValidator(_as_list)] = []
+
+
+class _Parts(BaseModel, strict=True):
+    """The parts of a workflow since 1.5."""
+
+    specification: _Described
+    execution: _Ran = _Ran()
 
 
 def workflow_of(document: object, file: str) -> Workflow:
     """Return the workflow in a parsed file.
 
     Raises:
-        ScenarioError: It has mistakes; all of them are listed.
+        ScenarioError: It has mistakes; all of them are listed, those of its form alone if there are any.
     """
     mistakes = Mistakes(file)
-    root = _Node(document if isinstance(document, Mapping) else {}, (), mistakes)
-    name = root.body.get("name")
+    name, body = value_at(document, "name"), value_at(document, "workflow")
+    if not isinstance(body, dict):
+        mistakes.report("is no workflow in WfFormat: it has no 'workflow'")
+        mistakes.fail()
+    is_split = "specification" in body
+    parts = body if is_split else {"specification": body, "execution": {"machines": body.get("machines")}}
+    try:
+        found = _Parts.model_validate(parts)
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            what = "is missing and required" if details["type"] == "missing" else mistake_text(details)
+            mistakes.report(what, format_path(("workflow", *details["loc"][0 if is_split else 1 :])))
+        mistakes.fail()
     workflow = Workflow(readable(name) if isinstance(name, str) and name.strip() else "workflow")
-    if isinstance(root.body.get("workflow"), Mapping):
-        _read(root.below("workflow"), workflow)
-    else:
-        root.report("is no workflow in WfFormat: it has no 'workflow'")
+    workflow.machines = [max(1, int(machine.cores or 1)) for machine in found.execution.machines]
+    path = f"workflow{'.specification' * is_split}.tasks"
+    ran = _by_id(found.execution.tasks, "workflow.execution.tasks", mistakes)
+    _take_tasks(workflow, _by_id(found.specification.tasks, path, mistakes), ran, mistakes)
+    files = chain(found.specification.files, *(task.files for task in found.specification.tasks))
+    workflow.sizes = {file.id: int(file.size) for file in files if file.size is not None}
     if mistakes.problems:
         mistakes.fail()
     return workflow
 
 
-def _read(body: _Node, workflow: Workflow) -> None:
-    """Read the workflow as far as that is possible."""
-    is_split = "specification" in body.body  # since 1.5
-    described, ran = (body.below("specification"), body.below("execution")) if is_split else (body, body)
-    nodes = described.by_name("tasks", "parents")
-    if not nodes and not body.mistakes.problems:
-        described.report("must be a list of tasks, with at least one", "tasks")
-    workflow.tasks |= {name: WorkflowTask(name) for name in nodes}
-    runs = ran.by_name("tasks", "runtimeInSeconds") if is_split else nodes
-    workflow.unknown_tasks += [name for name in runs if name not in nodes]
-    for file in described.nodes("files", "sizeInBytes"):
-        _take_size(workflow, file)
-    for name, node in nodes.items():
-        _take_run(workflow.tasks[name], runs.get(name, node), node)
-        _take_files(workflow, workflow.tasks[name], node)
-    _take_parents(workflow, nodes)
-    for at, machine in enumerate(ran.listed("machines")):
-        known = _Node(machine if isinstance(machine, Mapping) else {}, (*ran.path, "machines", at), ran.mistakes)
-        workflow.machines.append(max(1, int(known.below("cpu").number(*_MACHINE_CORES) or 1)))
-    if not body.mistakes.problems:
+_Tasks = Mapping[str, tuple[str, _PartT]]
+"""Tasks with their paths, by their ids."""
+
+
+def _by_id(items: Iterable[_PartT], path: str, mistakes: Mistakes) -> _Tasks[_PartT]:
+    """Return tasks by their ids, which must differ."""
+    found: dict[str, tuple[str, _PartT]] = {}
+    for at, item in enumerate(items):
+        first, known = found.setdefault(item.id, (f"{path}[{at}]", item))
+        if known is not item:
+            mistakes.report(f"the id {quoted(item.id)} is that of {first} too", f"{path}[{at}]")
+    return found
+
+
+def _take_tasks(workflow: Workflow, described: _Tasks[_Task], ran: _Tasks[_Run], mistakes: Mistakes) -> None:
+    """Add the tasks, whose runs are described with them if they are not in ``ran``."""
+    workflow.unknown_tasks = [name for name in ran if name not in described]
+    for name, (path, task) in described.items():
+        _, run = ran.get(name, (path, task))
+        if run.run_s is None:
+            mistakes.report(f"the run time of {quoted(name)} is missing: give it as runtimeInSeconds", path)
+        links = {way: [file.id for file in task.files if file.link == way] for way in ("input", "output")}
+        inputs, outputs = [*links["input"], *task.input_files], [*links["output"], *task.output_files]
+        of_files = dict.fromkeys(inputs), dict.fromkeys(outputs)
+        cores = max(1, ceil(run.cores or 1))
+        workflow.tasks[name] = WorkflowTask(name, run.run_s or 0, cores, _command(run.command), {}, *of_files)
+    _take_parents(workflow, described, mistakes)
+    if not mistakes.problems:
         try:
             workflow.levels()
         except CycleError as error:
             names: list[str] = list(reversed(error.args[1]))
-            nodes[names[0]].report(f"tasks wait for one another in a circle: {first_of(names)}")
+            mistakes.report(f"tasks wait for one another in a circle: {first_of(names)}", described[names[0]][0])
 
 
-def _take_run(task: WorkflowTask, ran: _Node, described: _Node) -> None:
-    """Read how a task ran: for how long, on how many cores, and its command."""
-    run_s, cores = ran.number(*_RUN_TIMES), ran.number(*_CORES)
-    if run_s is None:
-        described.report(f"the run time of {quoted(task.name)} is missing: give it as runtimeInSeconds")
-    elif run_s > _LONGEST_S:
-        key = next(key for key in _RUN_TIMES if key in ran.body)
-        ran.report(f"must be less than a century, not {quoted(run_s)} seconds", key)
-    task.run_s, task.cores = run_s or 0, max(1, ceil(cores or 1))
-    command = ran.body.get("command")
-    if isinstance(command, Mapping):
-        arguments = command.get("arguments")
-        words = [command.get("program"), *(arguments if isinstance(arguments, list) else [])]
-        task.command = readable(" ".join(word for word in words if isinstance(word, str)))
+def _command(command: object) -> str:
+    arguments = value_at(command, "arguments")
+    words = [value_at(command, "program"), *(arguments if isinstance(arguments, list) else [])]
+    return readable(" ".join(word for word in words if isinstance(word, str)))
 
 
-def _take_files(workflow: Workflow, task: WorkflowTask, node: _Node) -> None:
-    ways = {"input": task.inputs, "output": task.outputs}
-    for file in node.nodes("files", "sizeInBytes"):
-        link = file.body.get("link")
-        if link in ("input", "output"):
-            ways[link][_take_size(workflow, file)] = None
-        else:
-            file.report(f"must be input or output, not {quoted(link)}", "link")
-    for way, files in ways.items():
-        files.update(dict.fromkeys(node.names(f"{way}Files", "file")))
-
-
-def _take_size(workflow: Workflow, file: _Node) -> str:
-    """Read the size of a file; return its name."""
-    name, size = str(file.name), file.number(*_SIZES)
-    if size is not None and size > _LARGEST:
-        file.report(f"the size of {quoted(name)} must be at most {_LARGEST:,} bytes")
-    elif size is not None:
-        workflow.sizes[name] = int(size)
-    return name
-
-
-def _take_parents(workflow: Workflow, nodes: Mapping[str, _Node]) -> None:
+def _take_parents(workflow: Workflow, described: _Tasks[_Task], mistakes: Mistakes) -> None:
     """Connect tasks with their parents. A task may be named by its id, or by its name if no other one has that."""
-    tasks, known = workflow.tasks, dict[str, str | None]()
-    for task_id, node in nodes.items():
-        name = node.body.get("name")
-        if isinstance(name, str):
-            known[name] = None if name in known else task_id
-    known |= {name: name for name in tasks}
-    for task_id, node in nodes.items():
-        for key in ("parents", "children"):
-            for at, name in enumerate(node.names(key, "task")):
+    known = dict[str, str | None]()
+    for task_id, (_, task) in described.items():
+        if isinstance(task.name, str):
+            known[task.name] = None if task.name in known else task_id
+    known |= {name: name for name in described}
+    for task_id, (path, task) in described.items():
+        for key, names in (("parents", task.parents), ("children", task.children)):
+            for at, name in enumerate(names):
                 other = known.get(name)
                 if other is None:
                     why = "names several tasks" if name in known else "is no task of the workflow"
-                    node.report(f"{quoted(name)} {why}", key, at)
+                    mistakes.report(f"{quoted(name)} {why}", f"{path}.{key}[{at}]")
                 else:
                     child, parent = (task_id, other) if key == "parents" else (other, task_id)
-                    tasks[child].parents[parent] = None
+                    workflow.tasks[child].parents[parent] = None
 
 
 _STORAGE = "https://workflow.blob.core.windows.net"
@@ -279,7 +281,7 @@ def imported(file: str, shape: PoolShape) -> Imported:
 class _Names:
     """The ids of tasks, and the names of files, that Batch allows.
 
-    If some task has more parents than a list of ids may name, ids are numbers, of which ranges can be named.
+    If some task has more parents than a list of such ids may name, ids are numbers, which are shorter.
     """
 
     def __init__(self, workflow: Workflow) -> None:
@@ -287,8 +289,7 @@ class _Names:
         self.ids = batch_ids(workflow.tasks)
         self.are_numbers = any(self._is_long(task) for task in workflow.tasks.values())
         if self.are_numbers:
-            in_order = [name for level in workflow.levels() for name in level]
-            self.ids = {name: str(number) for number, name in enumerate(in_order, 1)}
+            self.ids = {name: str(number) for number, name in enumerate(workflow.tasks, 1)}
         used = (name for task in workflow.tasks.values() for name in (*task.inputs, *task.outputs))
         self.files = batch_ids(used, file_name)
         self._made = {name for task in workflow.tasks.values() for name in task.outputs}
@@ -299,11 +300,11 @@ class _Names:
         return {name: task_id for name, task_id in self.ids.items() if name != task_id}
 
     def check(self, file: str) -> None:
-        """Raise ScenarioError for the tasks with more parents than even ranges can name."""
+        """Raise ScenarioError for the tasks with more parents than even a list of numbers can name."""
         problems = [
             Problem(f"task {shortened(task.name)} has more parents than Batch allows", file=name_of(file))
             for task in self._workflow.tasks.values()
-            if self.are_numbers and sum(len(f"{first}{last}") for first, last in self._ranges(task)) > DEPENDENCIES_MAX
+            if self._is_long(task)
         ]
         if problems:
             raise ScenarioError(problems)
@@ -317,24 +318,8 @@ class _Names:
         """Return the URL of a file."""
         return f"{_MADE if file in self._made else _BROUGHT}/{self.files[file]}"
 
-    def depends_on(self, task: WorkflowTask) -> dict[str, object]:
-        """Return the dependencies of a task as its body has them."""
-        if self.are_numbers:
-            return {"taskIdRanges": [{"start": first, "end": last} for first, last in self._ranges(task)]}
-        return {"taskIds": [self.ids[parent] for parent in task.parents]}
-
     def _is_long(self, task: WorkflowTask) -> bool:
         return sum(len(self.ids[parent]) for parent in task.parents) > DEPENDENCIES_MAX
-
-    def _ranges(self, task: WorkflowTask) -> list[tuple[int, int]]:
-        """Return the numbers of a task's parents as ranges, both ends included."""
-        found: list[tuple[int, int]] = []
-        for number in sorted(int(self.ids[parent]) for parent in task.parents):
-            if found and found[-1][1] == number - 1:
-                found[-1] = (found[-1][0], number)
-            else:
-                found.append((number, number))
-        return found
 
 
 def _machines(workflow: Workflow, shape: PoolShape) -> Machines:
@@ -370,7 +355,7 @@ def _document(workflow: Workflow, machines: Machines, named: _Names) -> dict[str
 def _tasks(workflow: Workflow, machines: Machines, named: _Names) -> Iterator[dict[str, object]]:
     for name, task in workflow.tasks.items():
         outputs = {named.files[file]: workflow.sizes.get(file, 0) for file in task.outputs}
-        simulate: dict[str, object] = {"duration": round(task.run_s, 3)}
+        simulate: dict[str, object] = {"duration": seconds_of(round(task.run_s * SECOND_MS))}
         if outputs:
             simulate["writes"] = outputs
         body: dict[str, object] = {
@@ -382,7 +367,7 @@ def _tasks(workflow: Workflow, machines: Machines, named: _Names) -> Iterator[di
         if slots > 1:
             body["requiredSlots"] = slots
         if task.parents:
-            body["dependsOn"] = named.depends_on(task)
+            body["dependsOn"] = {"taskIds": [named.ids[parent] for parent in task.parents]}
         if task.inputs:
             files = ({"httpUrl": named.url(file), "filePath": named.files[file]} for file in task.inputs)
             body["resourceFiles"] = list(files)

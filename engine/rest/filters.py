@@ -12,7 +12,7 @@ from typing import Any
 from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import LarkError, VisitError
 
-from engine.base.values import parse_utc
+from engine.base.values import nesting, parse_utc
 from engine.rest.messages import Body, bad_parameter
 
 Condition = Callable[[Body], bool]
@@ -50,7 +50,7 @@ def condition(text: str) -> Condition:
     Raises:
         BatchError: InvalidQueryParameterValue for a filter that is too long, nested too deeply, or not understood.
     """
-    if len(text) > LONGEST or _depth(text) > _DEEPEST:
+    if len(text) > LONGEST or nesting(text, "(", ")") > _DEEPEST:
         raise bad_parameter("$filter", text, "the filter is too long or nested too deeply")
     return _parsed(text)
 
@@ -67,15 +67,6 @@ def _parsed(text: str) -> Condition:
         where = f" at character {column}" if isinstance(column, int) and column > 0 else ""
         raise bad_parameter("$filter", text, f"the filter is not understood{where}") from None
     return made
-
-
-def _depth(text: str) -> int:
-    """Return how deep brackets are nested, those within literals included."""
-    depth = deepest = 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        deepest = max(deepest, depth)
-    return deepest
 
 
 @v_args(inline=True)

@@ -23,6 +23,12 @@ from engine.base.values import quoted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+CLOUDS = ("windows.net", "chinacloudapi.cn", "usgovcloudapi.net", "cloudapi.de")
+"""The ends of the names that services have in each cloud of Azure."""
+
+DOMAINS = tuple(f"{begin}{cloud}" for begin in ("core.", "") for cloud in CLOUDS)
+"""What stands behind the name of a service in the audiences of tokens: newer clouds have it without ``core``."""
+
 LOCALHOST = "localhost"
 LOOPBACK = "127.0.0.1"
 

@@ -24,6 +24,7 @@ from jwt.algorithms import RSAAlgorithm
 from engine.base.errors import BatchError
 from engine.base.values import quoted
 from engine.rest import messages
+from engine.rest.hosts import DOMAINS
 from engine.rest.messages import Answer, query_of
 
 if TYPE_CHECKING:
@@ -33,14 +34,7 @@ if TYPE_CHECKING:
 
     from engine.rest.messages import Answering, Request
 
-_CLOUDS = (
-    "core.windows.net",
-    "core.chinacloudapi.cn",
-    "core.usgovcloudapi.net",
-    "chinacloudapi.cn",
-    "usgovcloudapi.net",
-)
-BATCH = tuple(f"https://batch.{cloud}" for cloud in _CLOUDS)
+BATCH = tuple(f"https://batch.{domain}" for domain in DOMAINS)
 """The audiences of tokens for the data plane of each cloud, without the slash at the end."""
 
 LOGIN = "https://login.microsoftonline.com"

@@ -15,6 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 from engine.base.errors import BatchError
 from engine.base.values import quoted
 from engine.rest import messages
+from engine.rest.hosts import DOMAINS
 from engine.rest.managed import BATCH, OWN, POOL_AND_APPLICATION_ROUTES, Call, Plane, listed, resource
 from engine.rest.messages import Answer, json_answer
 from engine.rest.service import check_bearer
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from engine.rest.messages import Body, Request
     from engine.rest.service import Service
 
-_CLOUDS = ("azure.com", "core.windows.net", "usgovcloudapi.net", "core.usgovcloudapi.net", "chinacloudapi.cn")
-AUDIENCES = tuple(f"https://management.{cloud}" for cloud in (*_CLOUDS, "core.chinacloudapi.cn"))
+AUDIENCES = tuple(f"https://management.{domain}" for domain in ("azure.com", *DOMAINS))
 """The audiences of tokens for this plane."""
 
 _AZURITE = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -111,11 +111,11 @@ def _storage(call: Call) -> Answer:
 # -- the account -----------------------------------------------------------------------------------------------------
 
 
-def _check_account(call: Call) -> None:
-    """Refuse an account that is not there. Raises BatchError."""
+def _check_account(call: Call, code: str) -> None:
+    """Refuse an account that is not there, or that a client wants to create beside the only one. Raises BatchError."""
     named, own = call.names["account"], call.plane.service.credentials.account
     if named.lower() != own.lower():
-        raise BatchError("ResourceNotFound", f"the account here is {own}, not {quoted(named)}")
+        raise BatchError(code, f"the account here is {own}, not {quoted(named)}")
 
 
 def _account(call: Call) -> dict[str, object]:
@@ -274,6 +274,7 @@ class Management:
         self._plane.group = names["group"] or self._plane.group
         call = Call(self._plane, request, names)
         service.renew()
-        if "account" in names and request.method != "PUT":
-            _check_account(call)
+        if "account" in names:
+            is_new = request.method == "PUT" and handler is _put_account
+            _check_account(call, "OperationInvalidForCurrentState" if is_new else "ResourceNotFound")
         return handler(call)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from engine.base.values import shortened, visible
-from engine.rest.hosts import LOCALHOST, LOOPBACK, STORE_PASSWORD, host_name
+from engine.rest.hosts import CLOUDS, LOCALHOST, LOOPBACK, STORE_PASSWORD, host_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 8101
 
-_CLOUD = r"(?:windows\.net|chinacloudapi\.cn|usgovcloudapi\.net|cloudapi\.de)"
+_CLOUD = f"(?:{'|'.join(map(re.escape, CLOUDS))})"
 _HEAD_WITHIN_S = 30.0
 _CONNECTED_WITHIN_S = 10.0
 _LONGEST_HEAD = 16 * 1024
@@ -40,12 +40,12 @@ _HTTPS = 443
 class Azure(Enum):
     """What stands behind a name of Azure, with the pattern of its names in all clouds."""
 
-    BATCH = r".+\.batch\.(?:azure\.com|chinacloudapi\.cn|usgovcloudapi\.net|cloudapi\.de)"
+    BATCH = rf".+\.batch\.(?:azure\.com|{_CLOUD})"
     LOGIN = (
         r"login\.microsoftonline\.(?:com|us|de)|login\.(?:partner\.microsoftonline|chinacloudapi)\.cn"
         r"|login\.windows\.net|(?:.+\.)?login\.microsoft\.com|sts\.windows\.net"
     )
-    MANAGEMENT = rf"management\.(?:azure\.com|core\.{_CLOUD}|{_CLOUD}|microsoftazure\.de)"
+    MANAGEMENT = rf"management\.(?:azure\.com|(?:core\.)?{_CLOUD}|microsoftazure\.de)"
     STORAGE = rf"[a-z0-9-]+\.(?P<service>blob|queue|table|file|dfs)\.(?:core\.{_CLOUD}|storage\.azure\.net)"
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from engine.cases import Case, Suite
     from engine.rest.testing import LocalAccount
+    from engine.scenario.model import Scenario
 
 MARKER = "batch_account"
 _OPTION, _GLOBS = "--scenarios", "batchdeck_scenarios"
@@ -75,15 +76,23 @@ def _has_scenario(path: Path) -> bool:
         return False
 
 
+def _changed_s(path: Path) -> float:
+    return path.stat().st_mtime if path.exists() else 0.0
+
+
 class ScenarioFile(pytest.File):
     """A scenario, with an item for each of its cases. It is played once, when the first of them is run."""
+
+    _loaded: tuple[Scenario, float] | None = None  # until it is played, and when the file had been changed last
 
     @cached_property
     def suite(self) -> Suite:
         """The cases after the run."""
         from engine.cases import CasePlayer, SuiteRun  # noqa: PLC0415 - see above
 
-        played = CasePlayer(time.perf_counter).play([SuiteRun(str(self.path))])
+        loaded, self._loaded = self._loaded, None
+        scenario = loaded[0] if loaded is not None and loaded[1] == _changed_s(self.path) else None
+        played = CasePlayer(time.perf_counter).play([SuiteRun(str(self.path), scenario=scenario)])
         return played[0]._replace(file=self.nodeid)
 
     def collect(self) -> Iterator[ScenarioItem]:
@@ -92,7 +101,8 @@ class ScenarioFile(pytest.File):
         from engine.cases import cases_of, wrong  # noqa: PLC0415 - see above
 
         try:
-            cases = cases_of(load_scenario(str(self.path)))
+            self._loaded = load_scenario(str(self.path)), _changed_s(self.path)
+            cases = cases_of(self._loaded[0])
         except ScenarioError as error:
             cases = list(wrong(str(self.path), error.problems).cases)
         for at, case in enumerate(cases):

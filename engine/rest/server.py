@@ -300,7 +300,7 @@ async def _send_early(answer: Answer, wire: WireRequest, bodies: _Bodies, send: 
             await send({**message, "more_body": True})
             with contextlib.suppress(TimeoutError, ClientDisconnect, BatchError):
                 async with asyncio.timeout(BODY_WITHIN_S):
-                    await bodies.drop(wire)
+                    await bodies.read(wire, 0)
             message = {"type": "http.response.body", "body": b""}
         await send(message)
 
@@ -334,19 +334,11 @@ class _Bodies:
     def __init__(self) -> None:
         self._kept = 0  # bytes
 
-    async def drop(self, wire: WireRequest) -> None:
-        """Read a body to its end and keep nothing of it. Raises what ``read`` raises."""
-        length = 0
-        async for part in wire.stream():
-            length += len(part)
-            if length > _LONGEST_IGNORED:
-                raise BatchError("RequestBodyTooLarge")
+    async def read(self, wire: WireRequest, most: int = LONGEST_BODY) -> bytes:
+        """Return a body of at most so many bytes.
 
-    async def read(self, wire: WireRequest) -> bytes:
-        """Return a body.
-
-        One that is too large is read to its end, but not kept: most clients listen for an answer only then. Reading
-        stops if it is out of all proportion.
+        A longer one is read to its end, but not kept: most clients listen for an answer only then. Reading stops if it
+        is out of all proportion.
 
         Raises:
             BatchError: RequestBodyTooLarge, or ServerBusy if too much is being read from all clients.
@@ -362,7 +354,7 @@ class _Bodies:
                 length += len(part)
                 if length > _LONGEST_IGNORED:
                     raise BatchError("RequestBodyTooLarge")
-                if length > LONGEST_BODY:
+                if length > most:
                     parts.clear()
                     self._kept -= kept
                     kept = 0
@@ -372,7 +364,7 @@ class _Bodies:
                 self._kept += len(part)
                 if self._kept > LONGEST_BODIES:
                     raise BatchError("ServerBusy", "too many bodies are being read")
-            if length > LONGEST_BODY:
+            if length > most:
                 raise BatchError("RequestBodyTooLarge")
             return b"".join(parts)
         finally:

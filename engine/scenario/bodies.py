@@ -302,6 +302,7 @@ _SHOULD = {
     "int_from_float": "must be a whole number",
     "int_parsing": "must be a whole number",
     "float_type": "must be a number",
+    "finite_number": "must be a finite number",
     "bool_type": "must be true or false",
     "tuple_type": "must be a list",
     "list_type": "must be a list",

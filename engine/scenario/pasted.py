@@ -115,9 +115,8 @@ def pool_of(place: DocumentPlace, *, others: Iterable[str], has_id: bool) -> Doc
     reader = _PoolReader(place, properties, tuple(others), has_id=has_id)
     if not reader.is_readable():
         return reader.stand_in()
-    if properties is not None:
-        reader.read_envelope()
-    reader.read_properties(properties or place)
+    for part in (place,) if properties is None else (place, properties):
+        reader.read(part)
     pool = reader.finish()
     _warn(place, reader.left_out)
     return pool
@@ -167,51 +166,47 @@ class _PoolReader:
         parts.default("targetDedicatedNodes", Tree(position, 0))
         return parts.place()
 
-    def read_envelope(self) -> None:
-        """Read what stands beside ``properties``."""
-        for name, inner in self._outer.items():
-            if inner.tree.value is None or name == "properties":
+    def read(self, place: DocumentPlace) -> None:
+        """Read the properties of the pool or what stands beside them, or both where they stand together."""
+        beside, inside = place is self._outer, place is self._place
+        of_service = SERVICE_ENVELOPE * beside + SERVICE_NAMES * inside
+        of_service += tuple(PoolSpec.SERVICE_NAMES) * (beside and inside)
+        identifying = (*_IDENTIFYING, *ENVELOPE, *self._others)
+        known = [name for name in self._fields if beside or (name not in MOVED and name != "id")]
+        for name, inner in place.items():
+            if inner.tree.value is None or (beside and name == "properties"):
                 continue
-            if name in (*self._others, *_IDENTIFYING, *ENVELOPE):
+            if beside and name in identifying:
                 self._beside(name, inner)
             elif name == "identity":
                 self._identity(inner)
-            elif name in SERVICE_ENVELOPE:
+            elif name in of_service:
                 self.left_out.append(inner)
-            elif name in self._fields or name in _OWN:
+            elif inside and name in _OWN:
+                self._own(name, inner)
+            elif inside and name in known:
+                self._put(name, inner)
+            elif not inside and (name in self._fields or name in _OWN):
                 inner.report(f"{shown(name)} belongs in 'properties' of a resource", key=True)
+            elif not beside and name in MOVED:
+                inner.report(f"{shown(name)} does not exist here: the resource has it in {MOVED[name]}", key=True)
+            elif inside:
+                inner.report(does_not_exist(name, (*_OWN, *known)), key=True)
+                place.document.misspelt.add(place.path)
             else:
                 words = (*_IDENTIFYING, "properties", "identity", *ENVELOPE, *self._others)
                 inner.report(does_not_exist(name, words), key=True)
 
-    def read_properties(self, place: DocumentPlace) -> None:
-        """Read the properties of the pool."""
-        loose = place is self._outer
-        for name, inner in place.items():
-            if inner.tree.value is None:
-                continue
-            if loose and name in (*self._others, *_IDENTIFYING, *ENVELOPE):
-                self._beside(name, inner)
-            elif name == "deploymentConfiguration":
-                self._sections(inner, ("virtualMachineConfiguration", "cloudServiceConfiguration"))
-            elif name == "scaleSettings":
-                self._scale(inner)
-            elif name == "interNodeCommunication":
-                self._communication(inner)
-            elif name in ("applicationPackages", "certificates"):
-                self._references(name, inner)
-            elif name == "identity":
-                self._identity(inner)
-            elif name in SERVICE_NAMES or (loose and name in (*SERVICE_ENVELOPE, *PoolSpec.SERVICE_NAMES)):
-                self.left_out.append(inner)
-            elif not loose and name in MOVED:
-                inner.report(f"{shown(name)} does not exist here: the resource has it in {MOVED[name]}", key=True)
-            elif name in self._fields and (loose or name != "id"):
-                self._put(name, inner)
-            else:
-                words = (*_OWN, *(word for word in self._fields if loose or (word not in MOVED and word != "id")))
-                inner.report(does_not_exist(name, words), key=True)
-                place.document.misspelt.add(place.path)
+    def _own(self, name: str, place: DocumentPlace) -> None:
+        """Read a property that only a resource has."""
+        if name == "deploymentConfiguration":
+            self._sections(place, ("virtualMachineConfiguration", "cloudServiceConfiguration"))
+        elif name == "scaleSettings":
+            self._scale(place)
+        elif name == "interNodeCommunication":
+            self._communication(place)
+        else:
+            self._references(name, place)
 
     def finish(self) -> DocumentPlace:
         """Return the pool. A resource without scale settings has no nodes."""

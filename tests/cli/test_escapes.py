@@ -16,7 +16,7 @@ from rich.text import Text
 import tui
 from engine import Simulation
 from engine.base.values import visible, visible_json
-from engine.histories.kinds import kind_of
+from engine.histories.kinds import recognized
 from engine.scenario.load import load
 from tests.escapes import HOSTILE, IN_JSON, SHOWN, controls_in, hostile_run, valid_documents
 from tests.histories.dialects import state_of, written
@@ -216,7 +216,7 @@ def test_histories_results_and_samples(says, tmp_path):
     for text in (f"; {HOSTILE}\n1 2 {HOSTILE}\n", f"; MaxProcs: {HOSTILE}\n; Computer: {HOSTILE}\n{'1 ' * 18}\n"):
         (tmp_path / "log.swf").write_text(text)
         says("import", "--swf", "log.swf")
-        assert kind_of("log.swf") is None or says("import", "log.swf")
+        assert recognized("log.swf") is None or says("import", "log.swf")
     task = {"name": HOSTILE, "id": HOSTILE, "runtimeInSeconds": 3, "parents": [], "command": {"program": HOSTILE}}
     flow = {"name": HOSTILE, "schemaVersion": "1.4", "workflow": {"tasks": [task]}}
     (tmp_path / "flow.json").write_text(json.dumps(flow))

@@ -62,6 +62,28 @@ def test_scenarios_are_collected_by_the_option_alone(collected):
     assert "ERROR: not found: " in collected("--scenarios", "scen/config.yaml")[1]
 
 
+def test_a_scenario_is_loaded_once(collected, folder):
+    (folder / "conftest.py").write_text(
+        textwrap.dedent(
+            """
+            from engine.scenario import load
+
+            read = load.read_source
+
+            def noted(name):
+                with open("read.txt", "a") as file:
+                    print(name, file=file)
+                return read(name)
+
+            load.read_source = noted
+            """
+        )
+    )
+    assert collected("--scenarios", "scen")[0] == "1 failed, 4 passed"
+    read = [Path(line).name for line in (folder / "read.txt").read_text().splitlines()]
+    assert sorted(read) == ["bad.yml", "good.yaml"]
+
+
 def test_a_failure_shows_what_was_expected_and_seen_without_a_traceback(collected):
     said = collected("--scenarios")[1]
     assert "scen/deep/bad.yml:10:5: job j at the end: state completed instead of active\n" in said

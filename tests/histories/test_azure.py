@@ -345,6 +345,18 @@ def test_what_is_assumed_is_told_with_the_ids(objects, words, tmp_path):
     load("imported", text=import_text(tmp_path), strict=True)
 
 
+def test_what_a_scenario_cannot_have_is_left_out_of_all_tasks_that_are_alike(tmp_path):
+    files = [{"filePath": "x"}, {"filePath": "y", "httpUrl": "https://store/y"}]
+    early = [told_task(f"t{number}", resourceFiles=files, displayName="same") for number in range(3)]
+    late = [each | {"id": f"u{number}", "creationTime": "2024-01-01T00:00:05Z"} for number, each in enumerate(early)]
+    (tmp_path / "all.json").write_text(json.dumps([JOB, *early, *late]))
+    made = imported(read_history([tmp_path])).document
+    tasks = [*made["jobs"][0]["tasks"], *made["timeline"][0]["addTasks"]["tasks"]]
+    assert [task["id"] for task in tasks] == ["t0", "t1", "t2", "u0", "u1", "u2"]
+    assert [task["resourceFiles"] for task in tasks] == [files[1:]] * 6
+    load("imported", text=import_text(tmp_path), strict=True)
+
+
 @pytest.mark.parametrize("objects", [[NODE], [POOL], [status("jobPreparationTaskExecutionInfo")], [POOL, NODE]])
 def test_without_any_job_or_task_there_is_a_sentence(objects, tmp_path):
     (tmp_path / "all.json").write_text(json.dumps(objects))

@@ -252,10 +252,9 @@ def test_flaws_of_single_jobs_are_warnings(tmp_path):
     jobs = [SwfJob(1, 100, 10), SwfJob(2, 40, 10), SwfJob(2, 101, 10), SwfJob(3, -5, 10), SwfJob(4, 70, 10)]
     result = imported(tmp_path, swf_text(jobs))
     assert [(warning.line, warning.message) for warning in result.warnings] == [
-        (2, "job 2 was submitted before the job of line 1"),
         (3, "job 2 has a number that an earlier job has, and is left out"),
         (4, "job 3 has a negative submit time, and is left out"),
-        (0, "2 jobs stand behind later ones: jobs are sorted by their submit time"),
+        (2, "job 2 stands behind later ones, and 1 more: jobs are sorted by their submit time"),
     ]
     assert {number: added for number, (added, _, _) in played(result).items()} == {2: 40, 4: 70, 1: 100}
 

@@ -7,11 +7,14 @@ import json
 import pytest
 
 from engine import ScenarioError, Simulation, load_scenario
+from engine.histories import kinds, templates
 from engine.histories.expressions import ExpressionError, evaluate, is_expression
 from engine.histories.files import scenario_lines
-from engine.histories.kinds import FileKind, kind_of
+from engine.histories.kinds import FileKind, recognized
+from engine.histories.reading import json_document
 from engine.histories.templates import imported
 from engine.views import results
+from tui.cli import main
 
 SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
 IMAGE = {"publisher": "canonical", "offer": "0001-com-ubuntu-server-jammy", "sku": "22_04-lts", "version": "latest"}
@@ -43,7 +46,7 @@ def read(tmp_path):
         if parameters is not None:
             other = tmp_path / "parameters.json"
             other.write_text(json.dumps(parameters))
-        found = imported(str(file), kind_of(str(file)), given, other and str(other))
+        found = imported(str(file), recognized(str(file)), given, other and str(other))
         scenario = load_scenario("imported", text="\n".join(scenario_lines(found)))
         return scenario, found.assumptions, [warning.message for warning in found.warnings]
 
@@ -377,7 +380,17 @@ def test_a_state_or_plan_of_terraform_has_its_pools_and_jobs(read, root):
 def test_a_kind_is_known_by_its_keys(tmp_path, document, kind):
     file = tmp_path / "x.json"
     file.write_text(json.dumps(document))
-    assert kind_of(str(file)) is kind
+    found = recognized(str(file))
+    assert (found and found.kind) is kind
+
+
+def test_a_template_is_read_once(tmp_path, monkeypatch):
+    file, read = str(tmp_path / "main.json"), []
+    (tmp_path / "main.json").write_text(json.dumps(template(pool())))
+    for module in (kinds, templates):
+        monkeypatch.setattr(module, "json_document", lambda path: read.append(path) or json_document(path))
+    assert main(["import", file]) == 0
+    assert read == [file]
 
 
 @pytest.mark.parametrize(

@@ -141,13 +141,19 @@ def test_ids_that_batch_does_not_allow_are_changed_with_the_dependencies_on_them
     played(result)
 
 
-def test_more_parents_than_a_list_may_name_are_a_range(imported):
+def test_more_parents_than_a_list_may_name_have_numbers(imported):
     parents = [f"parent-of-the-last-task-{number:05}" for number in range(3_000)]
     result = imported(version_14(task_14("last", 1, parents), *(task_14(name, 1) for name in parents)), 100)
-    last = tasks_of(result)["3001"]
-    assert last["dependsOn"] == {"taskIdRanges": [{"start": 1, "end": 3000}]}
+    last = tasks_of(result)["1"]
+    assert last["dependsOn"] == {"taskIds": [str(number) for number in range(2, 3_002)]}
     times, _ = played(result)
-    assert times["3001"][0] == max(end for task_id, (_, end) in times.items() if task_id != "3001")
+    assert times["1"][0] == max(end for task_id, (_, end) in times.items() if task_id != "1")
+
+
+def test_more_parents_than_numbers_can_name_are_a_mistake(imported):
+    parents = [f"p{number}" for number in range(16_000)]
+    with pytest.raises(ScenarioError, match="task last has more parents than Batch allows"):
+        imported(version_14(task_14("last", 1, parents), *(task_14(name, 1) for name in parents)), 100)
 
 
 def test_random_workflows_keep_their_order(imported):
@@ -203,8 +209,8 @@ def mistakes(imported, body):
         (b'{"a": "\xff"}', [":1:8: is not UTF-8: the byte 0xff fits no character"]),
         (b"[" * 100_000, [":1:1: nested too deeply"]),
         (b"[1, 2]", [": is no workflow in WfFormat: it has no 'workflow'"]),
-        ({"workflow": {}}, [": workflow.tasks: must be a list of tasks, with at least one"]),
-        ({"workflow": {"tasks": "many"}}, [": workflow.tasks: must be a list"]),
+        ({"workflow": {}}, [": workflow.tasks: is missing and required"]),
+        ({"workflow": {"tasks": "many"}}, [": workflow.tasks: must be a list, not 'many'"]),
         (
             version_14(task_14("a", parents=["nobody"]), task_14("b", run=None), task_14("b")),
             [
@@ -220,23 +226,26 @@ def mistakes(imported, body):
         (
             version_14(task_14("a", run=-1), task_14("b", run="10"), task_14("c", run=1e300)),
             [
-                ": workflow.tasks[0].runtimeInSeconds: must be a number, 0 or above, not -1",
-                ": workflow.tasks[1].runtimeInSeconds: must be a number, 0 or above, not '10'",
-                ": workflow.tasks[2].runtimeInSeconds: must be less than a century, not 1e+300 seconds",
+                ": workflow.tasks[0].runtimeInSeconds: must be at least 0, not -1",
+                ": workflow.tasks[1].runtimeInSeconds: must be a number, not '10': leave out the quotes",
+                ": workflow.tasks[2].runtimeInSeconds: must be at most 2846016000, not 1e+300",
             ],
         ),
         (
             version_14(task_14("a", files=[{"link": "sideways", "name": "f"}, {"link": "input"}])),
             [
-                ": workflow.tasks[0].files[0].link: must be input or output, not 'sideways'",
-                ": workflow.tasks[0].files[1]: must be a mapping with id or name, and sizeInBytes",
+                ": workflow.tasks[0].files[0].link: 'sideways' does not exist here: can be input, output",
+                ": workflow.tasks[0].files[1].id: is missing and required",
             ],
         ),
         (
-            version_15({"a": {"parents": ["z"]}}, files={"f": -4}, runs={"b": 5}),
+            version_15({"a": {"parents": []}}, files={"f": -4}),
+            [": workflow.specification.files[0].sizeInBytes: must be at least 0, not -4"],
+        ),
+        (
+            version_15({"a": {"parents": ["z"]}}, runs={"b": 5}),
             [
                 ": workflow.specification.tasks[0]: the run time of 'a' is missing: give it as runtimeInSeconds",
-                ": workflow.specification.files[0].sizeInBytes: must be a number, 0 or above, not -4",
                 ": workflow.specification.tasks[0].parents[0]: 'z' is no task of the workflow",
             ],
         ),

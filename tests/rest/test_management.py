@@ -242,6 +242,10 @@ def test_clients_find_their_way_to_the_account(plane):
     ("method", "path", "more", "status", "code"),
     [
         ("GET", f"{PLACE}/Microsoft.Batch/batchAccounts/other", {}, 404, "ResourceNotFound"),
+        ("PUT", f"{PLACE}/Microsoft.Batch/batchAccounts/other", {}, 409, "OperationInvalidForCurrentState"),
+        ("PATCH", f"{PLACE}/Microsoft.Batch/batchAccounts/other", {}, 404, "ResourceNotFound"),
+        ("PUT", f"{PLACE}/Microsoft.Batch/batchAccounts/other/pools/p", {"body": pool()}, 404, "ResourceNotFound"),
+        ("PUT", f"{PLACE}/Microsoft.Batch/batchAccounts/other/applications/a", {}, 404, "ResourceNotFound"),
         ("GET", f"{PLACE}/Microsoft.Compute/virtualMachines/v", {}, 404, "ResourceNotFound"),
         ("TRACE", ACCOUNT, {}, 405, "UnsupportedHttpVerb"),
         ("GET", ACCOUNT, {"query": ""}, 400, "MissingApiVersionParameter"),

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import itertools
-import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from datetime import datetime, timedelta
-from typing import NoReturn, TypeVar
+from operator import itemgetter
+from typing import Annotated
 
 import click
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from engine.autoscale import parse
 from engine.autoscale.values import LIVE, METRICS, TARGETS, FormulaError, Inputs, SampleSeries
 from engine.base.errors import Position
-from engine.base.values import SECOND_MS, parse_utc, shortened, with_short_words
+from engine.base.values import SECOND_MS, parse_utc, with_short_words
+from engine.scenario.bodies import mistake_text
 from engine.scenario.conditions import LATEST_MS, parse_time
+from engine.scenario.document import format_path
 from engine.scenario.model import DEFAULT_START
-from engine.scenario.text import BYTE_LIMIT, counted, one_of
-from engine.scenario.tree import DEPTH_LIMIT
+from engine.scenario.text import BYTE_LIMIT, one_of
 from engine.specs import draws
 from tui.viewmodels.autoscale import around
 
-T = TypeVar("T")
-
 _STDIN = "-"
-_KEYS = ("now", "variables", "samples")
-_VARIABLES = METRICS | {name: full for name, (full, _) in TARGETS.items()}
 _WIDEST = 100  # cells of a line of a formula in a message
 
 
@@ -84,72 +83,58 @@ def _moment(text: str, start: datetime) -> datetime:
 # -- the samples file ------------------------------------------------------------------------------------------------
 
 
+def _names(full: Mapping[str, str]) -> AfterValidator:
+    """Return what makes the full name of a variable of each of these names."""
+
+    def full_name(name: str) -> str:
+        if name not in full:
+            raise ValueError(f"there is no such variable{one_of(name, full)}")
+        return full[name]
+
+    return AfterValidator(full_name)
+
+
+_Variable = Annotated[str, _names(METRICS | {name: full for name, (full, _) in TARGETS.items()})]
+_Metric = Annotated[str, _names(METRICS)]
+_Number = Annotated[float, Field(allow_inf_nan=False)]
+_SecondsBefore = Annotated[_Number, Field(ge=0, le=LATEST_MS / SECOND_MS)]
+_OF_SAMPLES = ("missing", "too_long", "tuple_type", "list_type")  # pydantic's types of mistakes in the form of a sample
+
+
+class _File(BaseModel, strict=True, extra="forbid"):
+    """The content of a file of samples. A sample has seconds before now, and a value."""
+
+    now: Annotated[datetime, BeforeValidator(lambda value: parse_utc(str(value)))] | None = None
+    variables: dict[_Variable, _Number] = {}
+    samples: dict[_Metric, list[tuple[_SecondsBefore, _Number]]] = {}
+
+
 def _samples(name: str) -> tuple[datetime | None, dict[str, float], dict[str, SampleSeries]]:
     try:
-        document = json.loads(_read(name, "--samples"))
-    except json.JSONDecodeError as error:
-        _refuse(f"{name}:{error.lineno}:{error.colno}", f"not valid JSON: {error.msg}")
-    except RecursionError:
-        _refuse(name, "nested too deeply")
-    except ValueError:  # Python does not read numbers of more than some thousand digits
-        _refuse(name, "a number of too many digits")
-    if counted(document)[1] > DEPTH_LIMIT:
-        _refuse(name, "nested too deeply")
-    if not isinstance(document, dict):
-        _refuse(name, 'a samples file is an object such as {"now": ..., "variables": {...}, "samples": {...}}')
-    for key in document:
-        if key not in _KEYS:
-            _refuse(f"{name}: {shortened(key)}", f"there is no such key{one_of(key, _KEYS)}")
-    variables = _members(f"{name}: variables", document.get("variables", {}), _VARIABLES, _number)
-    series = _members(f"{name}: samples", document.get("samples", {}), METRICS, _series)
-    return _now(f"{name}: now", document.get("now")), variables, series
+        found = _File.model_validate_json(_read(name, "--samples"))
+    except ValidationError as error:
+        details = error.errors(include_url=False)[0]
+        path = format_path(tuple(part for part in details["loc"] if part != "[key]"))
+        raise click.BadParameter(f"{name}{path and f': {path}'}: {_reason(details)}", param_hint="--samples") from None
+    series = {}
+    for metric, samples in found.samples.items():
+        in_order = sorted(((-round(before_s * SECOND_MS), value) for before_s, value in samples), key=itemgetter(0))
+        series[metric] = SampleSeries([when_ms for when_ms, _ in in_order], [value for _, value in in_order])
+    return found.now, found.variables, series
 
 
-def _now(place: str, value: object) -> datetime | None:
-    if value is None:
-        return None
-    try:
-        return parse_utc(value if isinstance(value, str) else json.dumps(value))
-    except ValueError as error:
-        _refuse(place, str(error))
-
-
-def _members(place: str, value: object, names: Mapping[str, str], read: Callable[[str, object], T]) -> dict[str, T]:
-    """Return what ``read`` makes of each member of an object, by the full names of the variables."""
-    if not isinstance(value, dict):
-        _refuse(place, "should be an object with the names of variables as keys")
-    found: dict[str, T] = {}
-    for name, inner in value.items():
-        here = f"{place}.{shortened(name)}"
-        if name not in names:
-            _refuse(here, f"there is no such variable{one_of(name, names)}")
-        found[names[name]] = read(here, inner)
-    return found
-
-
-def _series(place: str, value: object) -> SampleSeries:
-    """Parse samples, given with seconds before now, and sort them by time."""
-    if not isinstance(value, list):
-        _refuse(place, "should be a list of [seconds before now, value]")
-    samples = []
-    for index, sample in enumerate(value):
-        here = f"{place}[{index}]"
-        if not isinstance(sample, list) or len(sample) != 2:
-            _refuse(here, "should be [seconds before now, value]")
-        before_s = _number(here, sample[0])
-        if before_s < 0:
-            _refuse(here, f"lies {-before_s:g} s after now; the seconds count backwards")
-        if before_s > LATEST_MS / SECOND_MS:
-            _refuse(here, f"lies {before_s:g} s before now, which is more than a century")
-        samples.append((-round(before_s * SECOND_MS), _number(here, sample[1])))
-    samples.sort(key=lambda sample: sample[0])
-    return SampleSeries([when_ms for when_ms, _ in samples], [number for _, number in samples])
-
-
-def _number(place: str, value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
-        _refuse(place, f"{json.dumps(value)[:40]} is not a usable number")
-    return float(value)
+def _reason(details: ErrorDetails) -> str:
+    """Return what is wrong with a value in a file of samples."""
+    kind = details["type"]
+    if kind == "json_invalid":
+        return f"not valid JSON: {details['ctx']['error']}"
+    if kind == "extra_forbidden":
+        return f"there is no such key{one_of(str(details['loc'][0]), _File.model_fields)}"
+    if kind == "model_type":
+        return 'a samples file is an object such as {"now": ..., "variables": {...}, "samples": {...}}'
+    if kind in _OF_SAMPLES:
+        return f"must be {'a list of ' * (kind == 'list_type')}[seconds before now, value]"
+    return mistake_text(details) + (": seconds count backwards from now" if kind.endswith("than_equal") else "")
 
 
 def _read(name: str, parameter: str) -> str:
@@ -163,7 +148,3 @@ def _read(name: str, parameter: str) -> str:
         reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None)
         hint = f"{with_short_words(repr(name))} cannot be read: {reason or error}; give a file, or - for standard input"
         raise click.BadParameter(hint, param_hint=parameter) from None
-
-
-def _refuse(place: str, reason: str) -> NoReturn:
-    raise click.BadParameter(f"{place}: {reason}", param_hint="--samples")

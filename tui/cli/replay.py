@@ -24,7 +24,7 @@ from tui.cli.arguments import needing
 from tui.saving.targets import STDOUT, BlobText, TreeTarget, lines_target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from contextlib import ExitStack
 
     from rich.console import Console
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 PATIENCE_S = 1.0
-_LINES_SHOWN = 1_000  # so many lines take a few milliseconds
 _REPORT_S = 30.0  # between two lines on a stream that is not a terminal
 
 
@@ -107,17 +106,6 @@ class RunProgress(_Bar):
         """Show the number of lines of a file that are written, or of slices of the work that are done."""
         if self._visible and self._elapsed_s:
             self._show(f"Writing {name}", count, None, unit)
-
-
-class ImportProgress(_Bar):
-    """Shows how many lines have been written; their number is not known before."""
-
-    def counted(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield the lines, and show now and then how many they are."""
-        for count, line in enumerate(lines):
-            if count % _LINES_SHOWN == 0 and self._visible and self._elapsed_s:
-                self._show("Import", count, None, "lines")
-            yield line
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
+from engine.base.values import shortened, visible
 from tui import interrupts
 from tui.cli.arguments import (
     check_apart,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine.histories.files import Imported, PoolShape
+    from engine.histories.kinds import Recognized
     from engine.rest.proxy import Storage
     from tui.cli.serving import Options
 
@@ -322,7 +324,7 @@ def import_history(files: tuple[str, ...], target: str, **given: Unpack[_GivenTo
       batchdeck import main.json --parameters prod.json --set nodes=4 -o prod.yaml
     """
     from engine.histories.files import PoolShape, scenario_lines
-    from tui.cli.replay import ImportProgress
+    from tui.cli.replay import waiting
     from tui.saving.targets import lines_target
 
     named = {given["kind"], *(name for name in ("swf", "wfformat") if given[name])} - {None}
@@ -334,12 +336,11 @@ def import_history(files: tuple[str, ...], target: str, **given: Unpack[_GivenTo
         echo(f"{target}: warning: will be read as an export with this folder the next time: name it .yaml", err=True)
     fitted = _fitting() if given["fit"] else None
     with interrupts.unwinding, lines_target(target) as output, scenario_mistakes():
-        kind = next(iter(named), None) or _kind(files)
-        imported = _imported(kind, files, PoolShape(given["nodes"], given["slots"]), given)
-        imported = imported if fitted is None else fitted(imported)
+        with waiting(f"Importing {shortened(visible(files[0]))}", hidden=False):
+            imported = _imported(next(iter(named), None), files, PoolShape(given["nodes"], given["slots"]), given)
+            imported = imported if fitted is None else fitted(imported)
         print_warnings(imported.warnings)
-        with ImportProgress(hidden=False) as progress:
-            output.write(progress.counted(scenario_lines(imported)))
+        output.write(scenario_lines(imported))
         with interrupts.held:
             output.keep()
     return 0
@@ -356,22 +357,21 @@ def _fitting() -> Callable[[Imported], Imported]:
     return fitted
 
 
-def _kind(files: tuple[str, ...]) -> str:
-    """Return the kind of the only file; "azure" for a history of Azure Batch, or for several files."""
-    from engine.histories.kinds import kind_of
+def _recognized(files: tuple[str, ...]) -> Recognized | None:
+    """Return what the only file is; None for a history of Azure Batch, or for several files."""
+    from engine.histories.kinds import recognized
 
     if len(files) > 1 or not os.path.isfile(files[0]):  # a pipe can be read only once
-        return "azure"
-    found = kind_of(files[0])
-    if found is None:
-        return "azure"
-    option = f"--{found.value}" if found.value in ("swf", "wfformat") else f"--as {found.value}"
-    echo(f"{files[0]}: this is {found.words}, read as with {option}", err=True)
-    return found.value
+        return None
+    found = recognized(files[0])
+    if found is not None:
+        option = f"--{found.kind}" if found.kind in ("swf", "wfformat") else f"--as {found.kind}"
+        echo(f"{files[0]}: this is {found.kind.words}, read as with {option}", err=True)
+    return found
 
 
-def _imported(kind: str, files: tuple[str, ...], shape: PoolShape, given: _GivenToImport) -> Imported:
-    """Return what the files hold.
+def _imported(named: str | None, files: tuple[str, ...], shape: PoolShape, given: _GivenToImport) -> Imported:
+    """Return what the files hold, which may be ``named``.
 
     Raises:
         ScenarioError: The files have mistakes.
@@ -379,19 +379,20 @@ def _imported(kind: str, files: tuple[str, ...], shape: PoolShape, given: _Given
     """
     from engine.histories import azure, swf, templates, wfformat
     from engine.histories.history import read_history
-    from engine.histories.kinds import FileKind
+    from engine.histories.kinds import FileKind, Recognized
 
-    of_template = kind in (FileKind.ARM, FileKind.TEMPLATE)
+    found = None if named == "azure" else Recognized(FileKind(named)) if named else _recognized(files)
+    of_template = found is not None and found.kind in (FileKind.ARM, FileKind.TEMPLATE)
     if (given["settings"] or given["parameters"]) and not of_template:
         raise click.UsageError("--set and --parameters are for templates.")
-    if kind == "azure":
+    if found is None:
         return azure.imported(read_history(map(Path, files)), shape)
     if len(files) > 1:
-        raise click.UsageError(f"--as {kind} takes one FILE at a time.")
-    if kind in (FileKind.SWF, FileKind.WFFORMAT):
-        make = swf.imported if kind == FileKind.SWF else wfformat.imported
+        raise click.UsageError(f"--as {found.kind} takes one FILE at a time.")
+    if found.kind in (FileKind.SWF, FileKind.WFFORMAT):
+        make = swf.imported if found.kind is FileKind.SWF else wfformat.imported
         return make(files[0], shape)
-    return templates.imported(files[0], FileKind(kind), _settings(given["settings"]), given["parameters"])
+    return templates.imported(files[0], found, _settings(given["settings"]), given["parameters"])
 
 
 def _settings(given: tuple[str, ...]) -> dict[str, object]:
