@@ -23,7 +23,6 @@ from tui.viewmodels.properties import instance_runs
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, plain, width
 from tui.viewmodels.timeline.job_rows import JobRows
-from tui.viewmodels.timeline.rows import Sort
 
 LATER_S = 330
 
@@ -396,7 +395,7 @@ def test_the_bar_of_a_preparation_counts_failures_and_puts_none_where_the_tasks_
     lanes = Lanes(all_failed)
     lanes.update()
     rows = JobRows(session, lanes)
-    ((preparation, *_),) = rows.tracks(rows.order(Sort.NUMBER, only_failed=False)[0], None)
+    ((preparation, *_),) = rows.tracks(rows.order(only_failed=False)[0], None)
     assert (preparation.name, preparation.short, preparation.ending) == ("preparation ✗2", "prep ✗2", None)
 
 
@@ -405,9 +404,7 @@ def test_the_bar_of_a_preparation_counts_the_nodes_that_the_list_of_jobs_counts(
     lanes = Lanes(session.simulation)
     lanes.update()
     rows = JobRows(session, lanes)
-    bars = [
-        bar for key in rows.order(Sort.NUMBER, only_failed=False) for track in rows.tracks(key, None) for bar in track
-    ]
+    bars = [bar for key in rows.order(only_failed=False) for track in rows.tracks(key, None) for bar in track]
     (preparation,) = [bar for bar in bars if bar.short.startswith("prep")]
     jobs = JobsModel(session)
     jobs.update()

@@ -188,10 +188,6 @@ class TaskPage:
                 ]
         return sorted(found)
 
-    def begun_ms(self, task: int) -> int | None:
-        """Return when the present or last attempt of a task began; None while it waits, or if it was ended then."""
-        return self._simulation.world.tasks.begun_ms(task)
-
     def find(self, task_id: str) -> int | None:
         """Return the task with this id, compared without regard to case (GEN-1); None where there is none."""
         job = self._job

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.base.errors import exit_text
 from engine.base.terms import JobState, TaskState
@@ -21,7 +21,6 @@ from tui.viewmodels.timeline.rows import (
     RUNNING,
     Bar,
     Extent,
-    Sort,
     TimeColumns,
     TimelineRows,
     cut_to_job,
@@ -29,7 +28,7 @@ from tui.viewmodels.timeline.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from engine.views.log.lanes import Lanes
     from engine.views.resources.jobs import NodeCounts
@@ -47,8 +46,6 @@ class JobRows(TimelineRows):
     """The jobs of the account, without deleted ones."""
 
     name = "jobs"
-    sorts = (Sort.NUMBER, Sort.TROUBLE)
-
     _ids: Sequence[str] = ()
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
@@ -57,7 +54,7 @@ class JobRows(TimelineRows):
 
     whose = ""
 
-    def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # trouble has a sort key
+    def order(self, *, only_failed: bool) -> Sequence[int]:
         """Return the jobs, oldest first, or only those with a failed task."""
         self._ids = job_ids(self.session.simulation)
         rows = range(len(self._ids))
@@ -65,7 +62,7 @@ class JobRows(TimelineRows):
 
     def of_pool(self) -> Sequence[int]:
         """Return the jobs of the pool in focus: the job in focus, then the others, the newest first."""
-        session, keys = self.session, self.order(Sort.NUMBER, only_failed=False)
+        session, keys = self.session, self.order(only_failed=False)
         pool = session.pool(session.pool_id)
         mine = set(() if pool is None else pool.jobs)
         found = [key for key in reversed(keys) if self._ids[key] in mine]
@@ -74,13 +71,6 @@ class JobRows(TimelineRows):
     def _failed(self, row: int) -> int:
         job = self.session.job(self._ids[row])
         return 0 if job is None else job.phases.tasks.failed
-
-    def value(self, sort: Sort) -> Callable[[int], Any] | None:
-        """Return the sort key: most failed tasks first."""
-        return (lambda row: -self._failed(row)) if sort is Sort.TROUBLE else None
-
-    def value_text(self, key: int, sort: Sort) -> str:
-        return f"{self._failed(key):,} failed" if sort is Sort.TROUBLE else ""
 
     def label(self, key: int) -> str:
         return self._ids[key]
@@ -203,22 +193,12 @@ class TaskRows(TimelineRows):
     """The tasks of the job in focus: waiting, running, ended. Earlier attempts are not shown."""
 
     name = "tasks"
-    sorts = (Sort.TROUBLE, Sort.NUMBER, Sort.FIRST_START)
-
     _page: TaskPage
 
-    def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:
-        """Return the tasks with failures first, as in the list of tasks, or in the order of their creation."""
+    def order(self, *, only_failed: bool) -> Sequence[int]:
+        """Return the tasks with failures first, as in the list of tasks."""
         self._page = self.session.tasks(self.session.job_id)
-        if only_failed:
-            return self._page.failed()
-        return self._page.order() if sort is Sort.TROUBLE else self._page.as_added()
-
-    def value(self, sort: Sort) -> Callable[[int], Any] | None:
-        """Return the sort key of the first start. Tasks that have not started come last."""
-        begun_ms = self._page.begun_ms
-        start = lambda task: NEVER_MS if (ms := begun_ms(task)) is None else ms  # noqa: E731
-        return start if sort is Sort.FIRST_START else None
+        return self._page.failed() if only_failed else self._page.order()
 
     def label(self, key: int) -> str:
         return self._page.id_of(key)

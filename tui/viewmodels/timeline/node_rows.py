@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.base.terms import NodeState
 from engine.base.values import called
@@ -26,13 +26,12 @@ from tui.viewmodels.timeline.rows import (
     ColumnCache,
     Extent,
     Openable,
-    Sort,
     TimeColumns,
     TimelineRows,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from engine.views.log.lanes import Lanes
     from engine.views.log.node_lane import Lane, Stretch, TaskSpan
@@ -67,7 +66,6 @@ class NodeRows(TimelineRows):
     """The nodes of the pool in focus."""
 
     name = "nodes"
-    sorts = (Sort.NUMBER, Sort.TROUBLE)
     _page: NodePage
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
@@ -81,7 +79,7 @@ class NodeRows(TimelineRows):
     def whose(self) -> str:
         return self.session.pool_id
 
-    def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # other orders have a sort key
+    def order(self, *, only_failed: bool) -> Sequence[int]:
         """Return the nodes in the order in which they joined the pool."""
         self._page = self.session.nodes()
         self._planned_ms.clear()
@@ -101,17 +99,6 @@ class NodeRows(TimelineRows):
         """Return the node, or its pool before the node joined it."""
         has_come = self.lanes.lane(key).has_begun(when_ms)
         return self.subject(key) if has_come else ItemRef("pool", self.session.pool_id)
-
-    def value(self, sort: Sort) -> Callable[[int], Any] | None:
-        """Return the sort key: most failures first."""
-        failures, retries = self.lanes.totals.failures, self.lanes.totals.retries
-        return (lambda node: (-failures.get(node, 0), -retries.get(node, 0))) if sort is Sort.TROUBLE else None
-
-    def value_text(self, key: int, sort: Sort) -> str:
-        if sort is not Sort.TROUBLE:
-            return ""
-        totals = self.lanes.totals
-        return f"{totals.failures.get(key, 0)} failed, {totals.retries.get(key, 0)} retried"
 
     def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return what the node did in each column. Columns that are over are cached."""
