@@ -9,16 +9,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from enum import Enum, auto
 from functools import lru_cache
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.values import HOUR_MS, MINUTE_MS
 from engine.views.resources.nodes import hooks_in, state_in
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, Glyph, phase_glyph
-from tui.viewmodels.text import Line, Role, Span, cut, width
+from tui.viewmodels.text import Line, Role, Span, as_fits, cut, width
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from engine.views.resources.jobs import JobRow
     from engine.views.resources.nodes import NodePage
@@ -265,68 +266,26 @@ def rank_of(glyph: Glyph) -> tuple[bool, int, str]:
 _ENTRY_GAP = "   "
 
 
-class LegendEntry(NamedTuple):
-    """An entry of the legend: a glyph, its text, its nodes, and its position."""
+def legend(counts: Sequence[tuple[Glyph, int]], glyphs: GlyphSet, cells: int, most_lines: int = 0) -> list[Line]:
+    """Return each glyph with its name and number of nodes, in as many lines as needed.
 
-    glyph: Glyph
-    spans: Line
-    nodes: int
-    line: int
-    first: int  # cell
-
-
-def laid_out(
-    counts: Sequence[tuple[Glyph, int]], glyphs: GlyphSet, cells: int, most_lines: int = 0
-) -> list[LegendEntry]:
-    """Return an entry for each glyph, in as many lines as needed.
-
-    If they are more than ``most_lines``, the last one of these has room for the number of the others.
+    If they are more than ``most_lines``, the last one of these ends with the number of the others.
     """
-    found = _placed(counts, glyphs, cells, {})
-    if not most_lines or not found or found[-1].line < most_lines:
-        return found
-    most = len(_ENTRY_GAP + others([count for _, count in counts]))
-    return _placed(counts, glyphs, cells, {most_lines - 1: most})
+    parts: list[Line] = [
+        (glyphs.span(glyph), Span(f" {glyph.name} {count:,}"), Span(_ENTRY_GAP)) for glyph, count in counts
+    ]
+    starts, room = list[int](), 0  # the first entry of each line, and the cells that are left in the last one
+    for at, part in enumerate(parts):
+        if not starts or width(part[:-1]) > room:
+            starts.append(at)
+            room = cells
+        room -= width(part)
 
+    def others(first: int) -> str:
+        numbers = [count for _, count in counts[starts[-1] + first :]]
+        return f"+{len(numbers):,} more, {fmt.counted(sum(numbers), 'node')}"
 
-def others(counts: Sequence[int]) -> str:
-    """Return the number of entries that are not visible, and of their nodes."""
-    return f"+{len(counts):,} more, {fmt.counted(sum(counts), 'node')}"
-
-
-def _placed(
-    counts: Sequence[tuple[Glyph, int]], glyphs: GlyphSet, cells: int, taken: Mapping[int, int]
-) -> list[LegendEntry]:
-    """Return the entries in lines of ``cells``; of some lines a few cells are taken."""
-    found: list[LegendEntry] = []
-    at, first = 0, 0
-    for glyph, count in counts:
-        spans: Line = (glyphs.span(glyph), Span(f" {glyph.name} {count:,}"))
-        if first and first + width(spans) > cells - taken.get(at, 0):
-            at, first = at + 1, 0
-        spans = cut(spans, cells - taken.get(at, 0))
-        found.append(LegendEntry(glyph, spans, count, at, first))
-        first += width(spans) + len(_ENTRY_GAP)
-    return found
-
-
-def legend_line(
-    entries: Sequence[LegendEntry], line: int, *, cursor: Glyph | None, only: Glyph | None, is_last: bool = False
-) -> Line:
-    """Return a line of the legend. ``cursor`` is highlighted; with ``only`` all other entries are dimmed.
-
-    The last visible line ends with the number of the nodes in the lines that follow.
-    """
-    spans: list[Span] = []
-    for entry in entries:
-        if entry.line != line:
-            continue
-        is_at, is_only = entry.glyph == cursor, entry.glyph == only
-        sign, *name = entry.spans  # without a name where it was cut to a cell or none
-        if only is not None:
-            name = [each._replace(role=Role.STRONG if is_only else Role.DIM) for each in name]
-            sign = sign if is_only else sign._replace(role=Role.DIM)
-        spans += [sign._replace(is_fill=is_at), *(each._replace(is_underlined=is_at) for each in name)]
-        spans.append(Span(_ENTRY_GAP))
-    hidden = [entry.nodes for entry in entries if entry.line > line] if is_last else []
-    return (*spans, Span(others(hidden), Role.DIM)) if hidden else tuple(spans)
+    if most_lines:
+        starts = starts[:most_lines]
+    whole = [cut(tuple(chain.from_iterable(parts[at:stop])), cells) for at, stop in pairwise(starts)]
+    return [*whole, as_fits(parts[starts[-1] :], cells, others)] if starts else []

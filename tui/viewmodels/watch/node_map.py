@@ -20,8 +20,8 @@ from tui.viewmodels.watch.lenses import (
     facts_of,
     first_lens,
     glyph_for,
-    laid_out,
     layout_for,
+    legend,
     rank_of,
     severity_of,
 )
@@ -45,7 +45,6 @@ class NodeMapModel:
         self.session = session
         self._chosen: Lens | None = None  # by the user
         self.lens = Lens.STATE  # at the last update
-        self.only: Glyph | None = None  # the glyph that is not dimmed
         self.nodes: Sequence[int] = ()
         self.page: NodePage = session.nodes()
         self.glyphs: Sequence[Glyph] = ()  # those that occur, the worst last
@@ -128,7 +127,7 @@ class NodeMapModel:
 
     def look_through(self, lens: Lens) -> None:
         """Choose a lens."""
-        self._chosen, self.only = lens, None
+        self._chosen = lens
         self.update()
 
     def next_lens(self) -> None:
@@ -229,10 +228,6 @@ class NodeMapModel:
         """Return the glyph of the node at an index of the map through the present lens."""
         return self.glyphs[self.codes[index]]
 
-    def role(self, glyph: Glyph) -> Role:
-        """Return the role in which a glyph is drawn: dimmed unless it is one that the user has chosen."""
-        return glyph.role if self.only is None or glyph == self.only else Role.DIM
-
     def is_marked(self, node: int) -> bool:
         """Return True for a node that the user has marked."""
         return ItemRef("node", node) in self.session.marks
@@ -260,18 +255,13 @@ class NodeMapModel:
         states = [task.state for node in named for task in tasks_on(self.session.simulation, node, _MOST_TASKS)]
         return [*(glyph for glyph, _ in self.counts()), *(TASK[state] for state in states)]
 
-    def legend_lines(self, cells: int) -> int:
-        """Return the lines that the legend takes."""
-        entries = laid_out(self.counts(), self.session.glyphs, max(1, cells))
-        return entries[-1].line + 1 if entries else 1
+    def legend(self, cells: int, most_lines: int = 0) -> list[Line]:
+        """Return the meaning of the cells with counts, in at most so many lines."""
+        return legend(self.counts(), self.session.glyphs, max(1, cells), most_lines)
 
     def _counts(self, codes: bytes) -> list[tuple[Glyph, int]]:
         found = ((glyph, codes.count(code)) for code, glyph in enumerate(self.glyphs))
         return sorted((each for each in found if each[1]), key=lambda each: rank_of(each[0]))
-
-    def nodes_like(self, glyph: Glyph) -> list[int]:
-        """Return the nodes with this glyph."""
-        return [node for node, code in zip(self.nodes, self.codes, strict=True) if self.glyphs[code] == glyph]
 
     def description(self, index: int, cells: int, count: int = 1) -> Line:
         """Return the node under the cursor in one line, or ``count`` nodes of a cell by glyph.
