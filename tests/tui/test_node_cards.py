@@ -186,26 +186,6 @@ def test_a_cell_for_many_shows_the_failure_among_them_else_what_most_are(hundred
     assert "100 nodes" in model.title(20, GROUPS)
 
 
-def test_a_cell_for_many_shows_the_share_of_slots_in_use(hundred):
-    model = model_of(hundred)
-    model.look_through(Lens.SLOTS)
-    assert set(symbols(model)) <= {*"123456789#.", "⊗"}
-    assert "tenths of its slots in use" in model.title(100, GROUPS)
-
-
-@pytest.mark.parametrize(("tasks", "drawn"), [(0, "."), (1, "1"), (7, "4"), (19, "9"), (20, "#")])
-def test_a_digit_for_many_nodes_is_never_zero_and_the_legend_says_that_it_is_tenths(tasks, drawn):
-    sim = simulation(a_job(tasks=some_tasks(tasks, 900)), pool=a_pool(nodes=10, taskSlotsPerNode=2))
-    run_to(sim, seconds=READY_S + 35)
-    model = model_of(sim)
-    model.look_through(Lens.SLOTS)
-    model.draw_in(GROUPS)
-    assert symbols(model) == drawn
-    names = {glyph.name for glyph, _ in model.counts() if glyph.symbol.isdigit()}
-    assert all("tenths of a cell" in name for name in names)
-    assert len(names) == (tasks % 20 != 0 and tasks != 0)
-
-
 def test_a_cell_of_which_half_has_failed_is_filled(hundred):
     model = model_of(hundred)
     model.look_through(Lens.STATE)

@@ -80,12 +80,6 @@ def test_beside_phases_a_state_keeps_its_symbol(mixed):
     assert len(set(letters)) == len(letters)
 
 
-def test_the_age_lens_is_stronger_for_what_is_older(mixed):
-    assert said(model_of(mixed, Lens.AGE, with_gone=True)) == {"1 to 5 minutes": 5, "left the pool": 1}
-    run_to(mixed, minutes=70)
-    assert "an hour or longer" in said(model_of(mixed, Lens.AGE))
-
-
 def test_the_failures_lens_counts_tasks_and_hooks(session_at, monkeypatch):
     model = NodeMapModel(session_at(LATER_S))
     model.look_through(Lens.FAILURES)
@@ -197,9 +191,9 @@ def hundred():
 def test_nodes_that_have_gone_have_no_card_and_the_title_counts_them(mixed):
     model = model_of(mixed)
     assert len(model.nodes) == 5
-    assert model.title(90, layout_for(5, 90, 40, NEEDS)).startswith("Nodes · 5 nodes, 1 gone · lens 1 of 5")
+    assert model.title(90, layout_for(5, 90, 40, NEEDS)).startswith("Nodes · 5 nodes, 1 gone · lens 1 of 4")
     model = model_of(mixed, with_gone=True)
-    assert model.title(90, layout_for(6, 90, 40, NEEDS)).startswith("Nodes · 6 nodes · lens 1 of 5")
+    assert model.title(90, layout_for(6, 90, 40, NEEDS)).startswith("Nodes · 6 nodes · lens 1 of 4")
 
 
 def test_of_a_pool_whose_nodes_have_all_gone_their_number_is_said():
@@ -302,9 +296,9 @@ def test_a_short_line_of_a_node_has_whole_words(mixed):
 
 def test_l_goes_from_lens_to_lens_and_round(dashboard_at):
     seen = []
-    drive(dashboard_at(LATER_S), *[step for _ in range(4) for step in ("l", lambda app: seen.append(text_of(app)))])
-    assert contains(seen[2], "failures so far   l lens")
-    assert contains(seen[3], "lens 1 of 5: node state")
+    drive(dashboard_at(LATER_S), *[step for _ in range(3) for step in ("l", lambda app: seen.append(text_of(app)))])
+    assert contains(seen[1], "failures so far   l lens")
+    assert contains(seen[2], "lens 1 of 4: node state")
 
 
 def test_going_back_to_before_there_were_nodes_reads_nothing_of_nodes_that_are_no_more():

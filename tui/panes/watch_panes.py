@@ -90,7 +90,6 @@ class NodeMapPane(Vertical):
         node_map.update()
         size, room = self.size, node_map.size
         layout = model.layout(*room)
-        model.draw_in(layout)
         shown = model.changes, layout, size, room, node_map.first_in(layout), model.session.glyphs
         if layout.form is Form.GROUP and shown == self._shown:
             return

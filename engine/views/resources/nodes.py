@@ -188,10 +188,6 @@ class NodePage:
         """Return the free task slots of each of ``nodes``."""
         return values(self._simulation.world.nodes.free, self.nodes())
 
-    def all_since_ms(self) -> Sequence[int]:
-        """Return when the present state of each of ``nodes`` began."""
-        return values(self._simulation.world.nodes.since, self.nodes())
-
     def failures(self) -> list[int]:
         """Count the failures on each of ``nodes``: tasks, and preparation and release of the job in focus."""
         world = self._simulation.world

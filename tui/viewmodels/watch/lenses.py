@@ -6,13 +6,11 @@ forms, from a card each to a cell for many. The legend has entries with counts, 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from enum import Enum, auto
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.values import HOUR_MS, MINUTE_MS
 from engine.views.resources.nodes import hooks_in, state_in
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, Glyph, phase_glyph
@@ -147,23 +145,12 @@ class Lens(Enum):
     STATE = "node state"
     PHASE = "job phase"
     SLOTS = "slots in use"
-    AGE = "age in state"
     FAILURES = "failures so far"
 
 
 LENSES = tuple(Lens)
 _MOST = 9  # the highest digit
 _STEPS = [part * 10**power for power in range(9) for part in (1, 2, 5)]  # failures that a digit more stands for
-_AGES_MS = (HOUR_MS, 15 * MINUTE_MS, 5 * MINUTE_MS, MINUTE_MS)
-_AGES = (
-    Glyph("█", "#", Role.RUNNING, "an hour or longer"),
-    Glyph("▓", "=", Role.RUNNING, "15 to 60 minutes"),
-    Glyph("▒", "-", Role.RUNNING, "5 to 15 minutes"),
-    Glyph("░", ":", Role.RUNNING, "1 to 5 minutes"),
-    Glyph("·", ".", Role.QUIET, "less than a minute"),
-)
-# A digit of the map, where each symbol stands for several nodes; it is that of each of their slots.
-_SOME_SLOTS = Glyph("5", "5", Role.RUNNING, "some slots in use, in digits: tenths of a cell's")
 _NO_FAILURE = Glyph(".", ".", Role.QUIET, "no failure")
 # Roles of states in which preparation and release have to wait: the lens of phases shows the state instead.
 _OUT_OF_PHASE = (Role.FAILED, Role.TRANSITION, Role.OFF, Role.PREEMPTED)
@@ -174,27 +161,23 @@ def first_lens(job: JobRow | None) -> Lens:
     return Lens.PHASE if job is not None and job.phases.preparation.is_specified else Lens.STATE
 
 
-def facts_of(lens: Lens, page: NodePage, now_ms: int) -> Sequence[int]:
+def facts_of(lens: Lens, page: NodePage) -> Sequence[int]:
     """Return the property of each of the page's nodes as a number."""
     match lens:
         case Lens.PHASE:
             return page.all_hooks()
         case Lens.SLOTS:
             return page.free_slots()
-        case Lens.AGE:
-            bounds = [now_ms - age_ms for age_ms in _AGES_MS]
-            return bytes([bisect_right(bounds, since_ms) for since_ms in page.all_since_ms()])
         case Lens.FAILURES:
             return page.failures()
         case Lens.STATE:
             return bytes(len(page.nodes()))
 
 
-def glyph_for(lens: Lens, state: int, fact: int, most: int, *, in_groups: bool = False) -> Glyph:
+def glyph_for(lens: Lens, state: int, fact: int, most: int) -> Glyph:
     """Return the glyph of a node from its state, the lens's property, and the most that this can be.
 
-    That is the slots of a node in its pool, or the failures on the node with most of them. Where nodes are drawn
-    ``in_groups``, a digit is about the slots of all nodes of a cell.
+    That is the slots of a node in its pool, or the failures on the node with most of them.
     """
     node_state = state_in(state)
     glyph = NODE[node_state]
@@ -204,10 +187,7 @@ def glyph_for(lens: Lens, state: int, fact: int, most: int, *, in_groups: bool =
         case Lens.STATE:
             return glyph
         case Lens.SLOTS:
-            slots = slots_glyph(most - fact, most, glyph)
-            return _SOME_SLOTS if in_groups and slots.symbol.isdigit() else slots
-        case Lens.AGE:
-            return _AGES[fact]
+            return _slots_glyph(most - fact, most, glyph)
         case Lens.FAILURES:
             return failures_glyph(fact, most)
         case Lens.PHASE:
@@ -230,7 +210,7 @@ def failures_glyph(count: int, most: int) -> Glyph:
     return Glyph(str(digit), str(digit), Role.FAILED, name)
 
 
-def slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
+def _slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
     """Return the glyph of slots in use, of all slots; that of the node's ``state`` where none can be used.
 
     Tenths are rounded up, so that a task in one slot of many is seen, but some free slots are never drawn as none.
@@ -246,7 +226,7 @@ def slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
     return Glyph(str(digit), str(digit), Role.RUNNING, name)
 
 
-_RANKED = (*PREPARATION.values(), *RELEASE.values(), *NODE.values(), *_AGES, _NO_FAILURE)
+_RANKED = (*PREPARATION.values(), *RELEASE.values(), *NODE.values(), _NO_FAILURE)
 _RANKS = {glyph: rank for rank, glyph in enumerate(_RANKED)}
 
 

@@ -11,7 +11,7 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, TASK, hook_glyph
 from tui.viewmodels.properties import next_words
 from tui.viewmodels.text import ItemRef, Line, Role, Span, between, cut, fit, line, merged, one_line, squeeze, width
-from tui.viewmodels.watch.lenses import Form, Lens, slots_glyph
+from tui.viewmodels.watch.lenses import Form, Lens
 from tui.viewmodels.watch.node_map import MOST_OUTPUT
 
 if TYPE_CHECKING:
@@ -272,11 +272,10 @@ class MapLines:
         """Return a row of names or symbols, drawn anew only if it has changed."""
         model = self._model
         here = slice(firsts.start, firsts[-1] + layout.nodes)
-        nodes, marks, lens = model.nodes[here], model.session.marks, model.lens
+        nodes, marks = model.nodes[here], model.session.marks
         looks = (
-            (lens, layout, model.session.glyphs.ascii_only, firsts, nodes),
+            (model.lens, layout, model.session.glyphs.ascii_only, firsts, nodes),
             ([model.glyphs[code] for code in sorted(set(model.codes[here]))], model.codes[here]),
-            model.facts[here] if lens is Lens.SLOTS else None,
             bytes(map(model.page.is_enabled, nodes)) if layout.nodes == 1 else None,
             cursor if cursor in firsts else None,
             [ItemRef("node", node) in marks for node in nodes] if marks else None,
@@ -327,21 +326,9 @@ class MapLines:
         code = max(codes)
         if model.glyphs[code].role is not Role.FAILED:
             code = max(set(codes), key=lambda each: (codes.count(each), each))
-            if model.lens is Lens.SLOTS:
-                return self._slots_of(first, count), 1.0
             return model.glyphs[code], codes.count(code) / len(codes)
         failed = sum(codes.count(each) for each in set(codes) if model.glyphs[each].role is Role.FAILED)
         return model.glyphs[code], failed / len(codes)
-
-    def _slots_of(self, first: int, count: int) -> Glyph:
-        """Return the glyph of the share of slots in use on several nodes; that of their state if none can be used."""
-        model, slots = self._model, self._model.page.slots()
-        here = range(first, min(first + count, len(model.nodes)))
-        usable = [at for at in here if model.glyph(at).role in (Role.RUNNING, Role.QUIET)]
-        if not usable:
-            return model.glyph(model.worst(first, count))
-        used = sum(slots - model.facts[at] for at in usable)
-        return slots_glyph(used * 10, slots * len(usable) * 10, NODE[NodeState.RUNNING])
 
 
 def _beside(parts: list[Line], layout: Layout) -> Line:
