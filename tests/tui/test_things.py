@@ -234,7 +234,7 @@ def test_dependencies_in_both_directions(session_at):
     world = session.simulation.world
     child = next(task for task in range(world.tasks.length) if world.tasks.spec(task).depends_on)
     told = page(session, ItemRef("task", child), "Dependencies")
-    assert contains(told, "━", "▶", "call")
+    assert contains(told, "Depends on", "Dependents", "decides when it begins")
     assert contains(told, "1", "3", "4")
     assert contains(told, "Critical path")
     parent = next(each for each in links(session, ItemRef("task", child), "Dependencies") if each.kind == "task")
@@ -247,11 +247,11 @@ def test_a_task_with_many_dependents_shows_some_and_counts_the_others(cells):
     sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True))
     run_to(sim, seconds=1)
     told = page(Session(sim), ItemRef("task", 0), "Dependencies", cells)
-    assert contains(told[:9], "+ 1,992 more")
-    assert contains(told, "first", "├")
+    assert contains(told[-1:], "and 1,800 more")
+    assert contains(told, "no task", "t199")
 
 
-def test_a_large_range_is_one_line_of_the_graph():
+def test_a_large_range_is_one_line():
     tasks = [*(a_task(str(number)) for number in range(1, 41))]
     tasks.append(a_task("end", dependsOn={"taskIdRanges": [{"start": 1, "end": 40}]}))
     sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True))
@@ -260,17 +260,18 @@ def test_a_large_range_is_one_line_of_the_graph():
     assert contains(told, "1 to 40, 38 to go")
 
 
-def test_a_small_graph_looks_like_this():
+def test_dependencies_are_listed_like_this():
     tasks = [a_task("1"), a_task("2"), a_task("both", dependsOn={"taskIds": ["1", "2"]})]
     tasks += [a_task(f"t{number}", dependsOn={"taskIds": ["both"]}) for number in range(3)]
     sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True), pool=a_pool(taskSlotsPerNode=1))
     run_to(sim, seconds=READY_S + 150)
     thing = the(Session(sim), ItemRef("task", 2))
     told = [plain(each).rstrip() for each in thing.lines(thing.tabs.index("Dependencies"), 80)]
-    assert told[:3] == [
-        "                   ╭─▶ ⊡ t0",
-        "✓ 2 ━━┬━▶ ◉ both ──┼─▶ ⊡ t1",
-        "✓ 1 ──╯            ╰─▶ ⊡ t2",
+    assert told[:4] == [
+        "Depends on                               Dependents",
+        "✓ 2  decides when it begins              ⊡ t0",
+        "✓ 1                                      ⊡ t1",
+        "                                         ⊡ t2",
     ]
 
 

@@ -22,7 +22,7 @@ from tui.viewmodels import properties as blocks
 from tui.viewmodels.detail_model import DetailModel, Page, columns, curves, listing, state_bars, state_history, tabular
 from tui.viewmodels.glyphs import JOB, TASK, glyph_of_job, glyph_of_task, task_glyph
 from tui.viewmodels.items import job_transfers, rest_blocks, rest_body, task_resources, task_transfers
-from tui.viewmodels.job_graphs import MOST_BOXES, graph_lines, path_lines, statistics_lines
+from tui.viewmodels.job_graphs import dependency_lines, path_lines, statistics_lines
 from tui.viewmodels.lists import tasks as task_list
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
@@ -227,7 +227,6 @@ def _text(end: OutputEnd, cells: int) -> list[Line]:
     return [line(Span(part)) for text in end.lines for part in wrapped(text.expandtabs(), cells)]
 
 
-_MOST_TASKS = 200  # for each kind of dependency
 _ALL_FROM, _FEW = 104, 6  # cells for all columns of the attempts; columns on narrower pages
 _ABOVE = 2  # lines above each part below the facts
 _LEAST_VARIABLES = 4  # lines with their title; fewer say nothing
@@ -326,7 +325,7 @@ class TaskDetailModel(DetailModel):
         parts = (
             ("Timeline", state_bars(self.session, history.states(), TASK, cells)),
             ("Attempts", self._attempts(cells) if len(history.attempts()) > 1 else ()),
-            ("Dependencies", graph_lines(self.session, self._task, cells) if found.parents or found.children else ()),
+            ("Dependencies", self._dependencies(cells) if found.parents or found.children else ()),
         )
         for title, drawn in parts:
             if drawn and len(lines) + len(drawn) + _ABOVE <= rows:
@@ -384,22 +383,7 @@ class TaskDetailModel(DetailModel):
         )
 
     def _dependencies(self, cells: int) -> Sequence[Line]:
-        """Return the graph with the critical path, and below it what the graph leaves out."""
-        lines = list(graph_lines(self.session, self._task, cells))
-        found = dependencies_of(self.session.simulation, self._task)
-        named = [parent.task for parent in found.parents if parent.task is not None]
-        for title, tasks in (("Depends on", named), ("Dependents", found.children)):
-            if len(tasks) > MOST_BOXES:
-                shown = [self._task_row(task) for task in tasks[:_MOST_TASKS]]
-                lines += [(), line(Span(title, Role.STRONG)), *tabular((" ", "Task", "State"), shown, cells)]
-                left_out = len(tasks) - _MOST_TASKS
-                lines += [line(Span(f"and {left_out:,} more", Role.DIM))] if left_out > 0 else []
-        return lines
-
-    def _task_row(self, task: int) -> tuple[Span, Span, Span]:
-        row = self._page.brief(task)
-        glyph = glyph_of_task(row)
-        return self.session.glyphs.span(glyph), link(row.task_id, ItemRef("task", task)), Span(glyph.name, glyph.role)
+        return dependency_lines(self.session, self._task, cells)
 
     def _output(self, cells: int) -> Sequence[Line]:
         return output_lines(self.session, self._task, self._row, cells)
