@@ -7,7 +7,7 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.specs import commands as c
 from tui.viewmodels.glyphs import GlyphSet
-from tui.viewmodels.lists import events, filters, order
+from tui.viewmodels.lists import events, order
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import EventFilter
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
@@ -159,7 +159,7 @@ def test_added_deleted_and_reactivated_tasks_are_put_in_their_places(reads):
 def test_a_filter_of_events_judges_only_new_ones(monkeypatch, at_once):
     monkeypatch.setattr(EventsModel, "at_once", at_once)
     monkeypatch.setattr(events, "MOST_NEW", at_once)
-    monkeypatch.setattr(filters, "PIECE", 3)
+    monkeypatch.setattr(events, "PIECE", 3)
     simulation = Simulation(load_scenario("nodes-fail-and-recover"))
     session, judged = Session(simulation), []
     keep = EventFilter.keep

@@ -10,7 +10,7 @@ import time
 from array import array
 from bisect import bisect_left
 from itertools import filterfalse, islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
@@ -21,23 +21,6 @@ if TYPE_CHECKING:
 _PIECE = 1000  # rows that are looked at together, for less than a millisecond if many are judged together
 SAMPLES = 200  # sampled values that divide the rows into parts
 _IDLE_SHARE = 19  # while time goes by, a twentieth of it is filtering and sorting at most
-
-
-class SlicedWork(Protocol):
-    """Filtering or sorting of rows that is done in slices.
-
-    ``early`` has the rows that are found so far if they need no sorting: it grows while the work goes on.
-    """
-
-    total: int  # rows that are looked at
-
-    @property
-    def progress(self) -> float: ...  # from 0 to 1
-    @property
-    def early(self) -> Sequence[int]: ...
-    @property
-    def found(self) -> Sequence[int] | None: ...  # set once ``go_on`` returns False
-    def go_on(self) -> bool: ...
 
 
 class SlicedSort:
@@ -81,7 +64,7 @@ class SlicedSort:
         while piece := list(islice(left, self._piece)):
             kept.extend(piece if keep is None else keep(piece))
             looked_at += len(piece)
-            yield 0.5 * looked_at / self.total
+            yield looked_at / self.total * (1 if values is None else 0.5)
         if values is not None:
             parts = yield from self._parts(kept, values)
             kept = []
@@ -125,7 +108,7 @@ class ShownRows:
     def __init__(self) -> None:
         self.rows: Sequence[int] = ()
         self.hidden = 0
-        self._work: SlicedWork | None = None
+        self._work: SlicedSort | None = None
         self._total = 0  # rows without a filter
         self._wanted: object = None
         self._order: object = None
@@ -144,7 +127,7 @@ class ShownRows:
         wanted: object,
         order: object,
         moment: object,
-        start: Callable[[], SlicedWork],
+        start: Callable[[], SlicedSort],
         at_once: int,
         *,
         may_rest: bool = False,
