@@ -9,7 +9,6 @@ from engine.base.errors import exit_text
 from engine.base.terms import TaskResult, TaskState
 from engine.base.values import called, natural_key
 from engine.views.diagnosis.questions import task_waits_for
-from engine.views.log.reader import ChangedTasks
 from engine.views.resources.processes import task_needs
 from engine.views.resources.task_order import TaskKey as Key
 from tui.viewmodels import format as fmt
@@ -32,12 +31,11 @@ from tui.viewmodels.lists.columns import (
     if_any,
 )
 from tui.viewmodels.lists.kept_rows import KeptRowsModel
-from tui.viewmodels.lists.order import ChangedRows
 from tui.viewmodels.lists.rows import AT_ONCE
 from tui.viewmodels.text import WHOLE, Block, ItemRef, Line, Role, Span, block, block_of, failure_rows, line, link, row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 
     from engine.views.resources.tasks import SubtaskRow, TaskBrief, TaskRow
     from tui.viewmodels.lists.order import SortValues
@@ -106,11 +104,7 @@ def task_subtasks(session: Session, found: Sequence[SubtaskRow]) -> list[Block]:
 
 
 _STATES = tuple(state.wire for state in TaskState)
-_OF_RUNNING = frozenset(("Duration", "End time"))  # columns that change without an entry of the log while a task runs
 _RISING = {"Task": Key.ID, "Command line": Key.COMMAND_LINE}  # columns whose texts mostly rise as the rows do
-_OF_TIMES = frozenset(("Created", "Start time", "End time"))
-_MOST_ENTRIES = 65_536  # of the log, between two moments
-_MOST_CHANGED = 60_000  # rows that are judged at once, for some 50 ms
 
 
 def _role(task: TaskBrief) -> Role:
@@ -178,33 +172,11 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._page = session.tasks(session.job_id)
-        self._changed = ChangedTasks(session.simulation)
-        self._rose = True  # the texts by which tasks are sorted, in the order of the tasks, when all were read
 
     def order(self) -> Sequence[int]:
         """Return the tasks of the job in focus, or only its failed ones."""
         self._page = self.session.tasks(self.session.job_id)
         return self._page.failed() if self.only_failed else self._page.order()
-
-    def begin_reading(self) -> None:
-        self._changed.skip()
-        self._rose = self._rises()
-
-    def changed_rows(self, columns: Collection[str]) -> ChangedRows | None:
-        """Return the tasks that the log names, and running ones if a column in use changes while they run."""
-        changed = self._changed.take(_MOST_ENTRIES)
-        has_moved_on = self.session.time_format == "relative" and not _OF_TIMES.isdisjoint(columns)
-        if changed is None or self.only_failed or has_moved_on or "Waiting for" in columns:
-            return None
-        if self._rose is not self._rises():
-            return None
-        if not _OF_RUNNING.isdisjoint(columns):
-            changed.update(self._page.running())
-        there = self._page.among(changed)
-        return ChangedRows(changed, there) if len(there) <= _MOST_CHANGED else None
-
-    def place(self, key: int) -> tuple[int, ...]:
-        return self._page.place(key)
 
     def is_failed(self, key: int) -> bool:  # noqa: ARG002  # ``order`` returns failed tasks only
         return True
@@ -222,13 +194,10 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         key = self.columns[self.column_names.index(name)].key
         if name in _RISING:  # sort keys of a million would take seconds; mostly rows are in their order already
             texts_of = self._page.ids_of if key is Key.ID else self._page.command_lines_of
-            return partial(map, int) if self._rises() else lambda keys: map(natural_key, texts_of(keys))
+            has_risen = self._page.rise(_RISING[name])
+            return partial(map, int) if has_risen else lambda keys: map(natural_key, texts_of(keys))
         values = self._page.groups.in_order.get(key) if isinstance(key, Key) else None
         return values or super().sort_values(name)
-
-    def _rises(self) -> bool:
-        """Return whether rows are in the order of the column by which they are sorted, if they can be."""
-        return self.sort_column not in _RISING or self._page.rise(_RISING[self.sort_column])
 
     def groups_by(self, key: Key, keys: Sequence[int]) -> Sequence[Hashable] | None:
         return self._page.groups.of(key, keys, self.from_ms)
