@@ -71,7 +71,7 @@ def test_a_list_that_is_kept_shows_the_same_as_a_new_one(name):
             break
 
 
-@pytest.mark.parametrize("time_format", ["clock", "relative"])
+@pytest.mark.parametrize("time_format", ["clock", "elapsed"])
 @pytest.mark.parametrize("kind", [TasksModel, NodesModel, PreparationModel, ReleaseModel])
 @pytest.mark.parametrize(
     "name",

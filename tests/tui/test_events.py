@@ -203,7 +203,7 @@ def test_a_filter_of_a_long_log_says_how_far_it_has_come(session_at, monkeypatch
     assert f"{total - model.count:,} hidden" in plain(model.arrangement())
 
 
-@pytest.mark.parametrize("time_format", ["clock", "utc", "relative"])
+@pytest.mark.parametrize("time_format", ["clock", "utc", "elapsed"])
 @pytest.mark.parametrize(
     "name",
     ["mpi-in-trouble", "job-manager-adds-tasks", "spot-night-run", "what-a-pool-is-refused-for", "one-node-fails"],

@@ -126,11 +126,9 @@ class EventsModel(RowsModel):
         judge = self._filters.get(
             wanted, lambda: EventFilter(session, parse_filter(self.filter_text), self.column_names, self._texts)
         )
-        has_moved_on = judge.looks_at_time and session.time_format == "relative"
 
         def start() -> SlicedSort:
-            is_known = self._searched[0] == wanted and not has_moved_on
-            known, searched = (self._shown.rows, self._searched[1]) if is_known else ((), 0)
+            known, searched = (self._shown.rows, self._searched[1]) if self._searched[0] == wanted else ((), 0)
             self._searched = wanted, len(rows)
             search = SlicedSort(rows[searched:], judge.keep, None, is_descending=False, piece=PIECE)
             search.early.extend(known)
@@ -138,7 +136,7 @@ class EventsModel(RowsModel):
 
         def amend(shown: Sequence[int]) -> Sequence[int] | None:
             new = rows[self._searched[1] :]
-            if len(new) > MOST_NEW or has_moved_on:
+            if len(new) > MOST_NEW:
                 return None
             self._searched = wanted, len(rows)
             found = judge.keep(new)
@@ -147,10 +145,7 @@ class EventsModel(RowsModel):
                 return shown
             return array("q", found)
 
-        may_rest = has_moved_on and session.is_playing
-        self._shown.sort_rows(
-            wanted, None, self.moment(), start, self.at_once, may_rest=may_rest, amend=amend, total=len(rows)
-        )
+        self._shown.sort_rows(wanted, None, self.moment(), start, self.at_once, amend=amend, total=len(rows))
 
     def index_of(self, key: int) -> int | None:
         rows = self._shown.rows

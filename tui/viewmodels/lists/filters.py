@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from engine.base.values import SECOND_MS, lazy_regex, natural_key
 from engine.scenario.text import did_you_mean
-from engine.views.log.reader import KeptByKey
 from engine.views.resources.event_matching import EventMatcher
 from tui.viewmodels.lists.columns import RESULTS
 from tui.viewmodels.text import Line, Role, Span, line
@@ -305,13 +304,11 @@ class EventFilter:
         """
         self._session = session
         self._keepers: list[Callable[[Sequence[int]], Sequence[int]]] = []
-        self.looks_at_time = False
         for term in terms:
             column = column_of(term.field, columns) if term.field else None
             if term.field and column is None:
                 self._keepers.append(lambda _: ())
             elif column == _TIME:
-                self.looks_at_time = True
                 self._keepers.append(_Times(session, matcher(term)).keep)
             else:
                 judged = texts if column is None else _one_of(texts, column - 1)
@@ -375,17 +372,12 @@ class _Times:
     def __init__(self, session: Session, holds: Callable[[str], bool]) -> None:
         self._session = session
         self._holds = holds
-        self._known: KeptByKey[bool] = KeptByKey()
+        self._known: dict[int, bool] = {}
 
     def keep(self, entries: Sequence[int]) -> Sequence[int]:
-        session, moments = self._session, self._session.events.moments_ms(entries)
-        if session.time_format == "relative":
-            now_ms = session.now_ms
-            shown, asked = [(now_ms - ms) // SECOND_MS if ms < now_ms else -1 for ms in moments], now_ms
-        else:
-            unit = 1 if session.time_format == "utc" else SECOND_MS
-            shown, asked = [ms // unit for ms in moments], None
-        known = self._known.at(asked)
+        session, known = self._session, self._known
+        moments, unit = session.events.moments_ms(entries), 1 if session.time_format == "utc" else SECOND_MS
+        shown = [ms // unit for ms in moments]
         for key, ms in dict(zip(shown, moments, strict=True)).items():
             if key not in known:
                 known[key] = self._holds(session.clock(ms))

@@ -329,7 +329,7 @@ class NodesModel(NodeRowsModel["NodeBrief", "NodeRow"]):
         return self._page.row(key)
 
     def groups_by(self, key: Key, keys: Sequence[int]) -> Sequence[Hashable]:
-        return list(map(node_groups(self.session.simulation, self._page, key, self.from_ms), keys))
+        return list(map(node_groups(self.session.simulation, self._page, key), keys))
 
     def summary(self, cells: int = WHOLE) -> Line:
         counts = self._page.counts()

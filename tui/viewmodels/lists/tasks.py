@@ -200,7 +200,7 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         return values or super().sort_values(name)
 
     def groups_by(self, key: Key, keys: Sequence[int]) -> Sequence[Hashable] | None:
-        return self._page.groups.of(key, keys, self.from_ms)
+        return self._page.groups.of(key, keys)
 
     def identity_of(self, key: int) -> str:
         return self._page.id_of(key)
