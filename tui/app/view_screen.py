@@ -396,23 +396,21 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         texts: Sequence[str],
         on_pick: Callable[[int], None],
         if_empty: str,
-        *,
-        letters: Sequence[str] = _DIGITS,
     ) -> None:
-        """Let the user pick one of several texts by its letter, and report its number; say ``if_empty`` without any.
+        """Let the user pick one of several texts by its digit, and report its number; say ``if_empty`` without any.
 
-        More texts than letters are filtered by what is typed.
+        More texts than digits are filtered by what is typed.
         """
         if not texts:
             say(self, if_empty)
             return
         shown = [self.session.text(text) for text in texts]
-        if len(shown) > len(letters):
+        if len(shown) > len(_DIGITS):
             finder = dialogs.pickers.NameFinder(title, shown, pointer=self.session.glyphs.cursor)
             self.app.push_screen(finder, lambda at: None if at is None else on_pick(at))
             return
-        lettered = enumerate(zip(shown, letters, strict=False))
-        self.choose(title, *((Pick(letter, text), partial(on_pick, at)) for at, (text, letter) in lettered))
+        numbered = enumerate(zip(shown, _DIGITS, strict=False))
+        self.choose(title, *((Pick(digit, text), partial(on_pick, at)) for at, (text, digit) in numbered))
 
     def choose(self, title: str, *offers: tuple[Pick, Callable[[], object] | None], about: Sequence[str] = ()) -> None:
         """Let the user choose what to do, below texts about it; None does nothing, as Escape does."""

@@ -75,7 +75,7 @@ _GROUPS = {
     for group, names in (
         (Group.FIRST, "time.play row.why row.act"),
         (Group.TIME, "time."),
-        (Group.GO, "view. go. focus. pane. quit quit. interrupt suspend palette find. scenario. row.links"),
+        (Group.GO, "view. go. focus. pane. quit quit. interrupt suspend palette find. scenario."),
         (Group.ACT, "job.act row.mark row.mark-all row.new pool.scale"),
         (Group.ACT, "session. settings events.by-hand"),
     )
