@@ -37,12 +37,13 @@ from tui.viewmodels.text import WHOLE, Block, ItemRef, Line, Role, Span, block, 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 
-    from engine.views.resources.tasks import SubtaskRow, TaskBrief, TaskRow
+    from engine.views.resources.processes import Needs
+    from engine.views.resources.tasks import SubtaskRow, TaskBrief, TaskPage, TaskRow
     from tui.viewmodels.lists.order import SortValues
     from tui.viewmodels.session import Session
 
 
-def task_general(session: Session, task: TaskRow) -> Block:
+def _general(session: Session, task: TaskRow) -> Block:
     """Return id, job, state, command line and slots."""
     glyph = glyph_of_task(task.brief)
     return block(
@@ -57,7 +58,7 @@ def task_general(session: Session, task: TaskRow) -> Block:
     )
 
 
-def task_execution(session: Session, task: TaskRow) -> Block:
+def _execution(session: Session, task: TaskRow) -> Block:
     """Return node, times, result and counters."""
     brief, extra, clock = task.brief, task.brief.extra, session.clock
     glyph = glyph_of_task(brief)
@@ -77,9 +78,17 @@ def task_execution(session: Session, task: TaskRow) -> Block:
     )
 
 
-def task_failure(task: TaskRow) -> list[Block]:
-    """Return why the task failed; nothing if it has not."""
-    return block_of("Failure information", failure_rows(task.brief.extra.failure))
+def task_overview(session: Session, page: TaskPage, key: int, needs: Needs) -> list[Block]:
+    """Return all blocks of a task but the variables of its process."""
+    task = page.row(key)
+    return [
+        _general(session, task),
+        _execution(session, task),
+        *task_resources(session, key, needs),
+        *task_transfers(session, key),
+        *_subtasks(session, page.subtasks(key)),
+        *block_of("Failure information", failure_rows(task.brief.extra.failure)),
+    ]
 
 
 def task_environment(variables: Mapping[str, str]) -> list[Block]:
@@ -87,7 +96,7 @@ def task_environment(variables: Mapping[str, str]) -> list[Block]:
     return block_of("Environment", (("", Span(f"{name}={value}")) for name, value in variables.items()))
 
 
-def task_subtasks(session: Session, found: Sequence[SubtaskRow]) -> list[Block]:
+def _subtasks(session: Session, found: Sequence[SubtaskRow]) -> list[Block]:
     """Return the subtasks of a multi-instance task. The primary task is described by the other blocks."""
     clock = session.clock
     rows = []
@@ -232,17 +241,9 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         return self._page.brief(key)
 
     def new_details(self, key: int) -> tuple[Sequence[Block], int | None]:
-        task, session = self._page.row(key), self.session
-        needs = task_needs(session.simulation, key)
-        return [
-            task_general(session, task),
-            *task_resources(session, key, needs),
-            task_execution(session, task),
-            *task_transfers(session, key),
-            *task_subtasks(session, self._page.subtasks(key)),
-            *task_failure(task),
-            *task_environment(self._page.environment(key)),
-        ], needs.ready_ms
+        needs = task_needs(self.session.simulation, key)
+        overview = task_overview(self.session, self._page, key, needs)
+        return [*overview, *task_environment(self._page.environment(key))], needs.ready_ms
 
     def empty(self) -> Sequence[str]:
         if not self.session.job_id:
