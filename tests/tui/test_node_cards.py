@@ -424,7 +424,7 @@ def test_a_node_that_prepares_lists_its_task_as_preparing_and_says_who_takes_the
     sim = simulation(a_job(tasks=some_tasks(1, 60), prep=a_line(60)))
     run_to(sim, seconds=READY_S + 30)
     session = Session(sim)
-    [block] = node_tasks(session, session.nodes().row(0), 12)
+    [block] = node_tasks(session, session.nodes().row(0))
     assert (block.title, [(label, span.text) for label, span in block.rows]) == (
         "Tasks on this node",
         [("j", "t1, preparing")],

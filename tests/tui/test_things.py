@@ -114,7 +114,6 @@ def test_a_node_that_has_left_says_what_is_kept_of_it(session_at):
     assert head(session, ItemRef("node", gone)) == [
         "∅ left the pool at 08:03:20. Its record is kept, its files are deleted."
     ]
-    assert page(session, ItemRef("node", gone), "Files") == ["The node has left its pool. Its files are deleted."]
 
 
 # --- a pool
