@@ -21,7 +21,7 @@ from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.filters import EventFilter, parse_filter
 from tui.viewmodels.lists.order import SlicedSort
 from tui.viewmodels.lists.rows import AT_ONCE, RowsModel
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block_of, fit, line, row, squeeze
+from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, between, block_of, fit, line, row, squeezed, width
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -295,46 +295,26 @@ def _json(value: object) -> object:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | bool) else value
 
 
-_EVENT_CELLS, _ENTITY_CELLS = 22, 8  # wished for what happened, and at least for an id
-_MOST_CHANGE = 26  # wished for the longest change of a state
+_WITH_KINDS = 70  # cells of a line in which what happened has a column of its own
 
 
 def brief_lines(model: EventsModel, keys: Iterable[int], cells: int) -> list[Line]:
-    """Return a line of at most ``cells`` for each event: time, kind, what happened, and the ids, which stay readable.
+    """Return a line of at most ``cells`` for each event: time, kind, what happened, and at the right the ids.
 
-    The job is named once there are several. Where not all of this has room, what happened follows its kind at once,
-    and only the new one of two states is named.
+    The job is named once there are several. Ids are cut only where they take more than a third of the line. Where not
+    all has room, only the new one of two states is named.
     """
     rows = [model.cells(key)[:5] for key in keys]
-    times, kinds, _, entities, jobs = (max((cell_len(row[at].text) for row in rows), default=0) for at in range(5))
-    room = cells - times - 1
-    of_job = min(jobs, _ENTITY_CELLS) if model.session.has_several_jobs else 0
-    is_brief = of_job > 0 and room < kinds + _MOST_CHANGE + entities + jobs + 3
-    if is_brief:
-        event_cells = _EVENT_CELLS
-        rows = [(time, kind, _new_state(said), *ids) for time, kind, said, *ids in rows]
-    else:
-        changes = (cell_len(said.text) for _, _, said, *_ in rows if " → " in said.text)
-        event_cells = kinds + 1 + max(_EVENT_CELLS, min(_MOST_CHANGE, max(changes, default=0)))
-    ids = min(entities, max(_ENTITY_CELLS, room - event_cells - 1 - (of_job + 1 if of_job else 0)))
-    job_cells = min(jobs, room - event_cells - ids - 2) if of_job else 0
-    if job_cells < of_job:
-        job_cells = 0
-    event_cells = room - ids - 1 - (job_cells + 1 if job_cells else 0)
+    times, kinds = (max((cell_len(row[at].text) for row in rows), default=0) for at in range(2))
     found = []
     for time, kind, said, entity, job in rows:
-        word = kind.text if is_brief else fit(kind.text, kinds)
-        free = event_cells - cell_len(word) - 1 - cell_len(said.text)
-        own = max(ids, min(cell_len(entity.text), ids + free))  # of this id, also in room that what happened leaves
-        parts = [
-            time._replace(text=fit(time.text, times, right=True)),
-            kind._replace(text=word),
-            said._replace(text=fit(said.text, max(1, event_cells + ids - own - cell_len(word) - 1))),
-            entity._replace(text=fit(squeeze(entity.text, own), own)),
-        ]
-        if job_cells:
-            parts.append(Span(squeeze(job.text, job_cells), Role.DIM))
-        found.append(tuple(span for part in parts for span in (part, Span(" ")))[:-1])
+        names = [entity.text, job.text] if model.session.has_several_jobs and job.text else [entity.text]
+        word = f" {fit(kind.text, kinds) if cells >= _WITH_KINDS else kind.text} "
+        room = cells - times - cell_len(word) - sum(map(cell_len, names)) - len(names)
+        told = said if cell_len(said.text) <= room else _new_state(said)
+        left = line(time._replace(text=fit(time.text, times, right=True)), kind._replace(text=word), told)
+        first, *others = squeezed(names, max(cells // 3, cells - width(left) - 1) - len(names) + 1)
+        found.append(between(left, line(first, *(Span(f" {each}", Role.DIM) for each in others)), cells))
     return found
 
 
