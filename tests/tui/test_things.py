@@ -22,7 +22,7 @@ from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.properties import instance_runs
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, plain, width
-from tui.viewmodels.timeline.job_rows import JobRows
+from tui.viewmodels.timeline.kinds import JobRows
 
 LATER_S = 330
 

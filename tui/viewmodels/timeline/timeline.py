@@ -13,9 +13,8 @@ from engine.views.log.reader import Kept
 from engine.views.resources.jobs import job_ids
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE
 from tui.viewmodels.text import Line, Role, Span, cut, line
-from tui.viewmodels.timeline.job_rows import JobRows, TaskRows
+from tui.viewmodels.timeline.kinds import JobRows, NodeRows, TaskRows
 from tui.viewmodels.timeline.lines import Frame, PoolBand, RowLines, axis, legend_line
-from tui.viewmodels.timeline.node_rows import NodeRows
 from tui.viewmodels.timeline.rows import Height, TimeColumns, fitted, height_of
 
 if TYPE_CHECKING:
