@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from engine.base.errors import Position
     from engine.views.resources.jobs import AutoScaleRun, PoolRow, Sampled, ScalePage
-    from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.session import Session
 
 
@@ -104,7 +103,6 @@ def _faulty(text: str, number: int, fault: tuple[Position, str], room: int) -> l
 # From this width on, formula and evaluation are side by side.
 _WIDE = 96
 _MOST_ROWS = 12  # rows of the history
-_LABEL_CELLS = 9
 _SERVICE_ITEMS = 3  # service variables in the results; the formula's own follow
 
 FIRST_FORMULA = """\
@@ -129,7 +127,7 @@ def autoscale_lines(session: Session, pool_id: str, cells: int) -> list[Line]:
             line("Autoscale is off."),
             *(line(Span(each, Role.DIM)) for text in (targets, ways) for each in wrapped(text, cells)),
         ]
-    schedule, samples, history = _schedule(session, page, cells), _sampled(page.samples), _history(session, page, cells)
+    schedule, samples, history = _schedule(session, page, cells), _sampled(page.samples), _history(session, page)
     is_wide, run = cells >= _WIDE, page.runs[-1]
     room = cells // 2 - 1 if is_wide else cells
     fault = None if run.error is None else (run.error.position, run.error.reason)
@@ -194,38 +192,13 @@ def _table(rows: Sequence[tuple[str, str]], role: Role) -> list[Line]:
 # -- history ---------------------------------------------------------------------------------------------------------
 
 
-def _history(session: Session, page: ScalePage, cells: int) -> list[Line]:
-    """Return targets and nodes at each evaluation, as two rows of bars and as a table, newest first."""
-    runs = page.runs[-max(1, cells - _LABEL_CELLS) :]
-    most = max(max(_wanted(run), _present(run)) for run in runs)
-    glyphs = session.glyphs
-    failed = Span(glyphs.failure, Role.FAILED)
-    rows = {
-        "target": [failed if run.error else Span(_level(glyphs, _wanted(run), most), Role.KEY) for run in runs],
-        "nodes": [Span(_level(glyphs, _present(run), most), Role.RUNNING) for run in runs],
-    }
-    first, last = session.clock(runs[0].when_ms), session.clock(runs[-1].when_ms)
-    lines = [line(Span("History", Role.STRONG), Span(f"  {first} to {last}, most: {most}", Role.DIM))]
-    lines += [(Span(f"{name:<{_LABEL_CELLS}}", Role.DIM), *spans) for name, spans in rows.items()]
-    listed = runs[-_MOST_ROWS:]
+def _history(session: Session, page: ScalePage) -> list[Line]:
+    """Return targets and nodes at each of the last evaluations, newest first."""
+    listed = page.runs[-_MOST_ROWS:]
     cells_of_time = max(len(session.clock(run.when_ms)) for run in listed) + 1
-    heads = f"{'':<{_LABEL_CELLS}}{'time':<{cells_of_time}} dedicated   Spot     result"
-    lines.append(line(Span(heads, Role.DIM)))
+    heads = f"{'time':<{cells_of_time}} dedicated   Spot     result"
+    lines = [line(Span("History", Role.STRONG)), line(Span(heads, Role.DIM))]
     return [*lines, *(_row(session, run, cells_of_time) for run in reversed(listed))]
-
-
-def _wanted(run: AutoScaleRun) -> int:
-    return run.target_dedicated + run.target_spot
-
-
-def _present(run: AutoScaleRun) -> int:
-    return run.current_dedicated + run.current_spot
-
-
-def _level(glyphs: GlyphSet, value: int, most: int) -> str:
-    """Return a bar for a share of the largest value. Anything but zero is visible."""
-    levels = glyphs.densities
-    return levels[-(-value * (len(levels) - 1) // most)] if value else glyphs.rest
 
 
 def _row(session: Session, run: AutoScaleRun, cells_of_time: int) -> Line:
@@ -238,7 +211,7 @@ def _row(session: Session, run: AutoScaleRun, cells_of_time: int) -> Line:
     else:
         own = ", ".join(f"{name} {text}" for name, text in run.items[_SERVICE_ITEMS:])
         result = Span(" ".join(own.split()) or "succeeded", Role.DERIVED)
-    return line(" " * _LABEL_CELLS, when, result)
+    return line(when, result)
 
 
 # -- a formula that is being written ---------------------------------------------------------------------------------
