@@ -16,12 +16,12 @@ from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.saving.settings import Settings
-from tui.viewmodels.detail_model import tab_at, tab_bar
+from tui.viewmodels.detail_model import tab_bar
 from tui.viewmodels.items import ViewHistory, VisitedView
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.properties import instance_runs
 from tui.viewmodels.session import Session
-from tui.viewmodels.text import ItemRef, plain, width
+from tui.viewmodels.text import ItemRef, link_at, plain, width
 from tui.viewmodels.timeline.kinds import JobRows
 
 LATER_S = 330
@@ -296,16 +296,17 @@ def test_without_dependencies_it_says_so(session_at):
 
 def test_a_click_on_a_tab_finds_it():
     tabs = ("Overview", "Files")
-    bar = plain(tab_bar(tabs, 0, 80))
-    assert [tab_at(tabs, 0, 80, bar.index(each)) for each in tabs] == [0, 1]
-    assert tab_at(tabs, 0, 80, len(bar) + 1) is None
+    bar = tab_bar(tabs, 0, 80)
+    assert [link_at(bar, plain(bar).index(each)) for each in tabs] == ["0", "1"]
+    assert link_at(bar, width(bar) + 1) is None
 
 
 def test_tabs_that_have_no_room_are_left_out_whole():
     tabs = ("Curves", "Overview", "Preparation tasks", "Statistics", "Critical path", "Properties")
     for present, title in enumerate(tabs):
         for cells in (22, 40, 60):
-            bar = plain(tab_bar(tabs, present, cells))
+            spans = tab_bar(tabs, present, cells)
+            bar = plain(spans)
             assert len(bar) <= cells
             assert f"[{title}]" in bar
             shown = [each for each in tabs if f" {each} " in bar or f"[{each}]" in bar]
@@ -313,9 +314,9 @@ def test_tabs_that_have_no_room_are_left_out_whole():
             last = tabs.index(shown[-1])
             assert bar.endswith(">") == (last < len(tabs) - 1)
             assert bar.startswith("<") == (shown[0] != tabs[0])
-            assert tab_at(tabs, present, cells, len(bar) - 1) == (last + bar.endswith(">"))
+            assert link_at(spans, len(bar) - 1) == str(last + bar.endswith(">"))
             if bar.startswith("<"):
-                assert tab_at(tabs, present, cells, 0) == tabs.index(shown[0]) - 1
+                assert link_at(spans, 0) == str(tabs.index(shown[0]) - 1)
 
 
 def test_the_trail_goes_back_and_forward_and_forgets_what_lay_ahead():
