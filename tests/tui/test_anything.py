@@ -27,7 +27,7 @@ SIZES = ((120, 40), (80, 24), (60, 16), (200, 60), (40, 10))
 SCENARIOS = ("one-node-fails", "release-times-out", "node-removed-during-release", "shared-pool-two-jobs")
 LEAVE = {"ctrl+c", "ctrl+q"}
 KEYS = sorted({key for bound in contexts().values() for each in bound for key in keys_of(each)} - LEAVE)
-OFTEN = ["down", "enter", "escape", "tab", "a", "w", "f", "g", "1", "3", "5", "8", "9", "full_stop", "comma", "ctrl+s"]
+OFTEN = ["down", "enter", "escape", "tab", "a", "w", "f", "1", "3", "5", "8", "9", "full_stop", "comma", "ctrl+s"]
 TEXTS = ("tasks", "100", "-30s", "+5m", "end", "max", "!running", "node:n1", "start:>5m", "[b]x[/b]", "漢字", "-1")
 
 

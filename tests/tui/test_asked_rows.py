@@ -63,10 +63,10 @@ def test_a_filter_that_shows_the_row_stays(dashboard_at):
     assert not any("Cleared" in text for text in messages_of(app))
 
 
-def test_a_link_leads_to_a_row_that_a_filter_hides(dashboard_at):
+def test_an_id_leads_to_a_row_that_a_filter_hides(dashboard_at):
     app = dashboard_at(60)
     seen = []
-    drive(app, "3", *filter_by("nowhere"), "5", "g", "n", lambda app: seen.append(subject_of(app).kind))
+    drive(app, "3", *filter_by("nowhere"), "5", *go("n0"), lambda app: seen.append(subject_of(app).kind))
     assert seen == ["node"]
     assert messages_of(app)[-1].startswith("Cleared the filter 'nowhere'")
 

@@ -80,12 +80,6 @@ def test_the_page_tells_formula_schedule_evaluation_samples_and_history(session_
         assert text in page
 
 
-def test_the_history_draws_targets_beside_nodes_and_marks_what_failed(session_at):
-    lines = texts(autoscale_lines(session_at(GROWN_S, NEVER), "elastic", 76))
-    rows = {each.split()[0]: each[9:] for each in lines if each.startswith(("target ", "nodes "))}
-    assert rows == {"target": "!!!······███", "nodes": "···········█"}
-
-
 @pytest.mark.parametrize("cells", [20, 40, 76, 116])
 @pytest.mark.parametrize(("name", "seconds"), [(DAY, MORNING_S), (NEVER, FAILING_S), ("one-node-fails", 330)])
 def test_no_line_is_wider_than_the_page(session_at, name, seconds, cells):

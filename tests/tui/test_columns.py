@@ -12,7 +12,6 @@ from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.viewmodels.glyphs import NODE
-from tui.viewmodels.items import links_of_instance
 from tui.viewmodels.lists.columns import Column, layout
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
@@ -231,12 +230,6 @@ def test_the_footer_takes_as_many_lines_as_it_needs(dashboard_at):
     assert (
         "max wall-clock 00:15:00  retention 7d 00:00:00 runs where a task ran after preparation (REL-3, REL-4)" in shown
     )
-
-
-def test_a_preparation_leads_to_its_node_and_the_task_that_triggered_it(session_at):
-    found = links_of_instance(session_at(LATER_S), 1)
-    assert [link.letter for link in found[:3]] == ["n", "t", "p"]
-    assert found[1].text.endswith("which triggered it")
 
 
 # --- as the service answers

@@ -248,7 +248,7 @@ def test_the_readings_are_the_numbers_of_now():
 def test_readings_keep_their_names_in_a_narrow_chart(session_at):
     model = CurvesModel(session_at(1200, "nodes-fail-and-recover"))
     title = " ".join(text_of(model, 56, 30)[0].split())
-    assert title == "Nodes ■ 1 running ■ 3 idle ■ 3 starting ■ 7 down ─ 14"
+    assert title == "Nodes ■ 1 running ■ 3 idle ■ 3 starting ■ 7 down"
 
 
 @pytest.mark.parametrize("name", ["job-prep-release-sample", "preparation-fails-on-one-node"])

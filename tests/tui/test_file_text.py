@@ -1,4 +1,4 @@
-"""A text to read: its lines, windows on them, what is found, how it follows."""
+"""A text to read: its lines, windows on them, what is found."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ LINES = 200_000
 LOG = "".join(f"2026-01-05 {8 + at // 3600:02}:{at // 60 % 60:02}:{at % 60:02} step {at}\n" for at in range(7200))
 
 
-def reader(text, cells=40, height=5, **how):
+def reader(text, cells=40, height=5):
     model = TextModel(">")
-    for name, value in how.items():
-        setattr(model, name, value)
     model.fit(cells, height)
     model.show(text, is_other=True)
     return model
@@ -46,15 +44,6 @@ def test_lines_end_where_a_line_ends(text, lines):
     assert [index.line(number) for number in range(len(index))] == lines
 
 
-def test_a_text_that_grows_or_changes_is_indexed_like_a_new_one():
-    index = LineIndex()
-    for text in ("", "a", "ab\ncd", "ab\ncde\n\nf\n", "ab\n", "other"):
-        index.show(text)
-        fresh = LineIndex()
-        fresh.show(text)
-        assert [index.line(at) for at in range(len(index))] == [fresh.line(at) for at in range(len(fresh))]
-
-
 def test_of_200_000_lines_only_those_are_formatted_that_are_seen(monkeypatch):
     formatted = []
 
@@ -66,63 +55,36 @@ def test_of_200_000_lines_only_those_are_formatted_that_are_seen(monkeypatch):
     model = reader(numbered(LINES), height=20)
     assert model.total == LINES
     assert shown(model)[-1] == "      20 line 20"
-    for wraps in (False, True):
-        formatted.clear()
-        if wraps:
-            model.turn_wrap()
-        model.end()
-        assert shown(model)[-1] == "  200000 line 200000"
-        model.go_to_line(99_999)
-        assert "> 100000 line 100000" in shown(model)
-        model.scroll(7)
-        model.rows()
-        assert 0 < len(set(formatted)) <= 8 * 20
+    formatted.clear()
+    model.end()
+    assert shown(model)[-1] == "  200000 line 200000"
+    model.go_to_line(99_999)
+    assert "> 100000 line 100000" in shown(model)
+    model.scroll(7)
+    model.rows()
+    assert 0 < len(set(formatted)) <= 8 * 20
 
 
 def test_control_characters_and_tabs_do_not_reach_the_terminal():
-    said = [r" a       b\x1b[31mred\x00"]
-    assert shown(reader("a\tb\x1b[31mred\x00", has_numbers=False)) == said
+    said = [r"  1 a       b\x1b[31mred\x00"]
+    assert shown(reader("a\tb\x1b[31mred\x00")) == said
 
 
-@pytest.mark.parametrize("wraps", [False, True])
-@pytest.mark.parametrize("has_numbers", [False, True])
-def test_no_row_is_wider_than_the_window(wraps, has_numbers):
+def test_no_row_is_wider_than_the_window():
     text = "short\n" + "long " * 30 + "\n" + "漢字" * 40 + "\n"
     for cells in (20, 33, 60):
-        model = reader(text, cells, 30, wraps=wraps, has_numbers=has_numbers)
+        model = reader(text, cells, 30)
         assert max(map(width, model.rows())) <= cells
-        assert (len(model.rows()) == 3) is not wraps
+        assert len(model.rows()) == 3
 
 
-def test_wrapped_lines_lose_nothing_and_are_scrolled_row_by_row():
-    text = "".join(f"{at}:" + "x" * at + "\n" for at in range(100))
-    model = reader(text, 21, 7, wraps=True, has_numbers=False)
-    seen = shown(model)
-    for _ in range(1000):
-        model.scroll(1)
-        seen.append(shown(model)[-1])
-    model.end()
-    whole = reader(text, 21, 1000, wraps=True, has_numbers=False)
-    rows = shown(whole)
-    assert "".join(each[1:] for each in rows) == text.replace("\n", "")
-    assert seen[: len(rows)] == rows
-    assert seen[-1] == rows[-1]
-    assert shown(model) == rows[-7:]
-    for _ in range(len(rows)):
-        model.scroll(-1)
-    assert shown(model) == rows[:7]
-
-
-def test_a_long_line_is_shifted_unless_it_is_wrapped():
-    model = reader("0123456789" * 10, 20, has_numbers=False)
-    assert shown(model) == [" 012345678901234567…"]
+def test_a_long_line_is_shifted():
+    model = reader("0123456789" * 10, 20)
+    assert shown(model) == ["  1 012345678901234…"]
     model.shift(1)
-    assert shown(model) == [" 890123456789012345…"]
+    assert shown(model) == ["  1 890123456789012…"]
     model.shift(-3)
-    assert shown(model) == [" 012345678901234567…"]
-    model.turn_wrap()
-    model.shift(1)
-    assert shown(model)[:2] == [" 0123456789012345678", " 9012345678901234567"]
+    assert shown(model) == ["  1 012345678901234…"]
 
 
 def test_the_window_keeps_within_the_text():
@@ -162,20 +124,6 @@ def test_a_search_goes_round_and_marks_what_it_finds():
     assert not any(span.is_underlined for row in model.rows() for span in row)
 
 
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        ("", [""]),
-        ("to be or not", ["to be or ", "not"]),
-        ("a to-be-or-not-to-be", ["a to-be-or", "-not-to-be"]),
-        ("exactly 10 more", ["exactly 10", " more"]),
-        ("漢字漢字 漢字漢字", ["漢字漢字 ", "漢字漢字"]),
-    ],
-)
-def test_long_lines_are_broken_after_a_blank_if_one_is_near(text, rows):
-    assert file_text.folded(text, 10) == rows
-
-
 @pytest.mark.parametrize("start", ["", "Ünicode İ\n"])
 def test_what_stands_in_a_line_is_found_in_any_case_of_letters_and_any_alphabet(start):
     index = LineIndex()
@@ -185,31 +133,6 @@ def test_what_stands_in_a_line_is_found_in_any_case_of_letters_and_any_alphabet(
     assert list(index.containing("nowhere")) == []
     index.show(f"{start}one TWO two\nthree\nTwo\ntwo")
     assert list(index.containing("two")) == [first, first + 2, first + 3]
-
-
-def test_what_is_found_is_underlined_across_wrapped_rows():
-    model = reader("abcdefghijklmnopqrstuvwxyz", 11, wraps=True, has_numbers=False)
-    model.find("jkl")
-    underlined = [[span.text for span in row if span.is_underlined] for row in model.rows()]
-    assert underlined == [["j"], ["kl"], []]
-
-
-def test_following_stays_at_the_end_until_it_is_scrolled_up_and_goes_on_at_the_end():
-    model = reader(numbered(10))
-    model.turn_follow()
-    assert shown(model)[-1].endswith("line 10")
-    model.show(numbered(20))
-    assert (shown(model)[-1].split()[-1], model.is_following) == ("20", True)
-    model.scroll(-1)
-    assert not model.is_following
-    model.show(numbered(30))
-    assert shown(model)[-1].split()[-1] == "19"
-    model.end()
-    model.show(numbered(40))
-    assert (shown(model)[-1].split()[-1], model.is_following) == ("40", True)
-    model.turn_follow()
-    model.show(numbered(50))
-    assert shown(model)[-1].split()[-1] == "40"
 
 
 def test_a_text_that_grows_is_searched_to_its_end():

@@ -339,12 +339,11 @@ def test_every_cause_is_told_in_each_of_its_times(session_at, cause):
 def test_status_and_heading_fit_into_any_width(session_at):
     model = FilesModel(session_at(100, READ), FileLocation(0, PREPARED))
     model.text.find("fetch")
-    model.text.turn_follow()
     for cells in (40, 60, 120):
         assert width(model.status(cells)) <= cells
         assert width(model.heading(cells)) <= cells
     words = plain(model.status(200))
-    assert words == "as it was at 08:01:40 · line 1 of 5 · match 1 of 4 · follow on · wrap off"
+    assert words == "as it was at 08:01:40 · line 1 of 5 · match 1 of 4"
 
 
 def test_before_its_node_was_there_nothing_is_shown(session_at):

@@ -21,7 +21,7 @@ SCENES = {
     "reading": (100, ["6", "down", "f", "slash", *"parts", "enter"]),
     "failed": (100, ["6", "f"]),
     "directory": (100, ["3", "f"]),
-    "gone": (2000, ["6", "down", "f", "W"]),
+    "gone": (2000, ["6", "down", "f"]),
 }
 
 
@@ -140,16 +140,6 @@ def test_n_asks_what_to_look_for_and_what_is_not_there_is_said(dashboard_at):
     assert kept[2][-1] == "'x' is not a line number."
 
 
-def test_wrapping_and_numbering(dashboard_at):
-    kept = []
-    text = seen(kept, lambda app: (app.screen.model.text.wraps, text_of(app)))
-    drive(dashboard_at(100, READ), "6", "down", "f", text, "W", "number_sign", text, size=(80, 24))
-    assert [wraps for wraps, _ in kept] == [False, True]
-    assert contains(kept[0][1], "  1 2026-01-05 08:00:53")
-    assert contains(kept[1][1], "took longer than the parts before them")
-    assert not contains(kept[1][1], "  1 2026-01-05 08:00:53")
-
-
 def test_a_copy_is_saved_and_nothing_is_overwritten(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     app = dashboard_at(100, READ)
@@ -170,7 +160,7 @@ def test_a_directory_has_nothing_to_be_found_or_saved(dashboard_at):
     assert set(messages_of(app)) == {"No file is open: choose one in the tree."}
 
 
-def test_time_goes_by_while_a_file_is_followed(dashboard_at):
+def test_time_goes_by_while_a_file_is_read(dashboard_at):
     app = dashboard_at(100, READ)
     kept = []
 
@@ -179,8 +169,8 @@ def test_time_goes_by_while_a_file_is_followed(dashboard_at):
         app.screen_stack[0].update()
 
     note = seen(kept, status)
-    drive(app, "6", "down", "f", "F", note, later, note, "full_stop", note, "comma", note)
-    assert kept[0] == "as it was at 08:01:40 · line 1 of 5 · follow on · wrap off"
+    drive(app, "6", "down", "f", note, later, note, "full_stop", note, "comma", note)
+    assert kept[0] == "as it was at 08:01:40 · line 1 of 5"
     assert kept[1].startswith("as it was at 08:11:40")
     assert kept[2].startswith("as it was at 08:15:00")
     assert kept[3].startswith("as it was at 08:11:40")
@@ -215,7 +205,7 @@ def test_a_directory_that_is_gone_is_looked_back_into(dashboard_at):
 
 def test_the_help_tells_all_keys_of_the_sheet(dashboard_at):
     lines = after(dashboard_at(100, READ), "6", "f", "question_mark", size=(160, 90))
-    assert contains(lines, "Help: Files", "Move in this pane", "Last line, and follow on.", "Save a copy.")
+    assert contains(lines, "Help: Files", "Move in this pane", "Last line.", "Save a copy.")
 
 
 @pytest.mark.parametrize("pane", [FileTree, TextView])
@@ -256,8 +246,6 @@ def test_in_ascii_all_of_it_is_ascii(dashboard_at, size):
         "slash",
         look,
         "escape",
-        "W",
-        look,
         size=size,
     )
     letters = {letter for screen in lines for each in screen for letter in each}

@@ -180,7 +180,7 @@ def test_a_task_is_found_by_its_very_node(session_at):
     "name", ["one-node-fails", "pipeline-with-dependencies", "retries-and-exit-conditions", "nodes-fail-and-recover"]
 )
 @pytest.mark.parametrize("seconds", [20, 150, 400, 4000])
-@pytest.mark.parametrize("time_format", ["clock", "relative"])
+@pytest.mark.parametrize("time_format", ["clock", "elapsed"])
 @pytest.mark.parametrize("model_type", [TasksModel, NodesModel, PreparationModel, ReleaseModel])
 def test_rows_that_are_judged_together_show_the_same_text(session_at, name, seconds, time_format, model_type):
     session = session_at(seconds, name)

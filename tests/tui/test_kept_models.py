@@ -64,7 +64,7 @@ class _Watch:
         found += [*self._attention.lines(_CELLS // 2), *(self._curves.lines(_CELLS, _ROWS) if has_curves else ())]
         for model, every in self._maps:
             model.update()
-            found += [model.title(_CELLS, _LAYOUTS[-1]), model.counts(), model.legend_lines(_CELLS)]
+            found += [model.title(_CELLS, _LAYOUTS[-1]), model.counts(), *model.legend(_CELLS)]
             found += [model.description(0, _CELLS, 3)]
             for layout, lines in zip(_LAYOUTS, every, strict=True):
                 found += lines.rows(range(3), layout, None, _CELLS)

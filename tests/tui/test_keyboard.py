@@ -37,7 +37,6 @@ def after(app, keys, *, fast):
 @pytest.mark.parametrize(
     "keys",
     [
-        ("3", "g", "p"),
         ("l", "l", "l"),
         ("apostrophe", "e"),
         ("3", "a", "enter"),

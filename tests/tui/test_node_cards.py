@@ -186,33 +186,6 @@ def test_a_cell_for_many_shows_the_failure_among_them_else_what_most_are(hundred
     assert "100 nodes" in model.title(20, GROUPS)
 
 
-def test_a_cell_for_many_shows_the_share_of_slots_in_use(hundred):
-    model = model_of(hundred)
-    model.look_through(Lens.SLOTS)
-    assert set(symbols(model)) <= {*"123456789#.", "⊗"}
-    assert "tenths of its slots in use" in model.title(100, GROUPS)
-
-
-@pytest.mark.parametrize(("tasks", "drawn"), [(0, "."), (1, "1"), (7, "4"), (19, "9"), (20, "#")])
-def test_a_digit_for_many_nodes_is_never_zero_and_the_legend_says_that_it_is_tenths(tasks, drawn):
-    sim = simulation(a_job(tasks=some_tasks(tasks, 900)), pool=a_pool(nodes=10, taskSlotsPerNode=2))
-    run_to(sim, seconds=READY_S + 35)
-    model = model_of(sim)
-    model.look_through(Lens.SLOTS)
-    model.draw_in(GROUPS)
-    assert symbols(model) == drawn
-    names = {glyph.name for glyph, _ in model.counts() if glyph.symbol.isdigit()}
-    assert all("tenths of a cell" in name for name in names)
-    assert len(names) == (tasks % 20 != 0 and tasks != 0)
-
-
-def test_a_state_that_the_user_has_chosen_shows_in_every_cell_that_has_it(hundred):
-    model = model_of(hundred)
-    model.look_through(Lens.STATE)
-    model.only = next(glyph for glyph, _ in model.counts() if glyph.name == "preempted")
-    assert symbols(model).count("▾") == 1
-
-
 def test_a_cell_of_which_half_has_failed_is_filled(hundred):
     model = model_of(hundred)
     model.look_through(Lens.STATE)
@@ -263,10 +236,10 @@ def cursors_after(app, *keys, size=(120, 40)):
 
 
 @pytest.mark.parametrize("size", EACH_SIZE)
-def test_right_in_the_last_column_stays_and_below_the_last_row_is_the_legend(size):
+def test_the_cursor_stays_at_the_edges(size):
     app = Dashboard(many(3), plays=False)
     layouts = []
-    keys = ["end", "right", "down", "up", "home", "up", "left"]
+    keys = ["end", "right", "down", "home", "up", "left"]
     seen = []
     drive(
         app,
@@ -274,7 +247,7 @@ def test_right_in_the_last_column_stays_and_below_the_last_row_is_the_legend(siz
         *(step for key in keys for step in (key, lambda app: seen.append(app.screen.query_one(NodeMap).cursor))),
         size=size,
     )
-    assert seen == [2, 2, 2, 2, 0, 0, 0]
+    assert seen == [2, 2, 2, 0, 0, 0]
 
 
 def test_down_in_a_single_row_stays_where_it_is():
@@ -451,7 +424,7 @@ def test_a_node_that_prepares_lists_its_task_as_preparing_and_says_who_takes_the
     sim = simulation(a_job(tasks=some_tasks(1, 60), prep=a_line(60)))
     run_to(sim, seconds=READY_S + 30)
     session = Session(sim)
-    [block] = node_tasks(session, session.nodes().row(0), 12)
+    [block] = node_tasks(session, session.nodes().row(0))
     assert (block.title, [(label, span.text) for label, span in block.rows]) == (
         "Tasks on this node",
         [("j", "t1, preparing")],

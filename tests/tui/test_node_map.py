@@ -11,14 +11,13 @@ from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, s
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.glyphs import GlyphSet
 from tui.viewmodels.session import Session
-from tui.viewmodels.text import ItemRef, Role, Span, plain, width
+from tui.viewmodels.text import Role, plain, width
 from tui.viewmodels.watch import node_map
-from tui.viewmodels.watch.lenses import LENSES, Form, Layout, Lens, Needs, laid_out, layout_for, legend_line
+from tui.viewmodels.watch.lenses import LENSES, Form, Layout, Lens, Needs, layout_for
 from tui.viewmodels.watch.node_cards import Cards, MapLines
 from tui.viewmodels.watch.node_map import NodeMapModel
-from tui.widgets.charts import Legend, NodeMap
+from tui.widgets.charts import NodeMap
 
 LATER_S = 330
 
@@ -81,12 +80,6 @@ def test_beside_phases_a_state_keeps_its_symbol(mixed):
     assert len(set(letters)) == len(letters)
 
 
-def test_the_age_lens_is_stronger_for_what_is_older(mixed):
-    assert said(model_of(mixed, Lens.AGE, with_gone=True)) == {"1 to 5 minutes": 5, "left the pool": 1}
-    run_to(mixed, minutes=70)
-    assert "an hour or longer" in said(model_of(mixed, Lens.AGE))
-
-
 def test_the_failures_lens_counts_tasks_and_hooks(session_at, monkeypatch):
     model = NodeMapModel(session_at(LATER_S))
     model.look_through(Lens.FAILURES)
@@ -123,20 +116,21 @@ def test_trouble_comes_first_in_the_legend_and_order_does_not_follow_numbers(mix
 
 
 def test_the_legend_is_laid_out_in_lines_that_fit(mixed):
-    entries = laid_out(model_of(mixed, with_gone=True).counts(), GlyphSet(ascii_only=False), 24)
-    assert entries[-1].line > 0
-    assert all(entry.first + width(entry.spans) <= 24 for entry in entries)
-    assert len({entry.glyph for entry in entries}) == len(entries)
+    model = model_of(mixed, with_gone=True)
+    lines = list(map(plain, model.legend(24)))
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 24
+    assert [each for glyph, _ in model.counts() if (each := glyph.name) not in " ".join(lines)] == []
 
 
 @pytest.mark.parametrize("cells", [24, 40])
 def test_nodes_beyond_the_lines_of_the_legend_are_counted(mixed, cells):
     model = model_of(mixed, with_gone=True)
-    entries = laid_out(model.counts(), GlyphSet(ascii_only=False), cells, 1)
-    last = plain(legend_line(entries, 0, cursor=None, only=None, is_last=True))
+    (last,) = map(plain, model.legend(cells, 1))
+    seen = sum(count for glyph, count in model.counts() if f"{glyph.name} {count}" in last)
     left_out, hidden = map(int, re.findall(r"\d+", last.rpartition("+")[2]))
-    assert left_out == sum(entry.line > 0 for entry in entries)
-    assert sum(entry.nodes for entry in entries if not entry.line) + hidden == len(model.nodes)
+    assert left_out == sum(f"{glyph.name} {count}" not in last for glyph, count in model.counts())
+    assert seen + hidden == len(model.nodes)
     assert len(last) <= cells
 
 
@@ -197,9 +191,9 @@ def hundred():
 def test_nodes_that_have_gone_have_no_card_and_the_title_counts_them(mixed):
     model = model_of(mixed)
     assert len(model.nodes) == 5
-    assert model.title(90, layout_for(5, 90, 40, NEEDS)).startswith("Nodes · 5 nodes, 1 gone · lens 1 of 5")
+    assert model.title(90, layout_for(5, 90, 40, NEEDS)).startswith("Nodes · 5 nodes, 1 gone · lens 1 of 4")
     model = model_of(mixed, with_gone=True)
-    assert model.title(90, layout_for(6, 90, 40, NEEDS)).startswith("Nodes · 6 nodes · lens 1 of 5")
+    assert model.title(90, layout_for(6, 90, 40, NEEDS)).startswith("Nodes · 6 nodes · lens 1 of 4")
 
 
 def test_of_a_pool_whose_nodes_have_all_gone_their_number_is_said():
@@ -302,85 +296,9 @@ def test_a_short_line_of_a_node_has_whole_words(mixed):
 
 def test_l_goes_from_lens_to_lens_and_round(dashboard_at):
     seen = []
-    drive(dashboard_at(LATER_S), *[step for _ in range(4) for step in ("l", lambda app: seen.append(text_of(app)))])
-    assert contains(seen[2], "failures so far   l lens")
-    assert contains(seen[3], "lens 1 of 5: node state")
-
-
-def test_a_line_of_the_legend_dims_the_others_and_marks_its_nodes(dashboard_at):
-    app = dashboard_at(LATER_S)
-    seen = []
-
-    def roles(app):
-        model = app.screen.query_one(NodeMap).model
-        rows = [MapLines(model).row(at, Layout(Form.LINE, 1, 60), None) for at in range(5)]
-        words = [{span.role for span in line if span.text.strip()} for (line,) in rows]
-        seen.append(words.count({Role.DIM}))
-
-    def note(app):
-        seen.append(text_of(app))
-
-    def marks(app):
-        seen.append(list(app.session.marks))
-
-    drive(
-        app,
-        "end",
-        "down",
-        "right",
-        "left",
-        "enter",
-        roles,
-        "m",
-        marks,
-        "a",
-        note,
-        "escape",
-        "escape",
-        roles,
-        "escape",
-        marks,
-    )
-    assert seen[0] == 4
-    assert seen[1] == [ItemRef("node", 1)]
-    assert contains(seen[2], "Act on this node")
-    assert seen[3] == 0
-    assert seen[4] == []
-
-
-def test_all_nodes_of_a_state_are_acted_on_in_four_keys():
-    app = Dashboard(many(30), plays=False)
-    seen = []
-    drive(app, "end", "down", "m", "a", lambda app: seen.append(text_of(app)))
-    assert contains(seen[0], "Act on 30 marked nodes")
-
-
-@pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (60, 16)])
-def test_the_legend_can_be_reached_at_every_size(dashboard_at, size):
-    seen = []
-    drive(
-        dashboard_at(LATER_S),
-        *("end", "down"),
-        lambda app: seen.append((type(app.screen.focused), app.screen.focused.size.height)),
-        "up",
-        lambda app: seen.append(type(app.screen.focused)),
-        size=size,
-    )
-    assert seen[0][0] is Legend
-    assert seen[0][1] >= 1
-    assert seen[1] is NodeMap
-
-
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-def test_the_next_pane_is_another_pane_also_from_the_legend(dashboard_at, size):
-    app, seen = dashboard_at(LATER_S), []
-
-    def pane_of(app):
-        seen.append(next(each.id for each in app.screen.focused.ancestors_with_self if each.parent.id == "panes"))
-
-    drive(app, pane_of, "tab", pane_of, "shift+tab", pane_of, "end", "down", pane_of, "tab", pane_of, size=size)
-    assert seen[0] == seen[2] == seen[3] == "map-pane"
-    assert seen[1] == seen[4] != "map-pane"
+    drive(dashboard_at(LATER_S), *[step for _ in range(3) for step in ("l", lambda app: seen.append(text_of(app)))])
+    assert contains(seen[1], "failures so far   l lens")
+    assert contains(seen[2], "lens 1 of 4: node state")
 
 
 def test_going_back_to_before_there_were_nodes_reads_nothing_of_nodes_that_are_no_more():
@@ -416,13 +334,6 @@ def test_few_nodes_have_a_line_of_words_each_in_a_low_view():
 
 
 def test_a_legend_that_is_cut_to_any_width_can_be_drawn(mixed):
-    counts = model_of(mixed).counts()
-    glyphs = [glyph for glyph, _ in counts]
+    model = model_of(mixed)
     for number in range(60):
-        entries = laid_out(counts, GlyphSet(ascii_only=False), number, most_lines=2)
-        lines = [
-            legend_line(entries, at, cursor=glyphs[0], only=only, is_last=False)
-            for at in range(entries[-1].line + 1)
-            for only in (None, *glyphs)
-        ]
-        assert all(width((Span(plain(line).rstrip()),)) <= max(number, 1) for line in lines)
+        assert all(width(line) <= max(number, 1) for line in model.legend(number, 2))

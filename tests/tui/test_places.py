@@ -19,7 +19,6 @@ from tui.viewmodels import moments
 from tui.viewmodels.actions.menu import actions_for, trial_result_lines
 from tui.viewmodels.format import words_of
 from tui.viewmodels.go_line import letters_for
-from tui.viewmodels.items import links_of
 from tui.viewmodels.moments import Bookmarks, compare_lines
 from tui.viewmodels.text import ItemRef, plain, width
 
@@ -345,34 +344,6 @@ def test_the_newest_moment_can_be_compared_with_from_the_past(session_at):
 
 
 # --- links and focus
-
-
-@pytest.mark.parametrize(
-    ("subject", "links"),
-    [
-        (ItemRef("node", 0), ["p pool shared", "j job risk", "t task deal-25 of risk", "t task deal-26 of risk"]),
-        (ItemRef("task", 24), ["j job risk", "n node n0", "p pool shared"]),
-        (ItemRef("task", 39), ["j job risk", "p pool shared"]),
-        (ItemRef("job", "risk"), ["p pool shared"]),
-        (ItemRef("pool", "shared"), ["j job risk"]),
-    ],
-)
-def test_what_belongs_to_a_row_is_a_letter_away(session_at, subject, links):
-    assert [f"{link.letter} {link.text}" for link in links_of(session_at(LATER_S), subject)] == links
-
-
-def test_g_goes_from_a_node_to_its_task_and_back_to_its_node(dashboard_at):
-    app = dashboard_at(LATER_S)
-    seen = []
-
-    def note(app):
-        seen.append((app.screen.view.id, app.screen.under_cursor))
-
-    drive(app, *("3", "g", "t"), note, *("g", "n"), note, *("g", "j"), note, *("g", "p"), note)
-    assert [view for view, _ in seen] == ["tasks", "nodes", "jobs", "pools"]
-    assert seen[0][1].kind == "task"
-    assert seen[1][1].kind == "node"
-    assert seen[3][1] == ItemRef("pool", "shared")
 
 
 def test_another_job_and_pool_are_chosen_for_the_focus(dashboard_at):

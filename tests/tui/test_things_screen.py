@@ -64,15 +64,6 @@ def test_a_link_that_cannot_be_seen_is_not_followed(dashboard_at):
     assert [each[1] for each in seen] == [JOB, POOL]
 
 
-def test_g_goes_from_blade_to_blade(dashboard_at):
-    app = dashboard_at(LATER_S)
-    seen = []
-    drive(
-        app, "3", "enter", "g", "j", lambda app: seen.append(place(app)), "g", "p", lambda app: seen.append(place(app))
-    )
-    assert [each[1] for each in seen] == [JOB, POOL]
-
-
 def test_another_focus_opens_the_blade_of_that_job(dashboard_at):
     app = dashboard_at(400, "shared-pool-two-jobs")
     seen = []

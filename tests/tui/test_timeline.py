@@ -151,48 +151,12 @@ def labels(model):
     return [model.rows.label(key) for key in model.keys]
 
 
-def test_rows_stand_in_the_order_that_is_asked_for(session_at):
-    model = model_of(session_at(LATER_S))
-    assert "by number" in model.title()
-    orders, told = {}, {}
-    for _ in range(2):
-        model.update(CELLS)
-        orders[model.order.sort.value] = labels(model)
-        told[model.order.sort.value] = plain(model.cursor_line(0, CELLS)).rpartition("  ")[2]
-        model.order.next_sort()
-    assert orders["number"] == ["n0", "n1", "n2", "n3", "n4", "n5"]
-    assert orders["failures"][:2] == ["n1", "n2"]
-    assert told["failures"] == "1 failed, 1 retried"
-    assert model.order.sort.value == "number"
-    model.order.is_turned = True
-    model.update(CELLS)
-    assert labels(model) == orders["number"][::-1]
-    assert "by number ▼" in model.title()
-
-
-def test_rows_of_tasks_have_orders_of_their_own(session_at):
-    model = model_of(session_at(LATER_S))
-    model.next_rows()
-    model.order.next_sort()
-    model.update(CELLS)
-    assert labels(model)[:3] == ["deal-1", "deal-2", "deal-3"]
-    model.order.next_sort()
-    model.update(CELLS)
-    starts = [model.session.tasks("risk").brief(key).start_ms for key in model.keys]
-    begun = [start for start in starts if start is not None]
-    assert begun == sorted(begun) == starts[: len(begun)]
-
-
-def test_many_rows_are_sorted_in_pieces_and_a_long_log_is_read_in_pieces(session_at, monkeypatch):
+def test_a_long_log_is_read_in_pieces(session_at, monkeypatch):
     monkeypatch.setattr("tui.viewmodels.timeline.timeline.PIECE", 4)
-    monkeypatch.setattr("tui.viewmodels.timeline.timeline.AT_ONCE", 3)
     session = session_at(LATER_S, ascii_only=True)
     model = model_of(session)
-    model.order.next_sort()
     model.update(CELLS)
     assert "% read" in model.title()
-    assert list(model.keys) == []
-    assert model.empty() == ("Sorting ...",)
     looks = []
     while model.go_on(model.keys):
         model.update(CELLS)
@@ -204,7 +168,6 @@ def test_many_rows_are_sorted_in_pieces_and_a_long_log_is_read_in_pieces(session
     assert all(story.startswith(look[:-1]) for look in looks)  # what filled the last column may not be known yet
     monkeypatch.undo()
     fresh = model_of(session, CELLS)
-    fresh.order.sort = model.order.sort
     fresh.update(CELLS)
     model.update(CELLS)
     assert labels(model) == labels(fresh)
@@ -374,10 +337,9 @@ def test_what_was_chosen_is_remembered(session_at):
     model = model_of(session, seconds=None)
     assert model.remembered() == {}
     model.next_rows()
-    model.order.next_sort()
-    model.order.is_turned = model.only_failed = True
+    model.only_failed = True
     model.zoom(-1)
-    chosen = {"rows": "tasks", "zoom": 5.0, "sort": "number", "descending": True}
+    chosen = {"rows": "tasks", "zoom": 5.0}
     assert model.remembered() == chosen
     other = TimelineModel(session)
     other.recall(chosen)

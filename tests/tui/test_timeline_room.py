@@ -9,8 +9,8 @@ from engine.views.log.lanes import Lanes
 from tests.tui.timelines import model_of, row
 from tui.viewmodels.glyphs import TASK, GlyphSet
 from tui.viewmodels.text import plain, width
+from tui.viewmodels.timeline.kinds import NodeRows
 from tui.viewmodels.timeline.lines import Canvas
-from tui.viewmodels.timeline.node_rows import NodeRows
 from tui.viewmodels.timeline.rows import Bar, Height, TimeColumns, height_of
 from tui.viewmodels.timeline.timeline import LABEL_CELLS, TimelineModel
 

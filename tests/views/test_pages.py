@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.base.terms import TaskResult
 from engine.scenario.text import bundled
 from engine.specs import commands as c
+from engine.state.tasks import COMPLETED, PREPARING, RUNNING
 from engine.views.hook_status import HookStatus
 from engine.views.resources import task_order
 from engine.views.resources.instances import pages_of
@@ -19,6 +22,16 @@ from engine.views.resources.tasks import TaskPage
 EVENTS_BETWEEN_LOOKS = 23
 
 
+def place(tasks, task):
+    """Failed tasks come first, then running ones, the newest first, then those that prepare."""
+    state = tasks.state[task]
+    if state == RUNNING:
+        return 1, -tasks.started[task], task
+    if state == COMPLETED and tasks.result(task) is TaskResult.FAILURE:
+        return 0, task
+    return 2 if state == PREPARING else 3, task
+
+
 def look_at(simulation, kept):
     """Compare all pages of all jobs, kept ones and new ones."""
     for job_id in job_ids(simulation):
@@ -27,7 +40,7 @@ def look_at(simulation, kept):
         in_order = kept_tasks.order()
         assert list(in_order) == list(new_tasks.order()) == [in_order[at] for at in range(len(in_order))]
         as_added = kept_tasks.as_added()
-        assert list(in_order) == sorted(as_added, key=kept_tasks.place)
+        assert list(in_order) == sorted(as_added, key=partial(place, simulation.world.tasks))
         assert list(as_added) == sorted(in_order) == [as_added[at] for at in range(len(as_added))]
         assert list(kept_tasks.failed()) == list(new_tasks.failed())
         assert all(in_order.index(task) == at for at, task in enumerate(in_order))

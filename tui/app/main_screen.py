@@ -216,10 +216,6 @@ class MainScreen(ViewScreen):
         """Offer what can be done when the run is over."""
         run_keys.offer_restart(self)
 
-    def on_study_formula(self, message: screens.StudyFormula) -> None:
-        """Study a formula of a pool."""
-        run_keys.study_formula(self, message)
-
 
 # -- the palette -------------------------------------------------------------------------------------------------
 

@@ -18,8 +18,7 @@ from tui.textual.keys import Command
 from tui.textual.screens import say
 from tui.viewmodels import format as fmt
 from tui.viewmodels.go_line import LISTS, TABS
-from tui.viewmodels.items import VIEW_OF, focus_on, links_of, links_of_instance
-from tui.viewmodels.lists.instances import InstancesModel
+from tui.viewmodels.items import focus_on
 from tui.viewmodels.moments import compare_lines
 from tui.viewmodels.text import ItemRef
 from tui.widgets.texts import AnswerError, Question
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from tui.app.view_screen import ViewScreen
-    from tui.viewmodels.items import Link
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.moments import LeftRun
     from tui.viewmodels.text import Kind
@@ -69,27 +67,6 @@ def open_one_of(main: ViewScreen, choices: Sequence[Openable]) -> None:
         show(0)
     else:
         main.pick("Open", [choice.text for choice in choices], show, "There was nothing here at this moment.")
-
-
-def _follow_link(main: ViewScreen) -> None:
-    """Go to something that belongs to the row under the cursor."""
-    page, subject = main.list_page, main.subject
-    links: Sequence[Link] = []
-    if page is not None and isinstance(page.model, InstancesModel) and page.table.key is not None:
-        links = links_of_instance(main.session, page.table.key)
-    elif subject is not None:
-        links = links_of(main.session, subject)
-
-    def go(number: int) -> None:
-        linked = links[number].subject
-        if main.detail_page is not None:
-            main.open_subject(linked)
-        else:
-            focus_on(main.session, linked)
-            main.show_row(VIEW_OF[linked.kind], linked.key)
-
-    letters = [link.letter for link in links]
-    main.pick("Go to", [link.text for link in links], go, "There is nothing here to go to.", letters=letters)
 
 
 def _choose_focus(kind: Kind, read: Callable[[Simulation], Sequence[str]], main: ViewScreen) -> None:
@@ -344,7 +321,6 @@ NAVIGATION: tuple[Command[ViewScreen], ...] = (
     Command("tab", "pane.next", "next pane", lambda main: main.focus_next(), show=False),
     Command("shift+tab", "pane.before", "previous pane", lambda main: main.focus_previous(), show=False),
     Command("apostrophe", "go.jump", "jump: a letter for a pane, a digit for a bookmark", _jump),
-    Command("g", "row.links", "go to the pool, node, job or task of the row", _follow_link),
     Command("J", "focus.job", "choose the job in focus", partial(_choose_focus, "job", job_ids)),
     Command("P", "focus.pool", "choose the pool in focus", partial(_choose_focus, "pool", pool_ids)),
 )

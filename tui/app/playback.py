@@ -211,9 +211,8 @@ class Playback:
             return  # they are told when the dialog is closed
         self._next_notice_s = time.perf_counter() + BETWEEN_NOTICES_S
         self._session.update()
-        notice = self._notices.take(self.pacer.speed, self._screen.view.id or "")
-        if notice is not None:
-            say(self._screen, notice.text, "warning" if notice.is_failure else "information")
+        if news := self._notices.take(self._screen.view.id or ""):
+            say(self._screen, news, "warning")
 
     # -- seeking -------------------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from tui.viewmodels.go_line import TABS, Tab
 from tui.viewmodels.items import ViewHistory, VisitedView, focus_on
 from tui.viewmodels.moments import Bookmarks
 from tui.viewmodels.text import ItemRef, Role, link_at
-from tui.widgets.charts import Legend, NodeMap
+from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
 from tui.widgets.texts import PageView, Prompt, Question
 
@@ -96,7 +96,7 @@ class Header(Vertical):
 
 
 _DIGITS = "123456789"
-_WITH_SUBJECT = (NodeMap, Legend, PageView, Table, TimelineGrid, Attention, JobStrip)
+_WITH_SUBJECT = (NodeMap, PageView, Table, TimelineGrid, Attention, JobStrip)
 
 
 class _Views(ContentSwitcher):
@@ -167,11 +167,6 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
                 child.remove()
 
     # -- views ---------------------------------------------------------------------------------------------------
-
-    @property
-    def focus_chain(self) -> list[Widget]:
-        """The panes in the order of Tab. The legend is a part of the pane of nodes: arrow keys lead there."""
-        return [each for each in super().focus_chain if not isinstance(each, Legend) or each.has_focus]
 
     @property
     def is_held(self) -> bool:
@@ -299,8 +294,8 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
 
     @property
     def group_under_cursor(self) -> Sequence[ItemRef]:
-        """All subjects under the cursor: an entry of the legend or of the attention pane, or a cell, may be a group."""
-        if isinstance(self.focused, Attention | Legend | NodeMap):
+        """All subjects under the cursor: an entry of the attention pane, or a cell, may be a group."""
+        if isinstance(self.focused, Attention | NodeMap):
             return self.focused.subjects
         return [self.under_cursor] if self.under_cursor is not None else []
 
@@ -401,23 +396,21 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         texts: Sequence[str],
         on_pick: Callable[[int], None],
         if_empty: str,
-        *,
-        letters: Sequence[str] = _DIGITS,
     ) -> None:
-        """Let the user pick one of several texts by its letter, and report its number; say ``if_empty`` without any.
+        """Let the user pick one of several texts by its digit, and report its number; say ``if_empty`` without any.
 
-        More texts than letters are filtered by what is typed.
+        More texts than digits are filtered by what is typed.
         """
         if not texts:
             say(self, if_empty)
             return
         shown = [self.session.text(text) for text in texts]
-        if len(shown) > len(letters):
+        if len(shown) > len(_DIGITS):
             finder = dialogs.pickers.NameFinder(title, shown, pointer=self.session.glyphs.cursor)
             self.app.push_screen(finder, lambda at: None if at is None else on_pick(at))
             return
-        lettered = enumerate(zip(shown, letters, strict=False))
-        self.choose(title, *((Pick(letter, text), partial(on_pick, at)) for at, (text, letter) in lettered))
+        numbered = enumerate(zip(shown, _DIGITS, strict=False))
+        self.choose(title, *((Pick(digit, text), partial(on_pick, at)) for at, (text, digit) in numbered))
 
     def choose(self, title: str, *offers: tuple[Pick, Callable[[], object] | None], about: Sequence[str] = ()) -> None:
         """Let the user choose what to do, below texts about it; None does nothing, as Escape does."""

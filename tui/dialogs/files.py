@@ -49,9 +49,6 @@ class Files(Modal[None]):
         Binding("n", "next_match(1)", "next match", id="files.next"),
         Binding("N", "next_match(-1)", "previous match", id="files.before"),
         Binding("colon", "ask_line", "go to a line", id="files.line"),
-        Binding("F", "turn('follow')", "follow the end", id="files.follow"),
-        Binding("W", "turn('wrap')", "wrap long lines", id="files.wrap"),
-        Binding("number_sign", "turn('numbers')", "line numbers", id="files.numbers"),
         Binding("e", "ask_save", "save a copy", id="files.save"),
         Binding("y", "copy", "copy the path", id="files.copy"),
         Binding("space", "playback('play')", "run or pause simulated time", id="files.play"),
@@ -63,7 +60,6 @@ class Files(Modal[None]):
         ("files.pane", "tree/text"),
         ("files.find", "find"),
         ("files.next", "next"),
-        ("files.follow", "follow"),
         ("files.save", "save a copy"),
         ("files.help", "help"),
         ("files.close", "close"),
@@ -169,12 +165,6 @@ class Files(Modal[None]):
             self.action_ask_find()
         elif not self.model.text.next_match(step):
             say(self, f"{quoted(self.model.text.sought)} is not there.")
-        self.fill()
-
-    def action_turn(self, what: str) -> None:
-        """Follow the end of the text, wrap long lines or number lines; or no longer."""
-        text = self.model.text
-        {"follow": text.turn_follow, "wrap": text.turn_wrap, "numbers": text.turn_numbers}[what]()
         self.fill()
 
     def action_copy(self) -> None:

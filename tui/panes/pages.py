@@ -15,11 +15,11 @@ from tui.textual import views
 from tui.textual.overrides import set_title
 from tui.textual.screens import View
 from tui.textual.views import LinesView, ResizeFilter, entitle
-from tui.viewmodels.detail_model import tab_at, tab_bar
+from tui.viewmodels.detail_model import tab_bar
 from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.items import VIEW_OF
 from tui.viewmodels.sheets import states_of
-from tui.viewmodels.text import ItemRef, Line, Role, Span, between, block_columns, clip, cut, width, wrapped
+from tui.viewmodels.text import ItemRef, Line, Role, Span, between, block_columns, clip, cut, link_at, width, wrapped
 from tui.widgets.charts import Curves
 from tui.widgets.table import Table
 from tui.widgets.texts import PageView
@@ -271,17 +271,16 @@ def _in_lines(spans: Line, cells: int) -> list[Line]:
 class _Tabs(LinesView):
     def __init__(self) -> None:
         super().__init__(id="detail-tabs")
-        self._titles: tuple[str, ...] = ()
         self._present = 0
 
     def show_tabs(self, titles: tuple[str, ...], present: int) -> None:
-        self._titles, self._present = titles, present
+        self._present = present
         self.show([tab_bar(titles, present, self.size.width)])
 
     def on_click(self, event: events.Click) -> None:
-        number = tab_at(self._titles, self._present, self.size.width, event.x)
-        if number is not None:
-            self.post_message(PageView.Turned(number - self._present))
+        number = link_at(self.lines[0], event.x)
+        if isinstance(number, str):
+            self.post_message(PageView.Turned(int(number) - self._present))
 
 
 class DetailPage(ResizeFilter, View):

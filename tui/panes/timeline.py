@@ -6,6 +6,7 @@ The widget has an axis, the visible rows, curves of the pool, details of the cel
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -56,8 +57,6 @@ class TimelineGrid(ResizeFilter, RowsView):
         Binding("asterisk", "fit", "show the whole run up to now", id="timeline.fit"),
         Binding("exclamation_mark", "only_failed", "only failed", id="timeline.failed"),
         Binding("r", "rows", "rows: nodes, tasks, jobs", id="timeline.rows"),
-        Binding("o", "sort", "order: number, first start, failures", id="timeline.sort"),
-        Binding("O", "reverse", "reverse the order", id="timeline.turn"),
         Binding("enter", "go", "go to this moment; there, open what was there", id="timeline.go"),
     ]
 
@@ -98,11 +97,11 @@ class TimelineGrid(ResizeFilter, RowsView):
 
     @property
     def is_behind(self) -> bool:
-        """True while events must be read or rows sorted before the visible rows are complete."""
+        """True while events must be read before the visible rows are complete."""
         return self.model.is_behind(self._visible_keys)
 
     async def _catch_up(self) -> None:
-        """Continue reading and sorting in slices, and show the progress."""
+        """Continue reading in slices, and show the progress."""
         next_progress_s = 0.0 if not self._drawn else time.perf_counter() + _PROGRESS_S
         while self.model.go_on(self._visible_keys):
             if time.perf_counter() >= next_progress_s:
@@ -117,8 +116,8 @@ class TimelineGrid(ResizeFilter, RowsView):
         self.model.update(max(1, self._cells - LABEL_CELLS), self._rows_lines)
         keys = self.model.keys
         if self._key is not None and not (self._at < len(keys) and keys[self._at] == self._key):
-            at = self.model.order.index_of(self._key)
-            self._at = self._at if at is None else at
+            with suppress(ValueError):
+                self._at = keys.index(self._key)
         self._at = max(0, min(self._at, len(keys) - 1))
         self._key = keys[self._at] if keys else self._key
 
@@ -251,18 +250,8 @@ class TimelineGrid(ResizeFilter, RowsView):
         self.model.only_failed = not self.model.only_failed
         self._show_first()
 
-    def action_sort(self) -> None:
-        """Sort by the next criterion."""
-        self.model.order.next_sort()
-        self._show_first()
-
-    def action_reverse(self) -> None:
-        """Reverse the order."""
-        self.model.order.is_turned = not self.model.order.is_turned
-        self._show_first()
-
     def _show_first(self) -> None:
-        """Show the rows after they or their order have changed, from the first one on."""
+        """Show other rows, from the first one on."""
         self._key = None
         self.update()
         self.move_to(0)
@@ -311,7 +300,6 @@ class Timeline(View):
         ("timeline.closer timeline.farther", "zoom"),
         ("timeline.go", "go there"),
         ("timeline.rows", "rows"),
-        ("timeline.sort", "order"),
         ("timeline.failed", "only failed"),
         ("timeline.fit", "now"),
     )

@@ -36,7 +36,7 @@ from tui.viewmodels.watch.arrangement import (
 from tui.viewmodels.watch.attention import SHEETS, AttentionModel
 from tui.viewmodels.watch.job_strip import EVENTS_TAB, EXPECTATIONS_TAB, PREPARATION_TAB, RELEASE_TAB, TASKS_TAB
 from tui.viewmodels.watch.lenses import Form
-from tui.widgets.charts import Curves, Legend, NodeMap
+from tui.widgets.charts import Curves, NodeMap
 from tui.widgets.rows import Choices
 from tui.widgets.table import Table
 
@@ -180,7 +180,6 @@ def _flowing(parts: Sequence[Line], cells: int) -> list[Line]:
 _HINTS = {
     "strip": (("jobs.up jobs.down", "job in focus"), ("pane.zoom", "all jobs"), ("jobs.open", "open the job")),
     "map": (("map.open", "open the node"),),
-    "legend": (("legend.only", "dim the others"), ("row.mark", "mark all of it")),
     "attention": (("choices.open", "go there"),),
 }
 _OPENS = {
@@ -194,7 +193,7 @@ _OPENS = {
 
 _ABOUT_WISH = Wish(10, 24, 36)
 _Pane = JobStrip | NodeMapPane | Attention | Curves | JobLists
-_WITH_SUBJECT = (Table, NodeMap, Legend, Attention, JobStrip)
+_WITH_SUBJECT = (Table, NodeMap, Attention, JobStrip)
 
 
 class SidePane(LinesView):
@@ -374,7 +373,7 @@ class Watch(View):
             self.post_message(ShowView(self._lists.name_shown, message.key))
 
     def clear_filter(self) -> bool:
-        return self._map.show_all()
+        return self._map.nodes.zoom_out()
 
     @property
     def first_pane(self) -> NodeMap:

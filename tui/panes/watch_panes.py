@@ -40,7 +40,7 @@ from tui.viewmodels.watch.job_strip import (
 from tui.viewmodels.watch.lenses import Form
 from tui.viewmodels.watch.node_cards import Cards
 from tui.viewmodels.watch.node_map import NodeMapModel
-from tui.widgets.charts import Legend, NodeMap
+from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class NodeMapPane(Vertical):
         self.model = NodeMapModel(session)
         self.nodes = NodeMap(self.model, id="map")
         self._cards = Cards(self.model)
-        self._legend = Legend(self.model, id="legend")
+        self._legend = LinesView(id="legend")
         self._described = LinesView(id="described")
         self._wish: tuple[object, Wish] = (None, Wish(0, 0, 0))
         self._shown: object = None  # what title, legend and description of groups of nodes were made from
@@ -90,16 +90,17 @@ class NodeMapPane(Vertical):
         node_map.update()
         size, room = self.size, node_map.size
         layout = model.layout(*room)
-        model.draw_in(layout)
-        shown = model.changes, layout, size, room, node_map.first_in(layout), model.only, model.session.glyphs
+        shown = model.changes, layout, size, room, node_map.first_in(layout), model.session.glyphs
         if layout.form is Form.GROUP and shown == self._shown:
             return
         self._shown = shown
         cells, is_low = max(1, room.width), size.height < _LOW
-        legend = min(1 if is_low else _LEGEND, model.legend_lines(cells))
+        wanted = max(1, len(model.legend(cells)))
+        legend = min(1 if is_low else _LEGEND, wanted)
         described = self._described_lines(cells, size.height - legend, least=0 if is_low else 1)
-        more = max(0, min(described, model.legend_lines(cells) - legend))  # of the legend, before a node is described
-        self._legend.update(legend + more)
+        more = max(0, min(described, wanted - legend))  # of the legend, before a node is described
+        self._legend.styles.height = legend + more
+        self._legend.show(model.legend(cells, legend + more))
         self._describe(described - more)
         entitle(self, model.title(size.width - _KEY_CELLS, layout), _MAP_KEYS)
 
@@ -117,7 +118,7 @@ class NodeMapPane(Vertical):
     def _new_wish(self, cells: int, height: int) -> Wish:
         model = self.model
         count = max(1, len(model.nodes))
-        of_words = _MAP_FRAME + min(_LEGEND, model.legend_lines(cells))
+        of_words = _MAP_FRAME + max(1, min(_LEGEND, len(model.legend(cells))))
         of_cells = of_words + 1  # for the description of the node under the cursor
         of_cards, of_others = (
             (height * 2 // 5, height * 2 // 5) if height < _LOW_VIEW else (height * 3 // 5, height // 2)
@@ -154,23 +155,7 @@ class NodeMapPane(Vertical):
             more = self._cards.below(index, cells, lines - 1) if is_node and lines > 1 else []
             described.show([cut(self.model.description(index, cells, count), cells), *more])
 
-    def show_all(self) -> bool:
-        """Dim no nodes any more, else leave a zoom; return whether there was one of them."""
-        if self.model.only is not None:
-            self.model.only = None
-            return True
-        return self.nodes.zoom_out()
-
     on_node_map_changed = update
-
-    def on_node_map_legend_wanted(self) -> None:
-        """Go on from the last row of nodes to the legend."""
-        if self._legend.entry is not None:
-            self._legend.focus()
-
-    def on_legend_left(self) -> None:
-        """Go back from the first line of the legend to the nodes."""
-        self.nodes.focus()
 
 
 _POINTER_CELLS = 2

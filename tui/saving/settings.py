@@ -57,7 +57,7 @@ OPTIONS = {
     for option in (
         Option("theme", DARK, "colours; ansi takes the terminal's own sixteen", THEME_NAMES),
         Option("glyphs", "auto", "characters to draw with; auto asks the terminal", ("auto", "unicode", "ascii")),
-        Option("time", "clock", "moments by the clock, since the start, or from now", ("clock", "elapsed", "relative")),
+        Option("time", "clock", "moments by the clock, or since the start", ("clock", "elapsed")),
         Option(
             "speed", 60.0, "simulated seconds per real second; 0 is as fast as possible; unset: a run takes a minute"
         ),

@@ -75,7 +75,7 @@ _GROUPS = {
     for group, names in (
         (Group.FIRST, "time.play row.why row.act"),
         (Group.TIME, "time."),
-        (Group.GO, "view. go. focus. pane. quit quit. interrupt suspend palette find. scenario. row.links"),
+        (Group.GO, "view. go. focus. pane. quit quit. interrupt suspend palette find. scenario."),
         (Group.ACT, "job.act row.mark row.mark-all row.new pool.scale"),
         (Group.ACT, "session. settings events.by-hand"),
     )
@@ -128,7 +128,7 @@ def keys_of(binding: Binding) -> list[str]:
 # Our widgets, screens and applications with bindings, in the order in which the settings list them, but for the main
 # screen and the application, which come first there.
 _CONTEXTS = (
-    "_PromptInput Table JobLists JobStrip TimelineGrid FileTree Choices _Entries OptionField Buttons NodeMap Legend"
+    "_PromptInput Table JobLists JobStrip TimelineGrid FileTree Choices _Entries OptionField Buttons NodeMap"
     " SheetText PageView TextView Modal Finder Sheet Autoscale Why SettingsScreen ActionForm ActionSheet FormulaEditor"
     " Picker HelpScreen Files Jump VariantRuns StudyScreen StudyForm ScenarioPicker ColumnChooser MainScreen Dashboard"
 )

@@ -128,14 +128,6 @@ class StudyNews(Message):
 
 
 @dataclass
-class StudyFormula(Message):
-    """Study an autoscale formula of a pool against its present one."""
-
-    pool_id: str
-    formula: str
-
-
-@dataclass
 class OpenOneOf(Message):
     """Open the only choice, or let the user pick one of several."""
 

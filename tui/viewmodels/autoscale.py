@@ -1,7 +1,6 @@
 """A pool's autoscale: formula, last evaluation, history, and the evaluation of a formula in the editor.
 
-A formula is shown as lines: highlighted, numbered, and with a caret at its error. As a factor of a study, the formula
-that is being written stands against the one that the pool has.
+A formula is shown as lines: highlighted, numbered, and with a caret at its error.
 """
 
 from __future__ import annotations
@@ -12,9 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len, chop_cells
 
 from engine.autoscale.values import METRICS, OPTION, TARGETS, FormulaError
-from engine.base.values import called, lazy_regex, printable
-from engine.scenario.record import flow_text
-from engine.scenario.tree import parse_valid
+from engine.base.values import lazy_regex, printable
 from engine.views.resources.jobs import dry_run, pool_row, refusal_of, retries_resize, scale_page
 from tui.viewmodels import format as fmt
 from tui.viewmodels.text import Line, Role, Span, beside, cut, line, wrapped
@@ -22,12 +19,8 @@ from tui.viewmodels.text import Line, Role, Span, beside, cut, line, wrapped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine import Simulation
     from engine.base.errors import Position
-    from engine.base.terms import Plain
-    from engine.scenario.model import Scenario
     from engine.views.resources.jobs import AutoScaleRun, PoolRow, Sampled, ScalePage
-    from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.session import Session
 
 
@@ -110,7 +103,6 @@ def _faulty(text: str, number: int, fault: tuple[Position, str], room: int) -> l
 # From this width on, formula and evaluation are side by side.
 _WIDE = 96
 _MOST_ROWS = 12  # rows of the history
-_LABEL_CELLS = 9
 _SERVICE_ITEMS = 3  # service variables in the results; the formula's own follow
 
 FIRST_FORMULA = """\
@@ -135,7 +127,7 @@ def autoscale_lines(session: Session, pool_id: str, cells: int) -> list[Line]:
             line("Autoscale is off."),
             *(line(Span(each, Role.DIM)) for text in (targets, ways) for each in wrapped(text, cells)),
         ]
-    schedule, samples, history = _schedule(session, page, cells), _sampled(page.samples), _history(session, page, cells)
+    schedule, samples, history = _schedule(session, page, cells), _sampled(page.samples), _history(session, page)
     is_wide, run = cells >= _WIDE, page.runs[-1]
     room = cells // 2 - 1 if is_wide else cells
     fault = None if run.error is None else (run.error.position, run.error.reason)
@@ -200,38 +192,13 @@ def _table(rows: Sequence[tuple[str, str]], role: Role) -> list[Line]:
 # -- history ---------------------------------------------------------------------------------------------------------
 
 
-def _history(session: Session, page: ScalePage, cells: int) -> list[Line]:
-    """Return targets and nodes at each evaluation, as two rows of bars and as a table, newest first."""
-    runs = page.runs[-max(1, cells - _LABEL_CELLS) :]
-    most = max(max(_wanted(run), _present(run)) for run in runs)
-    glyphs = session.glyphs
-    failed = Span(glyphs.failure, Role.FAILED)
-    rows = {
-        "target": [failed if run.error else Span(_level(glyphs, _wanted(run), most), Role.KEY) for run in runs],
-        "nodes": [Span(_level(glyphs, _present(run), most), Role.RUNNING) for run in runs],
-    }
-    first, last = session.clock(runs[0].when_ms), session.clock(runs[-1].when_ms)
-    lines = [line(Span("History", Role.STRONG), Span(f"  {first} to {last}, most: {most}", Role.DIM))]
-    lines += [(Span(f"{name:<{_LABEL_CELLS}}", Role.DIM), *spans) for name, spans in rows.items()]
-    listed = runs[-_MOST_ROWS:]
+def _history(session: Session, page: ScalePage) -> list[Line]:
+    """Return targets and nodes at each of the last evaluations, newest first."""
+    listed = page.runs[-_MOST_ROWS:]
     cells_of_time = max(len(session.clock(run.when_ms)) for run in listed) + 1
-    heads = f"{'':<{_LABEL_CELLS}}{'time':<{cells_of_time}} dedicated   Spot     result"
-    lines.append(line(Span(heads, Role.DIM)))
+    heads = f"{'time':<{cells_of_time}} dedicated   Spot     result"
+    lines = [line(Span("History", Role.STRONG)), line(Span(heads, Role.DIM))]
     return [*lines, *(_row(session, run, cells_of_time) for run in reversed(listed))]
-
-
-def _wanted(run: AutoScaleRun) -> int:
-    return run.target_dedicated + run.target_spot
-
-
-def _present(run: AutoScaleRun) -> int:
-    return run.current_dedicated + run.current_spot
-
-
-def _level(glyphs: GlyphSet, value: int, most: int) -> str:
-    """Return a bar for a share of the largest value. Anything but zero is visible."""
-    levels = glyphs.densities
-    return levels[-(-value * (len(levels) - 1) // most)] if value else glyphs.rest
 
 
 def _row(session: Session, run: AutoScaleRun, cells_of_time: int) -> Line:
@@ -244,7 +211,7 @@ def _row(session: Session, run: AutoScaleRun, cells_of_time: int) -> Line:
     else:
         own = ", ".join(f"{name} {text}" for name, text in run.items[_SERVICE_ITEMS:])
         result = Span(" ".join(own.split()) or "succeeded", Role.DERIVED)
-    return line(" " * _LABEL_CELLS, when, result)
+    return line(when, result)
 
 
 # -- a formula that is being written ---------------------------------------------------------------------------------
@@ -304,52 +271,3 @@ def _change(pool: PoolRow, run: AutoScaleRun, cells: int, *, retries: bool) -> l
         now = f"{pool.target_dedicated} dedicated and {pool.target_spot} Spot nodes"
         said = f"The present targets are {now}: a resize would start (AS-80)."
     return [line(Span(each, Role.KEY)) for each in wrapped(said, cells)]
-
-
-_TARGETS = ("targetDedicatedNodes", "targetLowPriorityNodes", "targetDedicated", "targetLowPriority")
-
-
-def formula_request(scenario: Scenario, simulation: Simulation, pool_id: str, formula: str, known: list[str]) -> str:
-    """Return the factor that sets formulas of a pool against each other, as ``--vary`` takes it.
-
-    The values are what the scenario says, the present formula of the pool, those that were studied before, and the new
-    one. A pool of a fixed size is varied as a whole: as it is, and with each formula.
-
-    Args:
-        scenario: The scenario of the file.
-        simulation: The run in which the formula was written.
-        pool_id: The pool.
-        formula: The new formula.
-        known: The formulas that were studied before; the new one is added.
-
-    Raises:
-        ValueError: The pool cannot be varied, or there is no other formula. The message is a sentence.
-    """
-    body = _body(scenario, pool_id)
-    if body is None:
-        raise ValueError(f"{called('Pool', pool_id)} is not among the pools of the scenario: its formula cannot vary.")
-    own, page = body.get("autoScaleFormula"), scale_page(simulation, pool_id)
-    present = [] if page is None else [page.formula]
-    first = [own] if isinstance(own, str) else []
-    formulas = {each.strip(): each for each in (*first, *present, *known, formula) if each.strip()}
-    if len(formulas) + (not first) < 2:
-        raise ValueError("The formula is the one of the scenario: change it, then study it against that one.")
-    if formula.strip() not in (each.strip() for each in known):
-        known.append(formula)
-    if first:
-        return f"pools.{pool_id}.autoScaleFormula={_values(list(formulas.values()))}"
-    fixed = {key: value for key, value in body.items() if key not in _TARGETS}
-    scaled: list[Plain] = [fixed | {"enableAutoScale": True, "autoScaleFormula": each} for each in formulas.values()]
-    return f"pools.{pool_id}={_values([body, *scaled])}"
-
-
-def _values(values: list[Plain] | list[str]) -> str:
-    return ",".join(map(flow_text, values))
-
-
-def _body(scenario: Scenario, pool_id: str) -> dict[str, Plain] | None:
-    """Return the body of a pool as the file has it."""
-    document = parse_valid(scenario.source.text).plain
-    pools = document.get("pools") if isinstance(document, dict) else None
-    bodies = (body for body in pools if isinstance(body, dict)) if isinstance(pools, list) else ()
-    return next((body for body in bodies if str(body.get("id", "")).casefold() == pool_id.casefold()), None)

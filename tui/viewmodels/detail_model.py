@@ -109,27 +109,18 @@ class DetailModel(ABC):
 
 
 def tab_bar(tabs: Sequence[str], present: int, cells: int) -> Line:
-    """Return the titles of the tabs, the present one highlighted; where not all have room, whole ones around it."""
+    """Return the titles of the tabs, the present one highlighted; where not all have room, whole ones around it.
+
+    Each leads to its number, and a mark at an end to the tab that is hidden there.
+    """
     shown = _shown_tabs(tabs, present, cells)
-    spans: list[Span] = [Span("<" if shown.start else " ", Role.DIM)]
+    spans = [Span("<", Role.DIM, leads_to=str(shown.start - 1))] if shown.start else [Span(" ")]
     for number in shown:
         is_present = number == present
         text = f"[{tabs[number]}]" if is_present else f" {tabs[number]} "
-        spans.append(Span(text, Role.STRONG if is_present else Role.DIM, is_underlined=is_present))
-    return (*spans, Span(">", Role.DIM)) if shown.stop < len(tabs) else tuple(spans)
-
-
-def tab_at(tabs: Sequence[str], present: int, cells: int, cell: int) -> int | None:
-    """Return the tab at a cell of ``tab_bar``, a hidden one at the mark that stands for it, or None."""
-    shown = _shown_tabs(tabs, present, cells)
-    if cell == 0 and shown.start:
-        return shown.start - 1
-    at = 1
-    for number in shown:
-        if at <= cell < at + len(tabs[number]) + _TAB_SIDES:
-            return number
-        at += len(tabs[number]) + _TAB_SIDES
-    return shown.stop if cell == at and shown.stop < len(tabs) else None
+        role = Role.STRONG if is_present else Role.DIM
+        spans.append(Span(text, role, is_underlined=is_present, leads_to=str(number)))
+    return (*spans, Span(">", Role.DIM, leads_to=str(shown.stop))) if shown.stop < len(tabs) else tuple(spans)
 
 
 def _shown_tabs(tabs: Sequence[str], present: int, cells: int) -> range:

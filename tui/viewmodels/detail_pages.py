@@ -21,11 +21,10 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels import properties as blocks
 from tui.viewmodels.detail_model import DetailModel, Page, columns, curves, listing, state_bars, state_history, tabular
 from tui.viewmodels.glyphs import JOB, TASK, glyph_of_job, glyph_of_task, task_glyph
-from tui.viewmodels.items import job_transfers, rest_blocks, rest_body, task_resources, task_transfers
-from tui.viewmodels.job_graphs import MOST_BOXES, graph_lines, path_lines, statistics_lines
-from tui.viewmodels.lists import tasks as task_list
+from tui.viewmodels.items import job_transfers, rest_blocks, rest_body
+from tui.viewmodels.job_graphs import dependency_lines, path_lines, statistics_lines
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
-from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.lists.tasks import TasksModel, task_environment, task_overview
 from tui.viewmodels.pool_pages import AccountDetailModel, NodeDetailModel, PoolDetailModel
 from tui.viewmodels.text import ItemRef, Line, Role, Span, block_lines, fit, line, link, wrapped
 from tui.viewmodels.watch.curves import CurvesModel
@@ -227,7 +226,6 @@ def _text(end: OutputEnd, cells: int) -> list[Line]:
     return [line(Span(part)) for text in end.lines for part in wrapped(text.expandtabs(), cells)]
 
 
-_MOST_TASKS = 200  # for each kind of dependency
 _ALL_FROM, _FEW = 104, 6  # cells for all columns of the attempts; columns on narrower pages
 _ABOVE = 2  # lines above each part below the facts
 _LEAST_VARIABLES = 4  # lines with their title; fewer say nothing
@@ -299,25 +297,15 @@ class TaskDetailModel(DetailModel):
         return (
             ("Overview", self._overview),
             ("Properties", self._properties),
-            ("Execution", self._execution),
+            ("Environment", self._environment),
             ("Attempts", self._attempts),
             ("Dependencies", self._dependencies),
             ("Output", self._output),
         )
 
     def _overview(self, cells: int) -> Sequence[Line]:
-        session, row = self.session, self._row
-        return columns(
-            [
-                task_list.task_general(session, row),
-                task_list.task_execution(session, row),
-                *task_resources(session, self._task, task_needs(session.simulation, self._task)),
-                *task_transfers(session, self._task),
-                *task_list.task_failure(row),
-                *task_list.task_subtasks(session, self._page.subtasks(self._task)),
-            ],
-            cells,
-        )
+        needs = task_needs(self.session.simulation, self._task)
+        return columns(task_overview(self.session, self._page, self._task, needs), cells)
 
     def _below(self, cells: int, rows: int) -> list[Line]:
         """Return what has room below the facts: states over time, attempts, dependencies, output, environment."""
@@ -326,36 +314,28 @@ class TaskDetailModel(DetailModel):
         parts = (
             ("Timeline", state_bars(self.session, history.states(), TASK, cells)),
             ("Attempts", self._attempts(cells) if len(history.attempts()) > 1 else ()),
-            ("Dependencies", graph_lines(self.session, self._task, cells) if found.parents or found.children else ()),
+            ("Dependencies", self._dependencies(cells) if found.parents or found.children else ()),
         )
         for title, drawn in parts:
             if drawn and len(lines) + len(drawn) + _ABOVE <= rows:
                 lines += [(), line(Span(title, Role.STRONG)), *drawn]
         output = output_tail(self.session, self._task, self._row, cells, rows - len(lines) - 1)
         lines += [(), *output] if output else []
-        return [*lines, *self._environment(cells, rows - len(lines) - 1)]
+        variables, rest = self._environment(cells), rows - len(lines) - 1
+        if len(variables) < 2 or rest < _LEAST_VARIABLES:
+            return lines
+        more = len(variables) - rest
+        also = f"  and {fmt.counted(more, 'more line')} in this tab" if more > 0 else ""
+        return [*lines, (), line(*variables[0], Span(also, Role.DIM)), *variables[1:rest]]
 
-    def _environment(self, cells: int, rows: int) -> list[Line]:
-        """Return the variables of the process after an empty line, as far as there are rows for them."""
-        drawn = block_lines(task_list.task_environment(self._page.environment(self._task)), cells)
-        if not drawn or rows < _LEAST_VARIABLES:
-            return []
-        more = len(drawn) - rows
-        also = f"  and {fmt.counted(more, 'more line')} in Execution" if more > 0 else ""
-        return [(), line(*drawn[0], Span(also, Role.DIM)), *drawn[1:rows]]
+    def _environment(self, cells: int) -> Sequence[Line]:
+        """Return the variables of the process."""
+        drawn = block_lines(task_environment(self._page.environment(self._task)), cells)
+        return drawn or [line(Span("It has not started yet: it has no variables.", Role.DIM))]
 
     def _properties(self, cells: int) -> Sequence[Line]:
         settings = task_settings(self.session.simulation, self._task)
         return columns(rest_blocks(self.session, settings, _TASK_PARTS), cells)
-
-    def _execution(self, cells: int) -> Sequence[Line]:
-        session, row, page = self.session, self._row, self._page
-        shown = [task_list.task_execution(session, row), *task_list.task_failure(row)]
-        more = [
-            *task_list.task_subtasks(session, page.subtasks(self._task)),
-            *task_list.task_environment(page.environment(self._task)),
-        ]
-        return [*columns(shown, cells), *([(), *block_lines(more, cells)] if more else [])]
 
     def _attempts(self, cells: int) -> Sequence[Line]:
         attempts = self.session.history(TaskHistory, self._task).attempts()
@@ -384,22 +364,7 @@ class TaskDetailModel(DetailModel):
         )
 
     def _dependencies(self, cells: int) -> Sequence[Line]:
-        """Return the graph with the critical path, and below it what the graph leaves out."""
-        lines = list(graph_lines(self.session, self._task, cells))
-        found = dependencies_of(self.session.simulation, self._task)
-        named = [parent.task for parent in found.parents if parent.task is not None]
-        for title, tasks in (("Depends on", named), ("Dependents", found.children)):
-            if len(tasks) > MOST_BOXES:
-                shown = [self._task_row(task) for task in tasks[:_MOST_TASKS]]
-                lines += [(), line(Span(title, Role.STRONG)), *tabular((" ", "Task", "State"), shown, cells)]
-                left_out = len(tasks) - _MOST_TASKS
-                lines += [line(Span(f"and {left_out:,} more", Role.DIM))] if left_out > 0 else []
-        return lines
-
-    def _task_row(self, task: int) -> tuple[Span, Span, Span]:
-        row = self._page.brief(task)
-        glyph = glyph_of_task(row)
-        return self.session.glyphs.span(glyph), link(row.task_id, ItemRef("task", task)), Span(glyph.name, glyph.role)
+        return dependency_lines(self.session, self._task, cells)
 
     def _output(self, cells: int) -> Sequence[Line]:
         return output_lines(self.session, self._task, self._row, cells)

@@ -428,7 +428,7 @@ class FilesModel:
         return between(line(Span(path, Role.STRONG)), said, cells)
 
     def status(self, cells: int) -> Line:
-        """Return how the text is displayed: line, matches, follow and wrap."""
+        """Return which part of the text is displayed: line and matches."""
         text, glyphs = self.text, self.session.glyphs
         as_of_ms = self.session.now_ms if self._shown[1] is None else self._shown[1]
         said = [f"as it was at {self.session.clock(as_of_ms)}"]
@@ -436,6 +436,4 @@ class FilesModel:
         if self.reads:
             said.append(f"line {text.first + 1:,} of {text.total:,}" if text.total else "no line")
             said += [f"match {text.match_number or '-'} of {len(text.found):,}"] if text.sought else []
-            following = "on" if text.is_following else "held" if text.follows else "off"
-            said += [f"follow {following}", f"wrap {'on' if text.wraps else 'off'}"]
         return cut(line(Span(f" {glyphs.dot} ".join(said), Role.DIM)), cells)

@@ -1,4 +1,4 @@
-"""Items of the run: their focus, REST body, links to other items, files, and visited views.
+"""Items of the run: their focus, REST body, files, and visited views.
 
 Blocks of properties that several kinds of items share: REST bodies with field names in words; packages, images, files,
 certificates and users; and what jobs and tasks have downloaded from storage and uploaded to it.
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.paths import STARTUP, job_directory, task_directory
 from engine.base.terms import NodeState, TaskResult
-from engine.base.values import called, lazy_regex, parse_utc, read_table
+from engine.base.values import lazy_regex, parse_utc, read_table
 from engine.views.hook_status import HookStatus
-from engine.views.log.histories import last_directory, trigger_of
+from engine.views.log.histories import last_directory
 from engine.views.resources.account import bytes_of_job, bytes_of_task, uploads_of_task
-from engine.views.resources.nodes import pool_of_node, tasks_on
+from engine.views.resources.nodes import pool_of_node
 from engine.views.resources.processes import node_contents, output_ends, task_acts
 from engine.views.resources.tasks import job_of_task
 from engine.views.rest.lookup import wire
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from engine.views.resources.events import EventRow
     from engine.views.resources.processes import InstalledItem, Needs, NodeContents
     from tui.viewmodels.session import Session
-
-
-_MOST_TASKS = 6
 
 
 def focus_on(session: Session, subject: ItemRef) -> None:
@@ -85,68 +82,6 @@ class Destination(NamedTuple):
     view: str
     row: int | str | None
     focus: ItemRef | None
-
-
-class Link(NamedTuple):
-    """A link: the letter that follows it, its text, and the item that it opens."""
-
-    letter: str
-    text: str
-    subject: ItemRef
-
-
-def links_of(session: Session, subject: ItemRef) -> Sequence[Link]:
-    """Return the links of an item; those of a pool are its jobs."""
-    match subject.kind:
-        case "node":
-            return _of_node(session, int(subject.key))
-        case "task":
-            return _of_task(session, int(subject.key))
-        case "job":
-            job = session.job(str(subject.key))
-            return [_pool(job.record.pool_id)] if job is not None and job.record.pool_id else []
-        case "pool":
-            pool = session.pool(str(subject.key))
-            return [] if pool is None else [_job(job_id) for job_id in pool.jobs]
-        case _:
-            return []
-
-
-def links_of_instance(session: Session, node: int) -> Sequence[Link]:
-    """Return the links of a preparation or release of the job in focus, among them the task that triggered it."""
-    links = [Link("n", f"node n{session.nodes().position_of(node)}", ItemRef("node", node))]
-    task = trigger_of(session.simulation, session.job_id, node)
-    if task is not None:
-        task_id = session.tasks(session.job_id).id_of(task)
-        links.append(Link("t", f"{called('task', task_id)}, which triggered it", ItemRef("task", task)))
-    return [*links, *_of_node(session, node)]
-
-
-def _pool(pool_id: str) -> Link:
-    return Link("p", called("pool", pool_id), ItemRef("pool", pool_id))
-
-
-def _job(job_id: str) -> Link:
-    return Link("j", called("job", job_id), ItemRef("job", job_id))
-
-
-def _of_node(session: Session, node: int) -> list[Link]:
-    page = session.nodes()
-    jobs = [job.job_id for job in page.jobs_on(node) if job.prep is not HookStatus.NOT_NEEDED]
-    there = tasks_on(session.simulation, node, _MOST_TASKS)
-    tasks = (
-        Link("t", f"{called('task', each.task_id)} of {each.job_id}", ItemRef("task", each.task)) for each in there
-    )
-    return [_pool(page.row(node).pool.id), *map(_job, jobs), *tasks]
-
-
-def _of_task(session: Session, task: int) -> list[Link]:
-    row = session.tasks(session.job_id).row(task)
-    found = [_job(row.job_id)]
-    if row.node is not None:
-        found.append(Link("n", f"node n{session.nodes().position_of(row.node)}", ItemRef("node", row.node)))
-    job = session.job(row.job_id)
-    return [*found, _pool(job.record.pool_id)] if job is not None and job.record.pool_id else found
 
 
 _MOST_PLACES = 200

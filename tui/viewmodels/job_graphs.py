@@ -1,12 +1,12 @@
 """The graphs on the detail pages of jobs and tasks: dependencies, critical path, and statistics.
 
-The dependencies of a task are a small graph, with the critical path that led to it. The statistics of a job are the
-durations and waits of its tasks, and failures by exit code.
+The dependencies of a task are listed in both directions, with the critical path that led to it. The statistics of a job
+are the durations and waits of its tasks, and failures by exit code.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from engine.views.resources.jobs import row_of_job
 from engine.views.resources.statistics import JobStatistics, critical_path, deciding_parent
@@ -19,61 +19,70 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.views.resources.statistics import Distribution, Link, Statistics
-    from engine.views.resources.tasks import Dependencies, TaskPage
+    from engine.views.resources.tasks import Dependencies, Parent
     from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.session import Session
 
 
-MOST_BOXES = 9  # on each side; the last one counts the others
-_WIRE_CELLS = 5
+_MOST_LISTED = 200  # tasks that one depends on, or dependents
 _MOST_NAME = 28
 _LONGEST_PATH = 24  # lines
 _BAR_GAP, _LEAST_BAR = 2, 16  # cells before a bar, and of it
 
 
-class _Box(NamedTuple):
-    """An end of a line of the graph: a task, or words about several."""
-
-    spans: Line
-    is_critical: bool = False
-
-
-class _Wires(NamedTuple):
-    """The characters of the lines."""
-
-    level: str
-    critical: str
-    head: str
-    left: str  # where a line from the left meets the trunk: at its top, at its bottom, between, alone
-    right: str  # the same for lines to the right
-    through: str  # where the line of the task itself meets the trunk, as above
-
-
-_UNICODE = _Wires("─", "━", "▶", "╮╯┤─", "╭╰├─", "┬┴┼─")
-_ASCII = _Wires("-", "=", ">", "+++-", "+++-", "+++-")
-
-
-def graph_lines(session: Session, task: int, cells: int) -> list[Line]:
-    """Return the parents of a task, the task, and its dependents, with lines between them."""
+def dependency_lines(session: Session, task: int, cells: int) -> list[Line]:
+    """Return what a task depends on beside its dependents, and the critical path that led to it below them."""
     found = dependencies_of(session.simulation, task)
     if not found.is_used:
         return [line(Span("The job does not use task dependencies.", Role.DIM))]
-    wires = _ASCII if session.glyphs.ascii_only else _UNICODE
-    name_cells = max(8, min(_MOST_NAME, (cells - 2 * _WIRE_CELLS) // 3 - 2))
-    decides = deciding_parent(session.simulation, task)
-    parents = _parents(session, found, decides, name_cells)
-    boxes = [_task_box(session, child, name_cells) for child in found.children[:MOST_BOXES]]
-    children = _with_rest(boxes, len(found.children))
-    own = _task_box(session, task, name_cells)
-    lines = _drawn(parents, own, children, wires)
-    if not parents and not children:
-        lines.append(line(Span("It depends on no task, and none depends on it.", Role.DIM)))
-    return [cut(each, cells) for each in [*lines, *_path_lines(session, task, decides, wires, cells)]]
+    decides, room = deciding_parent(session.simulation, task), (cells - _GAP) // 2
+    named = list(dict.fromkeys([*found.parents, *(each for part in found.ranges for each in part.tasks)]))
+    parents = _parents(session, found, named[:_MOST_LISTED], decides, room)
+    children = [_task(session, child, room) for child in found.children[:_MOST_LISTED]]
+    left, right = (
+        _listed("Depends on", parents, len(named) - _MOST_LISTED),
+        _listed("Dependents", children, len(found.children) - _MOST_LISTED),
+    )
+    lines = beside(left, right, room, _GAP)
+    if decides is not None:
+        links = critical_path(session.simulation, task)
+        lines += [(), line(Span("Critical path", Role.STRONG)), *path_lines(session, links, cells)]
+    return [cut(each, cells) for each in lines]
+
+
+def _listed(title: str, lines: list[Line], more: int) -> list[Line]:
+    """Return tasks below a title, and the number of those that are left out."""
+    said = [line(Span(f"and {more:,} more", Role.DIM))] if more > 0 else []
+    return [line(Span(title, Role.STRONG)), *(lines or [line(Span("no task", Role.DIM))]), *said]
+
+
+def _task(session: Session, task: int, cells: int, note: str = "") -> Line:
+    """Return the state of a task and its id, which leads to it, with a note."""
+    row = session.tasks(session.job_id).brief(task)
+    name = squeeze(row.task_id, cells - len(note) - 2)
+    return session.glyphs.span(glyph_of_task(row)), Span(" "), link(name, ItemRef("task", task)), Span(note, Role.DIM)
+
+
+def _parents(
+    session: Session, found: Dependencies, named: Sequence[Parent], decides: int | None, cells: int
+) -> list[Line]:
+    """Return the parents: first the one that decides, then those that are named one by one, then large ranges."""
+    lines = [] if decides is None else [_task(session, decides, cells, "  decides when it begins")]
+    for each in named:
+        if each.task is None:
+            lines.append(line(Span(f"{session.glyphs.bad} {each.task_id} does not exist", Role.FAILED)))
+        elif each.task != decides:
+            lines.append(_task(session, each.task, cells))
+    for part in found.ranges:
+        if not part.tasks:
+            said = f"{part.low:,} to {part.high:,}, " + (f"{part.missing:,} to go" if part.missing else "all satisfied")
+            lines.append(line(Span(said, Role.QUIET if part.missing else Role.OK)))
+    return lines
 
 
 def path_lines(session: Session, links: Sequence[Link], cells: int) -> list[Line]:
     """Return the tasks of a critical path below one another: state, id, wait, start and end, and these as a bar."""
-    names = [_task_box(session, each.task, _MOST_NAME).spans for each in links]
+    names = [_task(session, each.task, _MOST_NAME + 2) for each in links]
     times = [_when(session, each) for each in links]
     name_cells, time_cells = max(map(width, names), default=0), max(map(width, times), default=0)
     bar_cells = cells - name_cells - time_cells - 2 * _BAR_GAP
@@ -117,96 +126,6 @@ def _when(session: Session, each: Link) -> Line:
     spans = [Span(f"{clock(each.start_ms)} {end}  "), Span(f"ran {fmt.span(ran_ms)}", Role.DERIVED)]
     waited_ms = 0 if each.ready_ms is None else each.start_ms - each.ready_ms
     return (*spans, Span(f"  after a wait of {fmt.span(waited_ms)}" if waited_ms >= 1000 else "", Role.DERIVED))
-
-
-def _path_lines(session: Session, task: int, decides: int | None, wires: _Wires, cells: int) -> list[Line]:
-    if decides is None:
-        return []
-    links = critical_path(session.simulation, task)
-    about = Span(f"  {wires.critical * 2} decides when the task can begin", Role.DIM)
-    return [(), line(Span("Critical path", Role.STRONG), about), *path_lines(session, links, cells)]
-
-
-def _task_box(session: Session, task: int, name_cells: int, *, is_critical: bool = False) -> _Box:
-    page: TaskPage = session.tasks(session.job_id)
-    row = page.brief(task)
-    glyph = glyph_of_task(row)
-    name = squeeze(row.task_id, name_cells)
-    return _Box((session.glyphs.span(glyph), Span(" "), link(name, ItemRef("task", task))), is_critical)
-
-
-def _parents(session: Session, found: Dependencies, decides: int | None, name_cells: int) -> list[_Box]:
-    """Return the parents: first the one that decides, then those that are named one by one, then large ranges."""
-    glyphs = session.glyphs
-    named = [*found.parents, *(each for part in found.ranges for each in part.tasks)]
-    large = [part for part in found.ranges if not part.tasks]
-    boxes = [] if decides is None else [_task_box(session, decides, name_cells, is_critical=True)]
-    others = [each for each in dict.fromkeys(named) if each.task is None or each.task != decides]
-    count = len(boxes) + len(others) + len(large)
-    for each in others[: MOST_BOXES - len(boxes)]:
-        if each.task is None:
-            boxes.append(_Box((Span(f"{glyphs.bad} {squeeze(each.task_id, name_cells)} does not exist", Role.FAILED),)))
-        else:
-            boxes.append(_task_box(session, each.task, name_cells))
-    for part in large[: MOST_BOXES - len(boxes)]:
-        state = f", {part.missing:,} to go" if part.missing else ", all satisfied"
-        role = Role.QUIET if part.missing else Role.OK
-        boxes.append(_Box((Span(f"{part.low:,} to {part.high:,}", role), Span(state, Role.DIM))))
-    return _with_rest(boxes, count)
-
-
-def _with_rest(boxes: list[_Box], count: int) -> list[_Box]:
-    """Return at most ``MOST_BOXES`` boxes; the last one gives the number of those left out."""
-    if count <= MOST_BOXES:
-        return boxes
-    return [*boxes[: MOST_BOXES - 1], _Box((Span(f"+ {count - MOST_BOXES + 1:,} more", Role.DIM),))]
-
-
-def _drawn(parents: Sequence[_Box], own: _Box, children: Sequence[_Box], wires: _Wires) -> list[Line]:
-    """Return the rows of the graph; the task stands in the middle one."""
-    rows = max(len(parents), len(children), 1)
-    middle = (rows - 1) // 2
-    parent_top, child_top = middle - (len(parents) - 1) // 2, middle - (len(children) - 1) // 2
-    left_cells = max((width(box.spans) for box in parents), default=0)
-    is_critical = any(box.is_critical for box in parents)
-    level, role = (wires.critical, Role.KEY) if is_critical else (wires.level, Role.DIM)
-    to_task = [Span(level + wires.head, role)]
-    lines = []
-    for row in range(rows):
-        spans: list[Span] = []
-        if parents:
-            box = parents[row - parent_top] if 0 <= row - parent_top < len(parents) else None
-            meets = _meets(row - parent_top, len(parents))
-            spans += _left(box, left_cells, (wires.through if row == middle else wires.left)[meets], wires)
-            spans += to_task if row == middle else [Span("  ")]
-        spans += [Span(" "), *own.spans, Span(" ")] if row == middle else [Span(" " * (width(own.spans) + 2))]
-        if children:
-            box = children[row - child_top] if 0 <= row - child_top < len(children) else None
-            meets = _meets(row - child_top, len(children))
-            spans += _right(box, (wires.through if row == middle else wires.right)[meets], row == middle, wires)
-        lines.append(tuple(spans))
-    return lines
-
-
-def _meets(at: int, count: int) -> int:
-    """Return where a line meets a trunk of so many lines: 0 at its top, 1 at its bottom, 2 between, 3 alone."""
-    return 3 if count == 1 else 0 if at == 0 else 1 if at == count - 1 else 2
-
-
-def _left(box: _Box | None, cells: int, corner: str, wires: _Wires) -> list[Span]:
-    if box is None:
-        return [Span(" " * (cells + 4))]
-    level = wires.critical if box.is_critical else wires.level
-    role = Role.KEY if box.is_critical else Role.DIM
-    gap = cells - width(box.spans)
-    return [*box.spans, Span(" "), Span(level * (gap + 2), role), Span(corner, Role.DIM)]
-
-
-def _right(box: _Box | None, corner: str, is_middle: bool, wires: _Wires) -> list[Span]:
-    start = wires.level * 2 if is_middle else "  "
-    if box is None:
-        return [Span(start, Role.DIM)]
-    return [Span(f"{start}{corner}{wires.level}{wires.head} ", Role.DIM), *box.spans]
 
 
 _TWO_COLUMNS_FROM, _THREE_COLUMNS_FROM = 96, 150

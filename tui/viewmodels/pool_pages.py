@@ -22,9 +22,8 @@ from tui.viewmodels import properties as blocks
 from tui.viewmodels.autoscale import autoscale_lines
 from tui.viewmodels.detail_model import DetailModel, Page, columns, curves, listing, state_history, tabular
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, glyph_of_task, pool_glyph
-from tui.viewmodels.items import node_resources, rest_block, rest_blocks, rest_body
-from tui.viewmodels.lists import pools as node_list
-from tui.viewmodels.lists.pools import NodesModel
+from tui.viewmodels.items import rest_block, rest_blocks, rest_body
+from tui.viewmodels.lists.pools import NodesModel, node_overview, node_start_task
 from tui.viewmodels.properties import short_until
 from tui.viewmodels.sheets import storage_lines
 from tui.viewmodels.text import (
@@ -274,9 +273,6 @@ class PoolDetailModel(DetailModel):
         return rest_body(self.session, self.subject) or {}
 
 
-_MOST_TASKS = 40
-
-
 class NodeDetailModel(DetailModel):
     """A node of any pool."""
 
@@ -328,33 +324,20 @@ class NodeDetailModel(DetailModel):
             ("Start task", self._start_task),
             ("Jobs on this node", self._jobs),
             ("Recent tasks", self._recent_tasks),
-            ("Files", self._files),
             ("History", self._history),
         )
 
     def _overview(self, cells: int) -> Sequence[Line]:
-        simulation, page = self.session.simulation, self.session.nodes()
-        node = page.row(self._node)
-        return columns(
-            [
-                node_list.node_general(self.session, node),
-                *error_blocks("Errors", node.record.errors),
-                *node_list.node_tasks(self.session, node, _MOST_TASKS),
-                *(
-                    node_resources(self.session, node_contents(simulation, self._node))
-                    if node.state is not None
-                    else ()
-                ),
-            ],
-            cells,
-        )
+        node = self.session.nodes().row(self._node)
+        contents = None if node.state is None else node_contents(self.session.simulation, self._node)
+        return columns(node_overview(self.session, node, contents), cells)
 
     def _start_task(self, cells: int) -> Sequence[Line]:
         node = self.session.nodes().row(self._node)
         spec = node.record.start_spec
         if spec is None:
             return [line(Span("The pool has no start task.", Role.DIM))]
-        execution = node_list.node_start_task(self.session, node)
+        execution = node_start_task(self.session, node)
         execution = [each._replace(title="Execution information") for each in execution]
         if not execution:
             execution = [rest_block(self.session, "It has not run since the last boot.", {})]
@@ -402,12 +385,6 @@ class NodeDetailModel(DetailModel):
         if not rows:
             return [line(Span("No task has run here, or all of them were deleted.", Role.DIM))]
         return tabular((" ", "Task", "Job", "State", "Start time", "End time", "Exit code"), rows, cells)
-
-    def _files(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every tab
-        if self.session.nodes().row(self._node).state is None:
-            return [line(Span("The node has left its pool. Its files are deleted.", Role.DIM))]
-        opens = link("Open the files on this node", "do('row.files')", Role.KEY)
-        return [line(opens, Span(" at this moment. f opens them on every tab.", Role.DIM))]
 
     def _history(self, cells: int) -> Sequence[Line]:
         return state_history(self.session, self.session.history(NodeHistory, self._node).states(), NODE, cells)

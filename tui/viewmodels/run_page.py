@@ -40,7 +40,7 @@ from engine.views.resources.tasks import TaskPage
 from engine.views.results import end_of_run, task_totals
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import EXPECTATION, glyph_of_job, pool_glyph
-from tui.viewmodels.timeline.node_rows import glyph_of_stretch
+from tui.viewmodels.timeline.kinds import glyph_of_stretch
 from tui.viewmodels.timeline.rows import Extent, fitted
 
 if TYPE_CHECKING:

@@ -1,22 +1,20 @@
 """The run in sentences: news, and the answers to the key w.
 
-News while time passes is what the present view does not show: failures by cause, and the ends of phases. The answers
-are explanations of a row's state, as lines.
+News while time passes are the failures that the present view does not show, by cause. The answers are explanations of a
+row's state, as lines.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from engine.base.terms import JobState
 from engine.base.values import SECOND_MS
 from engine.run.agenda import basis_words
 from engine.views.diagnosis.concerns import about_item, with_advice
 from engine.views.diagnosis.model import Next, earliest
 from engine.views.diagnosis.questions import expected, explain, explain_oldest_wait
-from engine.views.hook_status import HookStatus
 from tui.viewmodels import format as fmt
 from tui.viewmodels.lists.events import NOUNS
 from tui.viewmodels.text import Line, Role, Span, line, wrapped
@@ -26,47 +24,36 @@ if TYPE_CHECKING:
 
     from engine.views.diagnosis.model import Explanation, Finding
     from engine.views.resources.events import EventRow
-    from engine.views.resources.jobs import JobRow
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Kind
 
 
-# At higher speeds only failures are reported.
-CALM_SPEED = 60
 _MOST_LOOKED_AT = 2_000  # failures of one notice: the newest are listed by cause, the others are counted
 _MOST_NAMES = 3
 _EVERYTHING = frozenset({"*"})
-# The nouns of the failures, and the phases, that a view shows anyway.
+# The nouns of the failures that a view shows anyway.
 _SHOWN_BY: dict[str, frozenset[str]] = {
     "watch": _EVERYTHING,
     "events": _EVERYTHING,
     "pools": frozenset({"resize", "formula"}),
     "nodes": frozenset({"node", "start task"}),
-    "jobs": frozenset({"preparation ends", "tasks end", "job"}),
-    "tasks": frozenset({"task", "subtask", "task not scheduled", "tasks end"}),
-    "preparation": frozenset({"preparation", "preparation ends"}),
+    "jobs": frozenset({"job"}),
+    "tasks": frozenset({"task", "subtask", "task not scheduled"}),
+    "preparation": frozenset({"preparation"}),
     "release": frozenset({"release"}),
     "schedules": frozenset({"occurrence missed"}),
 }
 
 
-class Notice(NamedTuple):
-    """News for the message line."""
-
-    text: str
-    is_failure: bool
-
-
 class Notices:
-    """Reports the events since the last call."""
+    """Reports the failures since the last call."""
 
     def __init__(self, session: Session) -> None:
-        """Start now: earlier events are not reported."""
+        """Start now: earlier failures are not reported."""
         self._session = session
         self._from = 0
         self._jumps = -1
         self._counts: dict[str, int] = {}  # by cause: the failures so far
-        self._job: JobRow | None = None  # the one in focus at the last call; None if playback was too fast
         self.skip()
 
     def skip(self) -> None:
@@ -75,32 +62,17 @@ class Notices:
         if self._jumps != self._session.simulation.jumps:
             self._counts.clear()
         self._jumps = self._session.simulation.jumps
-        self._job = self._session.job(self._session.job_id)
 
-    def take(self, speed: float | None, view: str = "") -> Notice | None:
-        """Return the news since the last call that the view does not show.
-
-        At high speed (``speed`` None: maximum) only failures are news.
-        """
+    def take(self, view: str = "") -> str:
+        """Return what has failed since the last call that the view does not show; empty if that is nothing."""
         if self._jumps != self._session.simulation.jumps:
             self.skip()
-            return None
+            return ""
         events = self._session.events
         failures = events.failures()
         new = failures[bisect_left(failures, self._from) :]
         self._from = events.count
-        is_calm = speed is not None and speed <= CALM_SPEED
-        before, self._job = self._job, self._session.job(self._session.job_id) if is_calm else None
-        ends = [] if before is None or self._job is None else _ends_of_phases(before, self._job)
-        shown = _SHOWN_BY.get(view, frozenset())
-        if shown is _EVERYTHING:
-            self._count(new)
-            return None
-        failed = self._failed(new, shown)
-        news = [*failed, *(text for phase, text in ends if phase not in shown)]
-        return Notice(self._session.text("; ".join(news)), bool(failed)) if news else None
-
-    # -- failures ------------------------------------------------------------------------------------------------
+        return self._session.text("; ".join(self._failed(new, _SHOWN_BY.get(view, frozenset()))))
 
     def _count(self, new: Sequence[int]) -> dict[str, list[str]]:
         """Count the failures by cause. Return the causes that are news, each with its names, the most frequent first.
@@ -118,7 +90,7 @@ class Notices:
     def _failed(self, new: Sequence[int], shown: frozenset[str]) -> list[str]:
         """Return the most frequent cause that is news and not ``shown``, and the number of the other failures."""
         news = {why: names for why, names in self._count(new).items() if why.partition(":")[0] not in shown}
-        if not news:
+        if not news or shown is _EVERYTHING:
             return []
         why, names = next(iter(news.items()))
         rest = sum(map(len, news.values())) - len(names)
@@ -129,27 +101,6 @@ class Notices:
         before = self._counts.get(why, 0)
         self._counts[why] = before + more
         return not before or len(str(before)) < len(str(before + more))
-
-
-def _ends_of_phases(before: JobRow, job: JobRow) -> list[tuple[str, str]]:
-    """Return the phases of the job in focus that have ended since, each with a sentence."""
-    if job.job_id != before.job_id:
-        return []
-    preparation, tasks, ends = job.phases.preparation, job.phases.tasks, []
-    if _is_preparing(before) and not _is_preparing(job) and not preparation.without_record:
-        done, failed = preparation[HookStatus.SUCCEEDED], preparation[HookStatus.FAILED]
-        said = f"Preparation of {job.job_id} is done: {done:,} succeeded, {failed:,} failed"
-        ends.append(("preparation ends", said))
-    if before.phases.tasks.open and not tasks.open:
-        said = f"Tasks of {job.job_id} are done: {tasks.succeeded:,} succeeded, {tasks.failed:,} failed"
-        ends.append(("tasks end", said))
-    if job.state is not before.state and job.state in (JobState.TERMINATING, JobState.COMPLETED):
-        ends.append(("job", f"{job.job_id} is {job.state.wire}: {job.record.terminate_reason}"))
-    return ends
-
-
-def _is_preparing(job: JobRow) -> bool:
-    return job.phases.preparation[HookStatus.RUNNING] + job.phases.preparation[HookStatus.RETRYING] > 0
 
 
 def cause(event: EventRow) -> str:

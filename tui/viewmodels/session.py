@@ -74,7 +74,7 @@ class Session:
         self.ahead = Ahead(simulation)
         self._ends_ahead = EndsAhead(simulation, self.ahead)
         self.glyphs = GlyphSet(ascii_only=ascii_only)
-        self.time_format = "clock"  # or "elapsed", "relative"; "utc" in files, with date and milliseconds
+        self.time_format = "clock"  # or "elapsed"; "utc" in files, with date and milliseconds
         self.events = EventPage(simulation)
         self.series = RunSeries(simulation, SERIES_ENTRIES)
         self.window = Window.ALL  # that curves show
@@ -457,8 +457,6 @@ class Session:
             return fmt.clock(self.simulation.scenario.start, ms)
         if self.time_format == "utc":
             return format_utc(self.simulation.scenario.start, ms)
-        if self.time_format == "relative":
-            return f"{'-' if ms < self.now_ms else '+'}{fmt.span(abs(ms - self.now_ms))}"
         return fmt.span(ms)
 
     def text(self, text: str) -> str:

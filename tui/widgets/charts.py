@@ -1,4 +1,4 @@
-"""Drawings as widgets: the node map, its legend, and curves over time."""
+"""Drawings as widgets: the node map, and curves over time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui.textual.views import CursorView, LinesView, ResizeFilter, entitle, refr
 from tui.viewmodels.text import ItemRef, Role, Span
 from tui.viewmodels.watch.arrangement import MUCH, Wish
 from tui.viewmodels.watch.curves import CurvesModel
-from tui.viewmodels.watch.lenses import Form, Layout, LegendEntry, laid_out, legend_line
+from tui.viewmodels.watch.lenses import Form, Layout
 from tui.viewmodels.watch.node_cards import MapLines
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from textual.strip import Strip
     from textual.worker import Worker
 
-    from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Line
     from tui.viewmodels.watch.node_map import NodeMapModel
@@ -47,9 +46,6 @@ class NodeMap(ResizeFilter, CursorView):
 
     class Changed(Message):
         """The cursor, the marks, the lens or the part in view has changed."""
-
-    class LegendWanted(Message):
-        """The cursor goes on below the last row."""
 
     def __init__(self, model: NodeMapModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         """The map is empty until ``update``."""
@@ -149,11 +145,9 @@ class NodeMap(ResizeFilter, CursorView):
         self.post_message(self.Changed())
 
     def action_move(self, right: int, down: int) -> None:
-        """Move the cursor by columns and rows; below the last row is the legend, at the other edges it stays."""
+        """Move the cursor by columns and rows; at the edges it stays."""
         layout, count = self.layout_now, len(self.model.nodes)
         row, column = divmod(self.cursor // layout.nodes, layout.columns)
-        if row + down >= layout.rows(count):
-            self.post_message(self.LegendWanted())
         if not 0 <= column + right < layout.columns or not 0 <= row + down < layout.rows(count):
             return
         self.move_to(min(((row + down) * layout.columns + column + right) * layout.nodes, count - 1))
@@ -217,102 +211,6 @@ class NodeMap(ResizeFilter, CursorView):
         self.move_to(index)
         if event.chain > 1:
             self.action_open()
-
-
-class Legend(CursorView):
-    """The meaning of the cells of the map, with counts."""
-
-    has_focus_style = False  # the frame around it has one
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "cursor(-1)", "previous entry", show=False, id="legend.before"),
-        Binding("right,down,j", "cursor(1)", "next entry", show=False, id="legend.next"),
-        Binding("up,k", "up", "the line above, or back to the nodes", show=False, id="legend.up"),
-        Binding("enter", "only", "dim all other nodes, or none", id="legend.only"),
-    ]
-
-    class Left(Message):
-        """The cursor goes on above the first line."""
-
-    def __init__(self, model: NodeMapModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        """The legend is empty until ``update``."""
-        super().__init__(id=id)
-        self._model = model
-        self._entries: list[LegendEntry] = []
-        self._at: Glyph | None = None
-        self._drawn_only: Glyph | None = None
-
-    @property
-    def entry(self) -> LegendEntry | None:
-        """The entry under the cursor, at first the first one."""
-        found = (entry for entry in self._entries if entry.glyph == self._at)
-        return next(found, next(iter(self._entries), None))
-
-    @property
-    def subjects(self) -> Sequence[ItemRef]:
-        """The nodes that are drawn like the entry under the cursor."""
-        if self.entry is None:
-            return ()
-        return [ItemRef("node", node) for node in self._model.nodes_like(self.entry.glyph)]
-
-    @property
-    def subject(self) -> ItemRef | None:
-        """The first of these nodes."""
-        return next(iter(self.subjects), None)
-
-    def update(self, most_lines: int) -> None:
-        """Bring the entries up to date; of more than ``most_lines`` lines the rest is counted, and scrolled to."""
-        entries = laid_out(self._model.counts(), self._model.session.glyphs, max(1, self.size.width), most_lines)
-        lines = entries[-1].line + 1 if entries else 0
-        height = min(lines, most_lines)
-        if self.styles.height is None or self.styles.height.value != height:
-            self.styles.height = height
-        if (entries, self._model.only) == (self._entries, self._drawn_only):
-            return
-        self._entries, self._drawn_only = entries, self._model.only
-        set_line_count(self, lines)
-        self.refresh()
-
-    def render_line(self, y: int) -> Strip:
-        cursor = self.entry.glyph if self.has_focus and self.entry is not None else None
-        is_last = not self.top_line and y + 1 == self.size.height
-        spans = legend_line(self._entries, y + self.top_line, cursor=cursor, only=self._model.only, is_last=is_last)
-        return strip_of(self, spans)
-
-    def action_cursor(self, by: int) -> None:
-        """Move the cursor to the next or previous entry."""
-        if self.entry is not None:
-            at = self._entries.index(self.entry) + by
-            self._move_to(self._entries[max(0, min(at, len(self._entries) - 1))])
-
-    def action_up(self) -> None:
-        """Move the cursor to the line above, or from the first line back to the nodes."""
-        entry = self.entry
-        above = [] if entry is None else [each for each in self._entries if each.line == entry.line - 1]
-        if entry is None or not above:
-            self.post_message(self.Left())
-        else:
-            self._move_to(next((each for each in reversed(above) if each.first <= entry.first), above[0]))
-
-    def _move_to(self, entry: LegendEntry) -> None:
-        self._at = entry.glyph
-        self.scroll_into_view(entry.line)
-        self.refresh()
-
-    def action_only(self) -> None:
-        """Dim all nodes that are drawn differently, or none again."""
-        if self.entry is not None:
-            self._model.only = None if self._model.only == self.entry.glyph else self.entry.glyph
-            self.post_message(NodeMap.Changed())
-
-    def on_click(self, event: events.Click) -> None:
-        """Move the cursor to the entry under the mouse; dim the other nodes on a double click."""
-        place = self.place_of(event)
-        here = [each for each in self._entries if place and each.line == place.y and each.first <= place.x]
-        if here:
-            self._move_to(here[-1])
-            if event.chain > 1:
-                self.action_only()
 
 
 _LEAST_ROWS = 6

@@ -186,7 +186,7 @@ class TextView(ScrollView):
         Binding("pageup", "page(-1)", "page up", show=False, id="text.page-up"),
         Binding("pagedown", "page(1)", "page down", show=False, id="text.page-down"),
         Binding("home", "top", "first line", show=False, id="text.first"),
-        Binding("end", "bottom", "last line, and follow on", show=False, id="text.last"),
+        Binding("end", "bottom", "last line", show=False, id="text.last"),
         Binding("left", "shift(-1)", "to the left", show=False, id="text.left"),
         Binding("right", "shift(1)", "to the right", show=False, id="text.right"),
     ]
@@ -231,7 +231,7 @@ class TextView(ScrollView):
         self._moved()
 
     def action_bottom(self) -> None:
-        """Scroll to the last line, and follow the end of the text."""
+        """Scroll to the last line."""
         self._text.end()
         self._moved()
 

@@ -294,7 +294,6 @@ class Lanes:
     def _note_hook(self, number: int, when_ms: int, meaning: Meaning, job: int, node: int) -> None:
         running = self._running_hooks.setdefault(node, {})
         before, row = any(map(_is_preparation, running)), _hook_row(meaning.hook, job)
-        is_retry = meaning.is_begin and row in running and _is_preparation(row)
         if meaning.hook is None:
             for stopped in running:
                 self._hooks[stopped][node].append(number)
@@ -308,7 +307,7 @@ class Lanes:
                 del running[row]
                 self._hook_extents[row].end(when_ms)
             self._hooks.setdefault(row, {}).setdefault(node, array("I")).append(number)
-        self.totals.count_preparation(when_ms, node, any(map(_is_preparation, running)) - before, is_retry=is_retry)
+        self.totals.count_preparation(when_ms, node, any(map(_is_preparation, running)) - before)
 
     # -- queries -------------------------------------------------------------------------------------------------
 

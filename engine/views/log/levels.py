@@ -101,12 +101,11 @@ def _nothing() -> PoolCounts:
 
 
 class LaneTotals:
-    """Failures and retries by node, and numbers over time by pool."""
+    """Failures by node, and numbers over time by pool."""
 
     def __init__(self) -> None:
         self._pools = array("i")  # by node
         self.failures: dict[int, int] = {}  # by node: failures of it, and of preparation or release there
-        self.retries: dict[int, int] = {}  # by node
         self.of_pool: defaultdict[int, PoolCounts] = defaultdict(_nothing)  # by pool
 
     def count_task(self, when_ms: int, node: int, change: int) -> None:
@@ -123,10 +122,8 @@ class LaneTotals:
         if meaning.step is Step.STATE and meaning.state is None:
             self.of_pool[self._pools[node]][0].add(when_ms, -1)
 
-    def count_preparation(self, when_ms: int, node: int, change: int, *, is_retry: bool) -> None:
-        """Count a node on which preparation begins or ends; without a ``change`` perhaps a retry."""
-        if is_retry:
-            self.retries[node] = self.retries.get(node, 0) + 1
+    def count_preparation(self, when_ms: int, node: int, change: int) -> None:
+        """Count a node on which preparation begins or ends; without a ``change`` it goes on."""
         if change:
             self.of_pool[self._pools[node]][2].add(when_ms, change)
 

@@ -405,9 +405,9 @@ class InstancePage(InstanceStatuses):
         )
 
 
-def second_of(when_ms: int | None, from_ms: int) -> int:
-    """Return the second of a moment, as texts count it from another one; -1 of no moment."""
-    return -1 if when_ms is None else abs(when_ms - from_ms) // SECOND_MS
+def second_of(when_ms: int | None) -> int:
+    """Return the second of a moment, as texts tell it; -1 of no moment."""
+    return -1 if when_ms is None else when_ms // SECOND_MS
 
 
 # Values of a preparation or release by which many are grouped.
@@ -416,16 +416,13 @@ InstanceKey = Enum(
 )
 
 
-def instance_groups(
-    simulation: Simulation, page: InstancePage, key: InstanceKey, from_ms: int
-) -> Callable[[int], Hashable]:
+def instance_groups(simulation: Simulation, page: InstancePage, key: InstanceKey) -> Callable[[int], Hashable]:
     """Return a function that gives a value for each node of a page; nodes with the same value show the same text.
 
     Args:
         simulation: The run.
         page: Preparation or release of a job.
         key: The value.
-        from_ms: The moment from which texts count times, in ms since the start.
     """
     nodes, view_of = simulation.world.nodes, page.view_of
 
@@ -439,15 +436,15 @@ def instance_groups(
     groups: dict[InstanceKey, Callable[[int], Hashable]] = {
         InstanceKey.STATE: state,
         InstanceKey.POOL: lambda node: nodes[node].pool,
-        InstanceKey.NODE_STATE: lambda node: (nodes.state[node], second_of(nodes[node].gone_ms, from_ms)),
+        InstanceKey.NODE_STATE: lambda node: (nodes.state[node], second_of(nodes[node].gone_ms)),
         InstanceKey.INELIGIBLE: page.is_ineligible,
         InstanceKey.RESULT: of_view(lambda view: view.result),
-        InstanceKey.START: of_view(lambda view: second_of(view.start_ms, from_ms)),
-        InstanceKey.END: of_view(lambda view: second_of(view.end_ms, from_ms)),
+        InstanceKey.START: of_view(lambda view: second_of(view.start_ms)),
+        InstanceKey.END: of_view(lambda view: second_of(view.end_ms)),
         InstanceKey.EXIT_CODE: of_view(lambda view: view.exit_code),
         InstanceKey.RETRIES: of_view(lambda view: view.retry_count),
         InstanceKey.FAILURE: of_view(lambda view: view.failure),
         InstanceKey.RUNS: of_view(lambda view: view.runs),
-        InstanceKey.LAST_RETRY: of_view(lambda view: second_of(view.start_ms if view.retry_count else None, from_ms)),
+        InstanceKey.LAST_RETRY: of_view(lambda view: second_of(view.start_ms if view.retry_count else None)),
     }
     return groups[key]

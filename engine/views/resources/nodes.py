@@ -188,10 +188,6 @@ class NodePage:
         """Return the free task slots of each of ``nodes``."""
         return values(self._simulation.world.nodes.free, self.nodes())
 
-    def all_since_ms(self) -> Sequence[int]:
-        """Return when the present state of each of ``nodes`` began."""
-        return values(self._simulation.world.nodes.since, self.nodes())
-
     def failures(self) -> list[int]:
         """Count the failures on each of ``nodes``: tasks, and preparation and release of the job in focus."""
         world = self._simulation.world
@@ -297,14 +293,13 @@ NodeKey = Enum(
 )
 
 
-def node_groups(simulation: Simulation, page: NodePage, key: NodeKey, from_ms: int) -> Callable[[int], Hashable]:
+def node_groups(simulation: Simulation, page: NodePage, key: NodeKey) -> Callable[[int], Hashable]:
     """Return a function that gives a value for each node of a page; nodes with the same value show the same text.
 
     Args:
         simulation: The run.
         page: The nodes, with their status for the job in focus.
         key: The value.
-        from_ms: The moment from which texts count times, in ms since the start.
     """
     nodes, now_ms = simulation.world.nodes, simulation.now_ms
 
@@ -316,9 +311,9 @@ def node_groups(simulation: Simulation, page: NodePage, key: NodeKey, from_ms: i
         NodeKey.RUN: lambda node: nodes.ran[node],
         NodeKey.AGE: lambda node: (now_ms - nodes.since[node]) // SECOND_MS,
         NodeKey.SUCCEEDED: nodes.succeeded,
-        NodeKey.SINCE: lambda node: second_of(nodes.since[node], from_ms),
-        NodeKey.BOOT: lambda node: second_of(nodes[node].boot_ms, from_ms),
-        NodeKey.ALLOCATION: lambda node: second_of(nodes[node].allocation_ms, from_ms),
+        NodeKey.SINCE: lambda node: second_of(nodes.since[node]),
+        NodeKey.BOOT: lambda node: second_of(nodes[node].boot_ms),
+        NodeKey.ALLOCATION: lambda node: second_of(nodes[node].allocation_ms),
         NodeKey.POOL: lambda node: nodes[node].pool,
         NodeKey.DEDICATED: lambda node: nodes[node].dedicated,
         NodeKey.START_TASK: lambda node: nodes[node].start_task,

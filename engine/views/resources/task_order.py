@@ -239,25 +239,25 @@ class TaskGroups:
             TaskKey.DURATION: self._durations,
         }
         """Of some values what tasks are sorted by: as their texts say, so that what is not shown counts as none."""
-        self._values: dict[TaskKey, Callable[[Sequence[int], int], Groups]] = {
-            TaskKey.CREATED: lambda rows, _: self._created(rows),
-            TaskKey.SLOTS: lambda rows, _: picked(self._tasks.profile, rows),
-            TaskKey.WAITS: lambda rows, _: self._waits(rows),
-            TaskKey.WISHES: lambda rows, _: self._wishes(rows),
-            TaskKey.ATTEMPTS: lambda rows, _: self._attempts(rows),
+        self._values: dict[TaskKey, Callable[[Sequence[int]], Groups]] = {
+            TaskKey.CREATED: self._created,
+            TaskKey.SLOTS: lambda rows: picked(self._tasks.profile, rows),
+            TaskKey.WAITS: self._waits,
+            TaskKey.WISHES: self._wishes,
+            TaskKey.ATTEMPTS: self._attempts,
             **{key: partial(self._extras, of_extra) for key, of_extra in _OF_EXTRA.items()},
         }
 
-    def of(self, key: TaskKey, rows: Sequence[int], from_ms: int) -> Groups | None:
-        """Return a value for each task, for times counted from ``from_ms``; None where texts depend on more."""
+    def of(self, key: TaskKey, rows: Sequence[int]) -> Groups | None:
+        """Return a value for each task; None where texts depend on more."""
         if key in self.in_order:
             found = self.in_order[key](rows)
             is_time = key in (TaskKey.START, TaskKey.END)
-            return [abs(ms - from_ms) // SECOND_MS if ms != NEVER_MS else _NEVER for ms in found] if is_time else found
+            return [ms // SECOND_MS if ms != NEVER_MS else _NEVER for ms in found] if is_time else found
         values = self._values.get(key)
-        return None if values is None else values(rows, from_ms)
+        return None if values is None else values(rows)
 
-    def _extras(self, of_extra: Callable[[TaskExtra], Hashable], rows: Sequence[int], _: int = 0) -> Groups:
+    def _extras(self, of_extra: Callable[[TaskExtra], Hashable], rows: Sequence[int]) -> Groups:
         """Return the state of each task, with what its text shows of the few that have more than a plain attempt."""
         states = picked(self._tasks.state, rows)
         sparse = self._tasks.sparse

@@ -18,10 +18,10 @@ from engine.state.tables import NEVER_MS, PAGE_BITS
 from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
 from engine.views.log.reader import KeptByKey, LogReader, is_event, of_kind
 from engine.views.resources.instances import task_counts
-from engine.views.resources.task_order import AFTER_OTHERS, RunningTasks, TaskGroups, TaskKey, TasksInOrder, within
+from engine.views.resources.task_order import AFTER_OTHERS, RunningTasks, TaskGroups, TaskKey, TasksInOrder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
     from engine import Simulation
     from engine.state.jobs import Job
@@ -111,16 +111,6 @@ class TaskPage:
         job = self._job
         return () if job is None else task_counts(job)[:-1]
 
-    def place(self, task: int) -> tuple[int, ...]:
-        """Return what puts a task in its place in ``order``, as a value to sort by."""
-        tasks = self._simulation.world.tasks
-        state = tasks.state[task]
-        if state == RUNNING:
-            return 1, -tasks.started[task], task
-        if state == COMPLETED and tasks.result(task) is TaskResult.FAILURE:
-            return 0, task
-        return 2 if state == PREPARING else 3, task
-
     def as_added(self) -> Sequence[int]:
         """Return all tasks in the order in which they were added."""
         job = self._job
@@ -149,11 +139,6 @@ class TaskPage:
         """Return the job's tasks by row number, with deleted ones."""
         job = self._job
         return [] if job is None else self._simulation.world.tasks.ranges_of(job.blocks)
-
-    def among(self, tasks: Collection[int]) -> list[int]:
-        """Return those of some tasks that the job has, in the order in which they were added."""
-        states = self._states
-        return [task for task in within(self.ranges(), sorted(tasks)) if states[task] != GONE]
 
     def running(self) -> list[int]:
         """Return the job's running tasks, as they were added."""
@@ -187,10 +172,6 @@ class TaskPage:
                     if (extra.exit_code or extra.failure) and state[task] == COMPLETED and task in rows
                 ]
         return sorted(found)
-
-    def begun_ms(self, task: int) -> int | None:
-        """Return when the present or last attempt of a task began; None while it waits, or if it was ended then."""
-        return self._simulation.world.tasks.begun_ms(task)
 
     def find(self, task_id: str) -> int | None:
         """Return the task with this id, compared without regard to case (GEN-1); None where there is none."""

@@ -18,9 +18,10 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels.format import described, refusal_values
 from tui.viewmodels.items import KIND_IN, Destination, FileLocation, field_words, files_of_event
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.filters import EventFilter, SearchFromEnds, parse_filter
+from tui.viewmodels.lists.filters import EventFilter, parse_filter
+from tui.viewmodels.lists.order import SlicedSort
 from tui.viewmodels.lists.rows import AT_ONCE, RowsModel
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block_of, fit, line, row, squeeze
+from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, between, block_of, fit, line, row, squeezed, width
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -56,6 +57,7 @@ def destination_of(event: EventRow) -> Destination | None:
 
 
 MOST_NEW = 10_000  # entries that a filter judges at once
+PIECE = 2000  # entries that are judged together, in less than a millisecond if their ids are known
 
 _WORDS = read_table("events.csv", __file__)
 _KINDS = {event: kind for event, kind, _ in _WORDS if kind}
@@ -124,17 +126,17 @@ class EventsModel(RowsModel):
         judge = self._filters.get(
             wanted, lambda: EventFilter(session, parse_filter(self.filter_text), self.column_names, self._texts)
         )
-        has_moved_on = judge.looks_at_time and session.time_format == "relative"
 
-        def start() -> SearchFromEnds:
-            is_known = self._searched[0] == wanted and not has_moved_on
-            known, searched = (self._shown.rows, self._searched[1]) if is_known else ((), 0)
+        def start() -> SlicedSort:
+            known, searched = (self._shown.rows, self._searched[1]) if self._searched[0] == wanted else ((), 0)
             self._searched = wanted, len(rows)
-            return SearchFromEnds(rows, judge.keep, known, searched)
+            search = SlicedSort(rows[searched:], judge.keep, None, is_descending=False, piece=PIECE)
+            search.early.extend(known)
+            return search
 
         def amend(shown: Sequence[int]) -> Sequence[int] | None:
             new = rows[self._searched[1] :]
-            if len(new) > MOST_NEW or has_moved_on:
+            if len(new) > MOST_NEW:
                 return None
             self._searched = wanted, len(rows)
             found = judge.keep(new)
@@ -143,10 +145,7 @@ class EventsModel(RowsModel):
                 return shown
             return array("q", found)
 
-        may_rest = has_moved_on and session.is_playing
-        self._shown.sort_rows(
-            wanted, None, self.moment(), start, self.at_once, may_rest=may_rest, amend=amend, total=len(rows)
-        )
+        self._shown.sort_rows(wanted, None, self.moment(), start, self.at_once, amend=amend, total=len(rows))
 
     def index_of(self, key: int) -> int | None:
         rows = self._shown.rows
@@ -266,7 +265,7 @@ class EventsModel(RowsModel):
             return line(Span("your commands as script lines   R saves them as a scenario", Role.DIM))
         failed = "   only failures" if self.only_failed else ""
         hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
-        hidden += f"   {self._shown.progress:.0%} searched, from both ends" if self.is_sorting else ""
+        hidden += f"   {self._shown.progress:.0%} searched" if self.is_sorting else ""
         more = self._page.lines - self._page.count
         hidden += f"   {more:,} more in the log, of tasks added together" if more else ""
         return line(Span(f"in order of time   filter: {self.filter_text or 'none'}{failed}{hidden}", Role.DIM))
@@ -296,46 +295,26 @@ def _json(value: object) -> object:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | bool) else value
 
 
-_EVENT_CELLS, _ENTITY_CELLS = 22, 8  # wished for what happened, and at least for an id
-_MOST_CHANGE = 26  # wished for the longest change of a state
+_WITH_KINDS = 70  # cells of a line in which what happened has a column of its own
 
 
 def brief_lines(model: EventsModel, keys: Iterable[int], cells: int) -> list[Line]:
-    """Return a line of at most ``cells`` for each event: time, kind, what happened, and the ids, which stay readable.
+    """Return a line of at most ``cells`` for each event: time, kind, what happened, and at the right the ids.
 
-    The job is named once there are several. Where not all of this has room, what happened follows its kind at once,
-    and only the new one of two states is named.
+    The job is named once there are several. Ids are cut only where they take more than a third of the line. Where not
+    all has room, only the new one of two states is named.
     """
     rows = [model.cells(key)[:5] for key in keys]
-    times, kinds, _, entities, jobs = (max((cell_len(row[at].text) for row in rows), default=0) for at in range(5))
-    room = cells - times - 1
-    of_job = min(jobs, _ENTITY_CELLS) if model.session.has_several_jobs else 0
-    is_brief = of_job > 0 and room < kinds + _MOST_CHANGE + entities + jobs + 3
-    if is_brief:
-        event_cells = _EVENT_CELLS
-        rows = [(time, kind, _new_state(said), *ids) for time, kind, said, *ids in rows]
-    else:
-        changes = (cell_len(said.text) for _, _, said, *_ in rows if " → " in said.text)
-        event_cells = kinds + 1 + max(_EVENT_CELLS, min(_MOST_CHANGE, max(changes, default=0)))
-    ids = min(entities, max(_ENTITY_CELLS, room - event_cells - 1 - (of_job + 1 if of_job else 0)))
-    job_cells = min(jobs, room - event_cells - ids - 2) if of_job else 0
-    if job_cells < of_job:
-        job_cells = 0
-    event_cells = room - ids - 1 - (job_cells + 1 if job_cells else 0)
+    times, kinds = (max((cell_len(row[at].text) for row in rows), default=0) for at in range(2))
     found = []
     for time, kind, said, entity, job in rows:
-        word = kind.text if is_brief else fit(kind.text, kinds)
-        free = event_cells - cell_len(word) - 1 - cell_len(said.text)
-        own = max(ids, min(cell_len(entity.text), ids + free))  # of this id, also in room that what happened leaves
-        parts = [
-            time._replace(text=fit(time.text, times, right=True)),
-            kind._replace(text=word),
-            said._replace(text=fit(said.text, max(1, event_cells + ids - own - cell_len(word) - 1))),
-            entity._replace(text=fit(squeeze(entity.text, own), own)),
-        ]
-        if job_cells:
-            parts.append(Span(squeeze(job.text, job_cells), Role.DIM))
-        found.append(tuple(span for part in parts for span in (part, Span(" ")))[:-1])
+        names = [entity.text, job.text] if model.session.has_several_jobs and job.text else [entity.text]
+        word = f" {fit(kind.text, kinds) if cells >= _WITH_KINDS else kind.text} "
+        room = cells - times - cell_len(word) - sum(map(cell_len, names)) - len(names)
+        told = said if cell_len(said.text) <= room else _new_state(said)
+        left = line(time._replace(text=fit(time.text, times, right=True)), kind._replace(text=word), told)
+        first, *others = squeezed(names, max(cells // 3, cells - width(left) - 1) - len(names) + 1)
+        found.append(between(left, line(first, *(Span(f" {each}", Role.DIM) for each in others)), cells))
     return found
 
 

@@ -6,22 +6,20 @@ numbers, durations and times. A cell without text has no quantity: ``exit:!0`` m
 ``node:n7`` matches this node only; ``*`` stands for any text, so ``node:n7*`` matches n70 to n79 too. Quotes hold a
 text with blanks together, as in ``command:"render --fast"``. All terms must hold.
 
-Rows that show the same text in a column are judged together. A log of millions is searched from both ends.
+Rows that show the same text in a column are judged together.
 """
 
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Sequence
 from fnmatch import translate
 from itertools import compress
 from operator import gt, or_
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from engine.base.values import SECOND_MS, LazyRows, lazy_regex, natural_key
+from engine.base.values import SECOND_MS, lazy_regex, natural_key
 from engine.scenario.text import did_you_mean
-from engine.views.log.reader import KeptByKey
 from engine.views.resources.event_matching import EventMatcher
 from tui.viewmodels.lists.columns import RESULTS
 from tui.viewmodels.text import Line, Role, Span, line
@@ -287,7 +285,6 @@ def sort_value(text: str) -> Value:
     return (not text, 0.0, natural_key(text)) if number is None else (False, number, "")
 
 
-PIECE = 2000  # entries that are judged together, in less than a millisecond if their ids are known
 _OTHERS = bytes((1, 0)) + bytes(254)
 _TIME, _WHAT_HAPPENED = 0, 2  # the numbers of these columns
 
@@ -307,13 +304,11 @@ class EventFilter:
         """
         self._session = session
         self._keepers: list[Callable[[Sequence[int]], Sequence[int]]] = []
-        self.looks_at_time = False
         for term in terms:
             column = column_of(term.field, columns) if term.field else None
             if term.field and column is None:
                 self._keepers.append(lambda _: ())
             elif column == _TIME:
-                self.looks_at_time = True
                 self._keepers.append(_Times(session, matcher(term)).keep)
             else:
                 judged = texts if column is None else _one_of(texts, column - 1)
@@ -377,80 +372,13 @@ class _Times:
     def __init__(self, session: Session, holds: Callable[[str], bool]) -> None:
         self._session = session
         self._holds = holds
-        self._known: KeptByKey[bool] = KeptByKey()
+        self._known: dict[int, bool] = {}
 
     def keep(self, entries: Sequence[int]) -> Sequence[int]:
-        session, moments = self._session, self._session.events.moments_ms(entries)
-        if session.time_format == "relative":
-            now_ms = session.now_ms
-            shown, asked = [(now_ms - ms) // SECOND_MS if ms < now_ms else -1 for ms in moments], now_ms
-        else:
-            unit = 1 if session.time_format == "utc" else SECOND_MS
-            shown, asked = [ms // unit for ms in moments], None
-        known = self._known.at(asked)
+        session, known = self._session, self._known
+        moments, unit = session.events.moments_ms(entries), 1 if session.time_format == "utc" else SECOND_MS
+        shown = [ms // unit for ms in moments]
         for key, ms in dict(zip(shown, moments, strict=True)).items():
             if key not in known:
                 known[key] = self._holds(session.clock(ms))
         return list(compress(entries, map(known.__getitem__, shown)))
-
-
-class BothEnds(LazyRows):
-    """Numbers that are found from both ends, in their order. They grow in the middle."""
-
-    def __init__(self) -> None:
-        """Create an empty sequence."""
-        super().__init__(0)
-        self.first = array("q")
-        self.last = array("q")  # the last one first
-
-    def __len__(self) -> int:
-        return len(self.first) + len(self.last)
-
-    def _at(self, at: int) -> int:
-        return self.first[at] if at < len(self.first) else self.last[len(self) - 1 - at]
-
-
-class SearchFromEnds:
-    """The entries that pass a filter, in order, found from the first one on and from the last one back, in turns.
-
-    So nothing moves under a reader at the beginning of the list, nor under one who follows the newest event at its end.
-    """
-
-    def __init__(
-        self,
-        entries: Sequence[int],
-        keep: Callable[[Sequence[int]], Sequence[int]],
-        known: Sequence[int] = (),
-        searched: int = 0,
-    ) -> None:
-        """Search all entries but so many oldest ones that were ``searched`` before, of which ``known`` have passed."""
-        self.total = len(entries)
-        self.found: array[int] | None = None
-        self.early = BothEnds()
-        self._entries = entries
-        self._keep = keep
-        self._known = known
-        self._begin, self._end = searched, len(entries)  # of those that are still to be searched
-        self._is_at_end = False  # the next ones to be searched
-
-    @property
-    def progress(self) -> float:
-        """The part of the entries that is searched, from 0 to 1."""
-        return 1 - (self._end - self._begin) / max(1, self.total)
-
-    def go_on(self) -> bool:
-        """Search some entries. Return True if there are more."""
-        if self._is_at_end:
-            start = max(self._begin, self._end - PIECE)
-            self.early.last.extend(reversed(self._keep(self._entries[start : self._end])))
-            self._end = start
-        else:
-            stop = min(self._begin + PIECE, self._end)
-            self.early.first.extend(self._keep(self._entries[self._begin : stop]))
-            self._begin = stop
-        self._is_at_end = not self._is_at_end
-        if self._begin < self._end:
-            return True
-        found = self.early.first + self.early.last[::-1]
-        self.found = array("q", self._known) + found if self._known else found
-        return False

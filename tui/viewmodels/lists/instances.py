@@ -135,7 +135,7 @@ class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
         return self._page.status_of(key) is HookStatus.FAILED
 
     def groups_by(self, key: Key, keys: Sequence[int]) -> Sequence[Hashable]:
-        return list(map(instance_groups(self.session.simulation, self._page, key, self.from_ms), keys))
+        return list(map(instance_groups(self.session.simulation, self._page, key), keys))
 
     def briefs(self, keys: Sequence[int]) -> Sequence[_Brief]:
         long_ms, now_ms = self._page.long_ms(), self.session.now_ms

@@ -96,14 +96,9 @@ class KeptRowsModel(RowsModel, Generic[BriefT, RowT]):
         return known.blocks
 
     @property
-    def from_ms(self) -> int:
-        """The moment from which texts count times, in ms since the start."""
-        return self.session.now_ms if self.session.time_format == "relative" else 0
-
-    @property
     def _looks(self) -> object:
         """The choices of the viewer that change what any row says."""
-        return self.session.time_format, self.from_ms, self.session.glyphs.ascii_only
+        return self.session.time_format, self.session.glyphs.ascii_only
 
     def cells(self, key: int) -> tuple[Span, ...]:
         (brief,) = self.briefs((key,))

@@ -1,7 +1,7 @@
 """The order of the rows of a list.
 
-Rows are filtered and sorted in slices, so that a million of them do not delay a key press. While time goes by, only the
-rows that may have changed are judged again and put in their places.
+Rows are filtered and sorted in slices, so that a million of them do not delay a key press. While time goes by, they are
+read again after a rest, which is the longer the more of them there are.
 """
 
 from __future__ import annotations
@@ -9,35 +9,17 @@ from __future__ import annotations
 import time
 from array import array
 from bisect import bisect_left
-from itertools import filterfalse, islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
-    PlaceOf = Callable[[int], tuple[Any, ...]]
     SortValues = Callable[[Sequence[int]], Iterable[Any]]
 
 _PIECE = 1000  # rows that are looked at together, for less than a millisecond if many are judged together
 SAMPLES = 200  # sampled values that divide the rows into parts
 _IDLE_SHARE = 19  # while time goes by, a twentieth of it is filtering and sorting at most
-
-
-class SlicedWork(Protocol):
-    """Filtering or sorting of rows that is done in slices.
-
-    ``early`` has the rows that are found so far if they need no sorting: it grows while the work goes on.
-    """
-
-    total: int  # rows that are looked at
-
-    @property
-    def progress(self) -> float: ...  # from 0 to 1
-    @property
-    def early(self) -> Sequence[int]: ...
-    @property
-    def found(self) -> Sequence[int] | None: ...  # set once ``go_on`` returns False
-    def go_on(self) -> bool: ...
 
 
 class SlicedSort:
@@ -81,7 +63,7 @@ class SlicedSort:
         while piece := list(islice(left, self._piece)):
             kept.extend(piece if keep is None else keep(piece))
             looked_at += len(piece)
-            yield 0.5 * looked_at / self.total
+            yield looked_at / self.total * (1 if values is None else 0.5)
         if values is not None:
             parts = yield from self._parts(kept, values)
             kept = []
@@ -125,7 +107,7 @@ class ShownRows:
     def __init__(self) -> None:
         self.rows: Sequence[int] = ()
         self.hidden = 0
-        self._work: SlicedWork | None = None
+        self._work: SlicedSort | None = None
         self._total = 0  # rows without a filter
         self._wanted: object = None
         self._order: object = None
@@ -144,7 +126,7 @@ class ShownRows:
         wanted: object,
         order: object,
         moment: object,
-        start: Callable[[], SlicedWork],
+        start: Callable[[], SlicedSort],
         at_once: int,
         *,
         may_rest: bool = False,
@@ -159,7 +141,7 @@ class ShownRows:
             moment: The moment of the run; for another one the rows are read again.
             start: Starts to filter and sort.
             at_once: The number of rows up to which all is done at once.
-            may_rest: Read the rows of another moment only nine times as long after the last ones as those took.
+            may_rest: Read the rows of another moment only nineteen times as long after the last ones as those took.
             amend: Returns the rows of this moment, made from those that are shown; None if all must be read.
             total: The number of rows without a filter, if more than those that are looked at.
         """
@@ -209,7 +191,7 @@ class ShownRows:
         return False
 
     def _rest_after(self, spent_s: float) -> None:
-        """Let the engine have nine times as long as rows were looked at."""
+        """Let the engine have nineteen times as long as rows were looked at."""
         self._rests_until_s = time.perf_counter() + _IDLE_SHARE * spent_s
 
     def index_of(self, row: int) -> int | None:
@@ -218,74 +200,3 @@ class ShownRows:
             return self.rows.index(row)
         except ValueError:
             return None
-
-
-LEAST_SHARE = 4  # with more than a quarter of all rows the list is read anew
-_MOST_SHOWN = 500_000  # rows that are copied, in some 25 ms
-# Places that are computed, in some 30 ms: those of a list's own order take less time than values of a column.
-MOST_PLACES, MOST_PLACES_BY_VALUE = 100_000, 10_000
-
-
-class ChangedRows(NamedTuple):
-    """The rows that may have changed since a moment."""
-
-    touched: Collection[int]  # with those that the list has no more, and perhaps some that it never had
-    there: Sequence[int]  # those of them that the list has now
-
-    def are_few(self, total: int) -> bool:
-        """Return whether it is worth while to judge only these rows of so many."""
-        return len(self.there) * LEAST_SHARE <= total
-
-
-class _Falling(NamedTuple):
-    """A value of a descending order."""
-
-    value: Any
-
-    def __lt__(self, other: tuple[Any]) -> bool:
-        return bool(other[0] < self.value)
-
-
-def place_by(values: SortValues, own_place: PlaceOf, *, is_descending: bool) -> PlaceOf:
-    """Return the function that gives a row's place in a list sorted by a value, then by its own order."""
-
-    def place_of(row: int) -> tuple[Any, ...]:
-        (value,) = values((row,))
-        return _Falling(value) if is_descending else value, own_place(row)
-
-    return place_of
-
-
-def amended(
-    shown: Sequence[int],
-    changed: ChangedRows,
-    keep: Callable[[Sequence[int]], Sequence[int]] | None,
-    place_of: PlaceOf,
-    most_places: int,
-) -> array[int] | None:
-    """Return the rows that a list shows now; None if that would hold up keys.
-
-    Args:
-        shown: The rows that it has shown, in order.
-        changed: The rows that may have changed since.
-        keep: Keeps the rows that pass the filter.
-        place_of: Tells the place of a row.
-        most_places: The number of places that may be computed.
-    """
-    if len(shown) > _MOST_SHOWN:
-        return None
-    found = changed.there if keep is None else keep(changed.there)
-    together, one_by_one = len(shown) + len(found), len(found) * len(shown).bit_length()
-    if min(together, one_by_one) > most_places:
-        return None
-    staying = array("q", filterfalse(set(changed.touched).__contains__, shown))
-    if together < one_by_one:
-        return array("q", sorted([*staying, *found], key=place_of))  # a list would take four times the memory
-    rows = array("q")
-    before = 0
-    for row in sorted(found, key=place_of):
-        at = bisect_left(staying, place_of(row), before, key=place_of)
-        rows += staying[before:at]
-        rows.append(row)
-        before = at
-    return rows + staying[before:]

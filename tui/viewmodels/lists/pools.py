@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.views.resources.jobs import PoolRow
     from engine.views.resources.nodes import JobOnNode, NodeBrief, NodePage, NodeRow
+    from engine.views.resources.processes import NodeContents
     from tui.viewmodels.session import Session
 
 
@@ -226,7 +227,7 @@ def node_start_task(session: Session, node: NodeRow) -> list[Block]:
     return [Block("Start task", rows)]
 
 
-def node_jobs(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
+def _jobs_there(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
     """Return the state of each job on the node; nothing if there has been none."""
     rows = []
     for job in on_node:
@@ -240,18 +241,29 @@ def node_jobs(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
     return block_of("Jobs on this node", rows)
 
 
-def node_tasks(session: Session, node: NodeRow, most: int) -> list[Block]:
+_MOST_TASKS = 12
+
+
+def node_tasks(session: Session, node: NodeRow) -> list[Block]:
     """Return the tasks that run on the node, or prepare and so take slots too; nothing if there are none."""
     rows = []
-    for task in tasks_on(session.simulation, node.node, most):
+    for task in tasks_on(session.simulation, node.node, _MOST_TASKS):
         said = "" if task.state is TaskState.RUNNING else f", {task.state.wire}"
         rows.append((task.job_id, link(f"{task.task_id}{said}", ItemRef("task", task.task))))
-    if (more := node.running_tasks + node.preparing_tasks - most) > 0:
+    if (more := node.running_tasks + node.preparing_tasks - _MOST_TASKS) > 0:
         rows.append(("", Span(f"and {more:,} more", Role.DIM)))
     return block_of("Tasks on this node", rows)
 
 
-_MOST_TASKS = 12
+def node_overview(session: Session, node: NodeRow, contents: NodeContents | None, *others: Block) -> list[Block]:
+    """Return the blocks of a node with these contents; on its page the ``others`` are on tabs of their own."""
+    return [
+        node_general(session, node),
+        *error_blocks("Errors", node.record.errors),
+        *others,
+        *node_tasks(session, node),
+        *(node_resources(session, contents) if contents is not None else ()),
+    ]
 
 
 class NodesModel(NodeRowsModel["NodeBrief", "NodeRow"]):
@@ -329,7 +341,7 @@ class NodesModel(NodeRowsModel["NodeBrief", "NodeRow"]):
         return self._page.row(key)
 
     def groups_by(self, key: Key, keys: Sequence[int]) -> Sequence[Hashable]:
-        return list(map(node_groups(self.session.simulation, self._page, key, self.from_ms), keys))
+        return list(map(node_groups(self.session.simulation, self._page, key), keys))
 
     def summary(self, cells: int = WHOLE) -> Line:
         counts = self._page.counts()
@@ -349,14 +361,9 @@ class NodesModel(NodeRowsModel["NodeBrief", "NodeRow"]):
     def new_details(self, key: int) -> tuple[Sequence[Block], int | None]:
         node, session = self._page.row(key), self.session
         contents = None if node.state is None else node_contents(session.simulation, key)
-        return [
-            node_general(session, node),
-            *error_blocks("Errors", node.record.errors),
-            *node_start_task(session, node),
-            *node_jobs(session, self._page.jobs_on(key)),
-            *node_tasks(session, node, _MOST_TASKS),
-            *(node_resources(session, contents) if contents is not None else ()),
-        ], None if contents is None else contents.next_ms(session.now_ms)
+        others = *node_start_task(session, node), *_jobs_there(session, self._page.jobs_on(key))
+        next_ms = None if contents is None else contents.next_ms(session.now_ms)
+        return node_overview(session, node, contents, *others), next_ms
 
     def empty(self) -> Sequence[str]:
         if not self.session.pool_id:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from engine.base.values import quoted, visible
@@ -20,15 +21,15 @@ from tui.viewmodels.lists.filters import (
     sort_value,
     unknown_field,
 )
-from tui.viewmodels.lists.order import MOST_PLACES, MOST_PLACES_BY_VALUE, ShownRows, SlicedSort, amended, place_by
+from tui.viewmodels.lists.order import ShownRows, SlicedSort
 from tui.viewmodels.text import WHOLE, Block, ItemRef, Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 
     from engine import Simulation
     from tui.viewmodels.items import FileLocation
-    from tui.viewmodels.lists.order import ChangedRows, SortValues
+    from tui.viewmodels.lists.order import SortValues
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Kind
 
@@ -151,46 +152,10 @@ class RowsModel(ColumnsModel, ABC):
         values = None if self.sort_column is None else self.sort_values(self.sort_column)
         is_descending = self.is_descending and values is not None
 
-        def start() -> SlicedSort:
-            self.begin_reading()
-            return SlicedSort(rows, keep, values, is_descending=is_descending, piece=max(1, self.at_once // PIECES))
-
-        def amend(shown: Sequence[int]) -> Sequence[int] | None:
-            changed = self.changed_rows(self._columns_in_use())
-            if changed is None or not changed.are_few(len(rows)):
-                return None
-            if values is None:
-                return amended(shown, changed, keep, self.place, MOST_PLACES)
-            place = place_by(values, self.place, is_descending=is_descending)
-            return amended(shown, changed, keep, place, MOST_PLACES_BY_VALUE)
-
-        self._shown.sort_rows(
-            wanted, order, self.moment(), start, self.at_once, may_rest=session.is_playing, amend=amend, total=len(rows)
-        )
-
-    def begin_reading(self) -> None:
-        """Note that all rows are read from now on, for ``changed_rows``."""
-
-    def changed_rows(self, columns: Collection[str]) -> ChangedRows | None:  # noqa: ARG002  # short lists
-        """Return the rows that may have changed since the last call or since all were read.
-
-        None if all rows must be read. The answer depends on the columns by which the list is filtered and sorted.
-        """
-        return None
-
-    def place(self, key: int) -> tuple[int, ...]:
-        """Return what puts a row in its place in the list's own order. Only lists with ``changed_rows`` have it."""
-        raise NotImplementedError
-
-    def _columns_in_use(self) -> set[str]:
-        """Return the columns by which the list is filtered and sorted."""
-        names = self.column_names
-        terms = parse_filter(self.filter_text)
-        filtered = (column_of(term.field, names) for term in terms if term.field)
-        words = [term.value for term in terms if not term.field]
-        found = {names[column] for column in filtered if column is not None}
-        found |= {column.name for column in self.columns if any(map(column.has_word, words))}
-        return found if self.sort_column is None else found | {self.sort_column}
+        piece = max(1, self.at_once // PIECES)
+        start = partial(SlicedSort, rows, keep, values, is_descending=is_descending, piece=piece)
+        moment, total = self.moment(), len(rows)
+        self._shown.sort_rows(wanted, order, moment, start, self.at_once, may_rest=session.is_playing, total=total)
 
     def moment(self) -> object:
         """Return a value that is another one when the rows may have changed."""

@@ -9,7 +9,6 @@ from engine.base.errors import exit_text
 from engine.base.terms import TaskResult, TaskState
 from engine.base.values import called, natural_key
 from engine.views.diagnosis.questions import task_waits_for
-from engine.views.log.reader import ChangedTasks
 from engine.views.resources.processes import task_needs
 from engine.views.resources.task_order import TaskKey as Key
 from tui.viewmodels import format as fmt
@@ -32,19 +31,19 @@ from tui.viewmodels.lists.columns import (
     if_any,
 )
 from tui.viewmodels.lists.kept_rows import KeptRowsModel
-from tui.viewmodels.lists.order import ChangedRows
 from tui.viewmodels.lists.rows import AT_ONCE
 from tui.viewmodels.text import WHOLE, Block, ItemRef, Line, Role, Span, block, block_of, failure_rows, line, link, row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 
-    from engine.views.resources.tasks import SubtaskRow, TaskBrief, TaskRow
+    from engine.views.resources.processes import Needs
+    from engine.views.resources.tasks import SubtaskRow, TaskBrief, TaskPage, TaskRow
     from tui.viewmodels.lists.order import SortValues
     from tui.viewmodels.session import Session
 
 
-def task_general(session: Session, task: TaskRow) -> Block:
+def _general(session: Session, task: TaskRow) -> Block:
     """Return id, job, state, command line and slots."""
     glyph = glyph_of_task(task.brief)
     return block(
@@ -59,7 +58,7 @@ def task_general(session: Session, task: TaskRow) -> Block:
     )
 
 
-def task_execution(session: Session, task: TaskRow) -> Block:
+def _execution(session: Session, task: TaskRow) -> Block:
     """Return node, times, result and counters."""
     brief, extra, clock = task.brief, task.brief.extra, session.clock
     glyph = glyph_of_task(brief)
@@ -79,9 +78,17 @@ def task_execution(session: Session, task: TaskRow) -> Block:
     )
 
 
-def task_failure(task: TaskRow) -> list[Block]:
-    """Return why the task failed; nothing if it has not."""
-    return block_of("Failure information", failure_rows(task.brief.extra.failure))
+def task_overview(session: Session, page: TaskPage, key: int, needs: Needs) -> list[Block]:
+    """Return all blocks of a task but the variables of its process."""
+    task = page.row(key)
+    return [
+        _general(session, task),
+        _execution(session, task),
+        *task_resources(session, key, needs),
+        *task_transfers(session, key),
+        *_subtasks(session, page.subtasks(key)),
+        *block_of("Failure information", failure_rows(task.brief.extra.failure)),
+    ]
 
 
 def task_environment(variables: Mapping[str, str]) -> list[Block]:
@@ -89,7 +96,7 @@ def task_environment(variables: Mapping[str, str]) -> list[Block]:
     return block_of("Environment", (("", Span(f"{name}={value}")) for name, value in variables.items()))
 
 
-def task_subtasks(session: Session, found: Sequence[SubtaskRow]) -> list[Block]:
+def _subtasks(session: Session, found: Sequence[SubtaskRow]) -> list[Block]:
     """Return the subtasks of a multi-instance task. The primary task is described by the other blocks."""
     clock = session.clock
     rows = []
@@ -106,11 +113,7 @@ def task_subtasks(session: Session, found: Sequence[SubtaskRow]) -> list[Block]:
 
 
 _STATES = tuple(state.wire for state in TaskState)
-_OF_RUNNING = frozenset(("Duration", "End time"))  # columns that change without an entry of the log while a task runs
 _RISING = {"Task": Key.ID, "Command line": Key.COMMAND_LINE}  # columns whose texts mostly rise as the rows do
-_OF_TIMES = frozenset(("Created", "Start time", "End time"))
-_MOST_ENTRIES = 65_536  # of the log, between two moments
-_MOST_CHANGED = 60_000  # rows that are judged at once, for some 50 ms
 
 
 def _role(task: TaskBrief) -> Role:
@@ -178,33 +181,11 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._page = session.tasks(session.job_id)
-        self._changed = ChangedTasks(session.simulation)
-        self._rose = True  # the texts by which tasks are sorted, in the order of the tasks, when all were read
 
     def order(self) -> Sequence[int]:
         """Return the tasks of the job in focus, or only its failed ones."""
         self._page = self.session.tasks(self.session.job_id)
         return self._page.failed() if self.only_failed else self._page.order()
-
-    def begin_reading(self) -> None:
-        self._changed.skip()
-        self._rose = self._rises()
-
-    def changed_rows(self, columns: Collection[str]) -> ChangedRows | None:
-        """Return the tasks that the log names, and running ones if a column in use changes while they run."""
-        changed = self._changed.take(_MOST_ENTRIES)
-        has_moved_on = self.session.time_format == "relative" and not _OF_TIMES.isdisjoint(columns)
-        if changed is None or self.only_failed or has_moved_on or "Waiting for" in columns:
-            return None
-        if self._rose is not self._rises():
-            return None
-        if not _OF_RUNNING.isdisjoint(columns):
-            changed.update(self._page.running())
-        there = self._page.among(changed)
-        return ChangedRows(changed, there) if len(there) <= _MOST_CHANGED else None
-
-    def place(self, key: int) -> tuple[int, ...]:
-        return self._page.place(key)
 
     def is_failed(self, key: int) -> bool:  # noqa: ARG002  # ``order`` returns failed tasks only
         return True
@@ -222,16 +203,13 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         key = self.columns[self.column_names.index(name)].key
         if name in _RISING:  # sort keys of a million would take seconds; mostly rows are in their order already
             texts_of = self._page.ids_of if key is Key.ID else self._page.command_lines_of
-            return partial(map, int) if self._rises() else lambda keys: map(natural_key, texts_of(keys))
+            has_risen = self._page.rise(_RISING[name])
+            return partial(map, int) if has_risen else lambda keys: map(natural_key, texts_of(keys))
         values = self._page.groups.in_order.get(key) if isinstance(key, Key) else None
         return values or super().sort_values(name)
 
-    def _rises(self) -> bool:
-        """Return whether rows are in the order of the column by which they are sorted, if they can be."""
-        return self.sort_column not in _RISING or self._page.rise(_RISING[self.sort_column])
-
     def groups_by(self, key: Key, keys: Sequence[int]) -> Sequence[Hashable] | None:
-        return self._page.groups.of(key, keys, self.from_ms)
+        return self._page.groups.of(key, keys)
 
     def identity_of(self, key: int) -> str:
         return self._page.id_of(key)
@@ -263,17 +241,9 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         return self._page.brief(key)
 
     def new_details(self, key: int) -> tuple[Sequence[Block], int | None]:
-        task, session = self._page.row(key), self.session
-        needs = task_needs(session.simulation, key)
-        return [
-            task_general(session, task),
-            *task_resources(session, key, needs),
-            task_execution(session, task),
-            *task_transfers(session, key),
-            *task_subtasks(session, self._page.subtasks(key)),
-            *task_failure(task),
-            *task_environment(self._page.environment(key)),
-        ], needs.ready_ms
+        needs = task_needs(self.session.simulation, key)
+        overview = task_overview(self.session, self._page, key, needs)
+        return [*overview, *task_environment(self._page.environment(key))], needs.ready_ms
 
     def empty(self) -> Sequence[str]:
         if not self.session.job_id:

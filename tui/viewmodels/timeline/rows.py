@@ -7,9 +7,8 @@ each. A bar that has room for its name shows it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from enum import Enum
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar
 
 from rich.cells import cell_len
 
@@ -184,14 +183,6 @@ def shown(glyph: Glyph) -> Glyph:
     return RUNNING if glyph is WORKS_ON else glyph
 
 
-class Sort(Enum):
-    """The criteria that rows can be sorted by."""
-
-    NUMBER = "number"
-    FIRST_START = "first start"
-    TROUBLE = "failures"
-
-
 class Openable(NamedTuple):
     """Something that can be opened: an item, or its row in the list of a view."""
 
@@ -204,7 +195,6 @@ class TimelineRows(ABC):
     """Rows of one kind."""
 
     name: ClassVar[str]
-    sorts: ClassVar[tuple[Sort, ...]]
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
         """Start with the rows of a session whose log ``lanes`` reads."""
@@ -217,15 +207,8 @@ class TimelineRows(ABC):
         return self.session.job_id
 
     @abstractmethod
-    def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:
-        """Return the rows as they are now, or only those with a failure.
-
-        They are in order already unless ``value`` returns a sort key.
-        """
-
-    def value(self, sort: Sort) -> Callable[[int], Any] | None:  # noqa: ARG002  # most kinds are in order already
-        """Return the sort key function, lowest first, or None."""
-        return None
+    def order(self, *, only_failed: bool) -> Sequence[int]:
+        """Return the rows as they are now, or only those with a failure."""
 
     def extent(self) -> Extent:
         """Return the time that the rows fill."""
@@ -242,10 +225,6 @@ class TimelineRows(ABC):
     def ground(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return the cells behind the bars, up to the last one that is known."""
         return [NOTHING] * columns.begun(self.known_ms(key))
-
-    def value_text(self, key: int, sort: Sort) -> str:  # noqa: ARG002  # the label has the number
-        """Return the sort key of a row in words."""
-        return ""
 
     @abstractmethod
     def label(self, key: int) -> str:

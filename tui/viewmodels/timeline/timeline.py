@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +12,10 @@ from engine.views.log.lanes import Lanes
 from engine.views.log.reader import Kept
 from engine.views.resources.jobs import job_ids
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE
-from tui.viewmodels.lists.order import ShownRows, SlicedSort
-from tui.viewmodels.text import Line, Role, Span, between, cut, line
-from tui.viewmodels.timeline.job_rows import JobRows, TaskRows
+from tui.viewmodels.text import Line, Role, Span, cut, line
+from tui.viewmodels.timeline.kinds import JobRows, NodeRows, TaskRows
 from tui.viewmodels.timeline.lines import Frame, PoolBand, RowLines, axis, legend_line
-from tui.viewmodels.timeline.node_rows import NodeRows
-from tui.viewmodels.timeline.rows import Height, Sort, TimeColumns, fitted, height_of
+from tui.viewmodels.timeline.rows import Height, TimeColumns, fitted, height_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,48 +39,12 @@ _LEAST_CONTEXT = 3  # lines
 _MOST_LABELS = 500  # rows whose names decide on the width of the labels
 PIECE = 10_000  # log entries that are read in one go
 
-AT_ONCE = 2000  # rows that are sorted in one go
-
 
 _STATES = {glyph: at for at, glyph in enumerate((*PREPARATION.values(), *RELEASE.values(), *NODE.values()))}
 
 
 def _rank(glyph: Glyph) -> tuple[bool, int, str]:
     return glyph.role is not Role.FAILED, _STATES.get(glyph, len(_STATES)), glyph.name
-
-
-class RowOrder(ShownRows):
-    """The order of the rows of one kind."""
-
-    def __init__(self, rows: TimelineRows) -> None:
-        super().__init__()
-        self._kind = rows
-        self.sort: Sort = rows.sorts[0]
-        self.is_turned = False
-
-    def next_sort(self) -> None:
-        """Sort by the next criterion; after the last one by the first."""
-        sorts = self._kind.sorts
-        self.sort = sorts[(sorts.index(self.sort) + 1) % len(sorts)]
-        self.is_turned = False
-
-    def update(self, *, only_failed: bool) -> None:
-        """Read the rows again. ``go_on`` continues what takes long."""
-        rows = self._kind
-        found, value = rows.order(self.sort, only_failed=only_failed), rows.value(self.sort)
-        if value is None and not self.is_turned:
-            self.show(found)
-            return
-        session = rows.session
-        wanted = only_failed, session.job_id, session.pool_id, session.simulation.jumps
-        moment = session.simulation.log.count, session.now_ms, rows.lanes.progress, rows.lanes.version
-        values = None if value is None else partial(map, value)
-        start = partial(SlicedSort, found, None, values, is_descending=self.is_turned)
-        self.sort_rows(wanted, (self.sort, self.is_turned), moment, start, AT_ONCE)
-
-    def title(self, arrow: str) -> str:
-        """Return the order in words."""
-        return f"by {self.sort.value}{arrow if self.is_turned else ''}"
 
 
 class TimelineModel:
@@ -94,8 +55,8 @@ class TimelineModel:
         self.lanes = Lanes(session.simulation)
         self._kinds: tuple[TimelineRows, ...] = tuple(kind(session, self.lanes) for kind in _KINDS)
         (self._jobs,) = (rows for rows in self._kinds if isinstance(rows, JobRows))
-        self._orders = {rows.name: RowOrder(rows) for rows in self._kinds}
         self.rows = self._kinds[0]
+        self.keys: Sequence[int] = ()  # the rows, in order
         self.only_failed = False
         self.cursor_ms: int | None = None  # None: the present moment
         self.columns = TimeColumns(0, 1, STEPS_MS[0])
@@ -121,7 +82,7 @@ class TimelineModel:
             lines: The lines for the rows.
         """
         self.lanes.update(PIECE)
-        self.order.update(only_failed=self.only_failed)
+        self.keys = self.rows.order(only_failed=self.only_failed)
         self.height = height_of(len(self.keys), lines, self.rows.tracks_wanted())
         self.label_cells = self._label_cells(cells + LABEL_CELLS)
         self._choose_columns(max(1, cells + LABEL_CELLS - self.label_cells))
@@ -146,8 +107,8 @@ class TimelineModel:
         return max(min(least, cells // 5), min(longest + 1, cells // 5), LABEL_CELLS)
 
     def is_behind(self, seen: Sequence[int]) -> bool:
-        """Return True if reading or sorting must go on before these rows are complete."""
-        return self.lanes.unread_from_ms() is not None or self.order.is_sorting or not self._are_read(seen)
+        """Return True if reading must go on before these rows are complete."""
+        return self.lanes.unread_from_ms() is not None or not self._are_read(seen)
 
     def _are_read(self, keys: Sequence[int]) -> bool:
         """Return whether all that is recorded of these rows has been read; read on otherwise."""
@@ -159,20 +120,9 @@ class TimelineModel:
         return True
 
     def go_on(self, seen: Sequence[int]) -> bool:
-        """Read and sort for a few milliseconds. Return True if there is more to do for these rows."""
+        """Read for a few milliseconds. Return True if there is more to do for these rows."""
         self.lanes.update(PIECE)
-        self.order.go_on()
         return self.is_behind(seen)
-
-    @property
-    def order(self) -> RowOrder:
-        """The order of the rows."""
-        return self._orders[self.rows.name]
-
-    @property
-    def keys(self) -> Sequence[int]:
-        """The rows, in order."""
-        return self.order.rows
 
     @property
     def when_ms(self) -> int:
@@ -226,28 +176,23 @@ class TimelineModel:
 
     def remembered(self) -> dict[str, Any]:
         """Return the user's choices, for the settings file."""
-        order = self.order
         values: dict[str, Any] = {
             "rows": self.rows.name if self.rows is not self._kinds[0] else None,
             "zoom": None if self._is_fitted else self.columns.step_ms / SECOND_MS,
-            "sort": order.sort.value if order.sort is not self.rows.sorts[0] else None,
-            "descending": order.is_turned or None,
         }
         return {name: value for name, value in values.items() if value is not None}
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Restore the user's choices: rows, order, and seconds per column."""
+        """Restore the user's choices: rows, and seconds per column."""
         self.rows = next((kind for kind in self._kinds if kind.name == values.get("rows")), self._kinds[0])
-        sorts = self.rows.sorts
-        self.order.sort = next((sort for sort in sorts if sort.value == values.get("sort")), sorts[0])
-        self.order.is_turned = bool(values.get("descending"))
+        self.keys = ()
         if "zoom" in values:
             self.columns = self.columns._replace(step_ms=max(1, round(values["zoom"] * SECOND_MS)))
             self._is_fitted = False
 
     def next_rows(self) -> None:
         """Show the next kind of rows: nodes, tasks, jobs."""
-        self.rows = self._kinds[(self._kinds.index(self.rows) + 1) % len(self._kinds)]
+        self.rows, self.keys = self._kinds[(self._kinds.index(self.rows) + 1) % len(self._kinds)], ()
 
     # -- under the cursor ----------------------------------------------------------------------------------------
 
@@ -277,14 +222,14 @@ class TimelineModel:
     # -- lines ---------------------------------------------------------------------------------------------------
 
     def title(self) -> str:
-        """Return kind, number and order of the rows, and the duration of a column."""
-        rows, glyphs = self.rows, self.session.glyphs
-        parts = [f"{rows.name} {rows.whose}".rstrip(), f"{len(self.keys):,}", self.order.title(f" {glyphs.down}")]
+        """Return kind and number of the rows, and the duration of a column."""
+        rows = self.rows
+        parts = [f"{rows.name} {rows.whose}".rstrip(), f"{len(self.keys):,}"]
         parts += ["only failed"] if self.only_failed else []
         parts.append(f"one column is {_duration(self.columns.step_ms)}")
         if self.lanes.unread_from_ms() is not None:
             parts.append(f"{self.lanes.progress:.0%} read")
-        return f" {glyphs.dot} ".join(parts)
+        return f" {self.session.glyphs.dot} ".join(parts)
 
     def axis(self) -> Line:
         """Return the times of day above the columns, with the present moment."""
@@ -342,7 +287,7 @@ class TimelineModel:
         return self.pool_band.lines(self.columns, known_ms, self.moment_ms(index), self.label_cells, lines)
 
     def cursor_line(self, index: int, cells: int) -> Line:
-        """Return what the cell under the cursor shows, and the sort key of its row."""
+        """Return what the cell under the cursor shows."""
         if index >= len(self.keys):
             return ()
         when_ms, key = self.moment_ms(index), self.keys[index]
@@ -354,9 +299,7 @@ class TimelineModel:
         unread_ms = self.rows.unread_from_ms(key)
         if unread_ms is not None and when_ms >= unread_ms:
             return cut(line(label, clock, Span(f"read up to {self.session.clock(unread_ms)}", Role.DIM)), cells)
-        told = line(label, clock, *self.rows.description_at(key, when_ms))
-        value = self.rows.value_text(key, self.order.sort)
-        return between(told, line(Span(value, Role.DERIVED)), cells) if value else cut(told, cells)
+        return cut(line(label, clock, *self.rows.description_at(key, when_ms)), cells)
 
     def symbols(self, shown: range) -> list[Glyph]:
         """Return the glyphs in these rows and in the jobs below them, trouble first."""
@@ -371,8 +314,6 @@ class TimelineModel:
 
     def empty(self) -> Sequence[str]:
         """Return the reason why there are no rows."""
-        if self.order.is_sorting:
-            return ("Sorting ...",)
         if self.only_failed:
             return (f"None of the {self.rows.name} has failed.", "Press ! to see all.")
         return self.session.none_yet(self.rows.name.removesuffix("s"))

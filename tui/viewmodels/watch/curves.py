@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from engine.views.resources.jobs import pool_ids, pool_of_job
 from tui.viewmodels import format as fmt
-from tui.viewmodels.text import Line, Role, Span, cut, squeeze, width
+from tui.viewmodels.text import Line, Role, Span, between, cut, squeeze, width
 from tui.viewmodels.watch.charts import Style, charts_of, nice_top, plot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from engine.views.log.series import Window
     from tui.viewmodels.session import Session
@@ -244,15 +244,6 @@ def _scale(chart: Chart) -> list[str]:
     return [chart.label(top), *([chart.label(top / 2)] if has_half else [])]
 
 
-class _Form(NamedTuple):
-    """A way to write the readings of a chart: the numbers of those that are shown, and how."""
-
-    numbers: Sequence[int]
-    gap: int = 2  # cells between two of them
-    has_names: bool = True
-    names_line: bool = True  # the line's name is not needed to tell it from the areas
-
-
 @lru_cache(maxsize=_KEPT)
 def _title(
     name: str,
@@ -263,48 +254,30 @@ def _title(
     style: Style,
     gap: int,
 ) -> Line:
-    """Return the title at the left, and as many readings as fit at the right edge, with a ``gap`` behind them."""
-    title = Span(name, Role.STRONG)
-    room = cells - len(name) - 2
-    for form in _forms(readings):
-        parts = [_reading(readings[number], layers, line, style, form) for number in form.numbers]
-        if sum(map(width, parts)) + form.gap * (len(parts) - 1) <= room:
-            break
-    spans: list[Span] = []
-    for part in parts:
-        if width(spans) + width(part) + form.gap > room:
-            break
-        spans += [Span(" " * form.gap), *part] if spans else part
-    between = " " * max(1, cells - len(name) - width(spans))
-    return _padded(cut((title, Span(between), *spans), cells), cells, gap)
+    """Return the title at the left, and readings at the right edge, with a ``gap`` behind them.
 
-
-def _forms(readings: Sequence[Reading]) -> Iterator[_Form]:
-    """Yield ever shorter ways to write the readings.
-
-    First all, then those that are not zero, then without the last ones that describe no area, then closer together,
-    then the line without its name, at last none with its name.
+    Where not all have room, those that are zero are left out, then the last ones.
     """
-    yield _Form(range(len(readings)))
-    present = kept = [number for number, reading in enumerate(readings) if reading.text != "0"]
-    yield _Form(present)
-    while kept and readings[kept[-1]].layer is None:
-        kept = kept[:-1]
-        yield _Form(kept)
-    yield _Form(kept, gap=1)
-    yield _Form(kept, gap=1, names_line=False)
-    yield _Form(present, has_names=False)
+    shown = [reading for reading in readings if reading.text != "0"]
+    forms = (readings, *(shown[:number] for number in range(len(shown), -1, -1)))
+    lines = (_joined([_reading(each, layers, line, style) for each in form]) for form in forms)
+    said = next(each for each in lines if not each or width(each) + len(name) + _GAP <= cells)
+    return _padded(between((Span(name, Role.STRONG),), said, cells), cells, gap)
 
 
-def _reading(reading: Reading, layers: Sequence[Layer], line: Layer | None, style: Style, form: _Form) -> Line:
-    has_name = form.has_names and (form.names_line or reading.layer != -1)
-    name = f" {reading.name}" if has_name or reading.layer is None else ""
+def _joined(parts: Sequence[Line]) -> Line:
+    """Return readings beside one another."""
+    return tuple(chain.from_iterable((Span(" " * _GAP), *part) if at else part for at, part in enumerate(parts)))
+
+
+def _reading(reading: Reading, layers: Sequence[Layer], line: Layer | None, style: Style) -> Line:
+    said = f"{reading.text} {reading.name}"
     if reading.layer is None:
-        return (Span(reading.text + name, Role.DIM),)
+        return (Span(said, Role.DIM),)
     if reading.layer < 0:
         assert line is not None
-        return Span("- " if style.ascii_only else "─ ", line.role), Span(reading.text + name)
+        return Span("- " if style.ascii_only else "─ ", line.role), Span(said)
     if len(layers) == 1:
-        return (Span(reading.text + name, layers[0].role),)
+        return (Span(said, layers[0].role),)
     mark = "■" if style.has_grounds and not style.ascii_only else style.texture(reading.layer)
-    return Span(f"{mark} ", layers[reading.layer].role), Span(reading.text + name)
+    return Span(f"{mark} ", layers[reading.layer].role), Span(said)

@@ -6,19 +6,18 @@ forms, from a card each to a cell for many. The legend has entries with counts, 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from enum import Enum, auto
 from functools import lru_cache
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.values import HOUR_MS, MINUTE_MS
 from engine.views.resources.nodes import hooks_in, state_in
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, Glyph, phase_glyph
-from tui.viewmodels.text import Line, Role, Span, cut, width
+from tui.viewmodels.text import Line, Role, Span, as_fits, cut, width
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from engine.views.resources.jobs import JobRow
     from engine.views.resources.nodes import NodePage
@@ -146,23 +145,12 @@ class Lens(Enum):
     STATE = "node state"
     PHASE = "job phase"
     SLOTS = "slots in use"
-    AGE = "age in state"
     FAILURES = "failures so far"
 
 
 LENSES = tuple(Lens)
 _MOST = 9  # the highest digit
 _STEPS = [part * 10**power for power in range(9) for part in (1, 2, 5)]  # failures that a digit more stands for
-_AGES_MS = (HOUR_MS, 15 * MINUTE_MS, 5 * MINUTE_MS, MINUTE_MS)
-_AGES = (
-    Glyph("█", "#", Role.RUNNING, "an hour or longer"),
-    Glyph("▓", "=", Role.RUNNING, "15 to 60 minutes"),
-    Glyph("▒", "-", Role.RUNNING, "5 to 15 minutes"),
-    Glyph("░", ":", Role.RUNNING, "1 to 5 minutes"),
-    Glyph("·", ".", Role.QUIET, "less than a minute"),
-)
-# A digit of the map, where each symbol stands for several nodes; it is that of each of their slots.
-_SOME_SLOTS = Glyph("5", "5", Role.RUNNING, "some slots in use, in digits: tenths of a cell's")
 _NO_FAILURE = Glyph(".", ".", Role.QUIET, "no failure")
 # Roles of states in which preparation and release have to wait: the lens of phases shows the state instead.
 _OUT_OF_PHASE = (Role.FAILED, Role.TRANSITION, Role.OFF, Role.PREEMPTED)
@@ -173,27 +161,23 @@ def first_lens(job: JobRow | None) -> Lens:
     return Lens.PHASE if job is not None and job.phases.preparation.is_specified else Lens.STATE
 
 
-def facts_of(lens: Lens, page: NodePage, now_ms: int) -> Sequence[int]:
+def facts_of(lens: Lens, page: NodePage) -> Sequence[int]:
     """Return the property of each of the page's nodes as a number."""
     match lens:
         case Lens.PHASE:
             return page.all_hooks()
         case Lens.SLOTS:
             return page.free_slots()
-        case Lens.AGE:
-            bounds = [now_ms - age_ms for age_ms in _AGES_MS]
-            return bytes([bisect_right(bounds, since_ms) for since_ms in page.all_since_ms()])
         case Lens.FAILURES:
             return page.failures()
         case Lens.STATE:
             return bytes(len(page.nodes()))
 
 
-def glyph_for(lens: Lens, state: int, fact: int, most: int, *, in_groups: bool = False) -> Glyph:
+def glyph_for(lens: Lens, state: int, fact: int, most: int) -> Glyph:
     """Return the glyph of a node from its state, the lens's property, and the most that this can be.
 
-    That is the slots of a node in its pool, or the failures on the node with most of them. Where nodes are drawn
-    ``in_groups``, a digit is about the slots of all nodes of a cell.
+    That is the slots of a node in its pool, or the failures on the node with most of them.
     """
     node_state = state_in(state)
     glyph = NODE[node_state]
@@ -203,10 +187,7 @@ def glyph_for(lens: Lens, state: int, fact: int, most: int, *, in_groups: bool =
         case Lens.STATE:
             return glyph
         case Lens.SLOTS:
-            slots = slots_glyph(most - fact, most, glyph)
-            return _SOME_SLOTS if in_groups and slots.symbol.isdigit() else slots
-        case Lens.AGE:
-            return _AGES[fact]
+            return _slots_glyph(most - fact, most, glyph)
         case Lens.FAILURES:
             return failures_glyph(fact, most)
         case Lens.PHASE:
@@ -229,7 +210,7 @@ def failures_glyph(count: int, most: int) -> Glyph:
     return Glyph(str(digit), str(digit), Role.FAILED, name)
 
 
-def slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
+def _slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
     """Return the glyph of slots in use, of all slots; that of the node's ``state`` where none can be used.
 
     Tenths are rounded up, so that a task in one slot of many is seen, but some free slots are never drawn as none.
@@ -245,7 +226,7 @@ def slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
     return Glyph(str(digit), str(digit), Role.RUNNING, name)
 
 
-_RANKED = (*PREPARATION.values(), *RELEASE.values(), *NODE.values(), *_AGES, _NO_FAILURE)
+_RANKED = (*PREPARATION.values(), *RELEASE.values(), *NODE.values(), _NO_FAILURE)
 _RANKS = {glyph: rank for rank, glyph in enumerate(_RANKED)}
 
 
@@ -265,68 +246,26 @@ def rank_of(glyph: Glyph) -> tuple[bool, int, str]:
 _ENTRY_GAP = "   "
 
 
-class LegendEntry(NamedTuple):
-    """An entry of the legend: a glyph, its text, its nodes, and its position."""
+def legend(counts: Sequence[tuple[Glyph, int]], glyphs: GlyphSet, cells: int, most_lines: int = 0) -> list[Line]:
+    """Return each glyph with its name and number of nodes, in as many lines as needed.
 
-    glyph: Glyph
-    spans: Line
-    nodes: int
-    line: int
-    first: int  # cell
-
-
-def laid_out(
-    counts: Sequence[tuple[Glyph, int]], glyphs: GlyphSet, cells: int, most_lines: int = 0
-) -> list[LegendEntry]:
-    """Return an entry for each glyph, in as many lines as needed.
-
-    If they are more than ``most_lines``, the last one of these has room for the number of the others.
+    If they are more than ``most_lines``, the last one of these ends with the number of the others.
     """
-    found = _placed(counts, glyphs, cells, {})
-    if not most_lines or not found or found[-1].line < most_lines:
-        return found
-    most = len(_ENTRY_GAP + others([count for _, count in counts]))
-    return _placed(counts, glyphs, cells, {most_lines - 1: most})
+    parts: list[Line] = [
+        (glyphs.span(glyph), Span(f" {glyph.name} {count:,}"), Span(_ENTRY_GAP)) for glyph, count in counts
+    ]
+    starts, room = list[int](), 0  # the first entry of each line, and the cells that are left in the last one
+    for at, part in enumerate(parts):
+        if not starts or width(part[:-1]) > room:
+            starts.append(at)
+            room = cells
+        room -= width(part)
 
+    def others(first: int) -> str:
+        numbers = [count for _, count in counts[starts[-1] + first :]]
+        return f"+{len(numbers):,} more, {fmt.counted(sum(numbers), 'node')}"
 
-def others(counts: Sequence[int]) -> str:
-    """Return the number of entries that are not visible, and of their nodes."""
-    return f"+{len(counts):,} more, {fmt.counted(sum(counts), 'node')}"
-
-
-def _placed(
-    counts: Sequence[tuple[Glyph, int]], glyphs: GlyphSet, cells: int, taken: Mapping[int, int]
-) -> list[LegendEntry]:
-    """Return the entries in lines of ``cells``; of some lines a few cells are taken."""
-    found: list[LegendEntry] = []
-    at, first = 0, 0
-    for glyph, count in counts:
-        spans: Line = (glyphs.span(glyph), Span(f" {glyph.name} {count:,}"))
-        if first and first + width(spans) > cells - taken.get(at, 0):
-            at, first = at + 1, 0
-        spans = cut(spans, cells - taken.get(at, 0))
-        found.append(LegendEntry(glyph, spans, count, at, first))
-        first += width(spans) + len(_ENTRY_GAP)
-    return found
-
-
-def legend_line(
-    entries: Sequence[LegendEntry], line: int, *, cursor: Glyph | None, only: Glyph | None, is_last: bool = False
-) -> Line:
-    """Return a line of the legend. ``cursor`` is highlighted; with ``only`` all other entries are dimmed.
-
-    The last visible line ends with the number of the nodes in the lines that follow.
-    """
-    spans: list[Span] = []
-    for entry in entries:
-        if entry.line != line:
-            continue
-        is_at, is_only = entry.glyph == cursor, entry.glyph == only
-        sign, *name = entry.spans  # without a name where it was cut to a cell or none
-        if only is not None:
-            name = [each._replace(role=Role.STRONG if is_only else Role.DIM) for each in name]
-            sign = sign if is_only else sign._replace(role=Role.DIM)
-        spans += [sign._replace(is_fill=is_at), *(each._replace(is_underlined=is_at) for each in name)]
-        spans.append(Span(_ENTRY_GAP))
-    hidden = [entry.nodes for entry in entries if entry.line > line] if is_last else []
-    return (*spans, Span(others(hidden), Role.DIM)) if hidden else tuple(spans)
+    if most_lines:
+        starts = starts[:most_lines]
+    whole = [cut(tuple(chain.from_iterable(parts[at:stop])), cells) for at, stop in pairwise(starts)]
+    return [*whole, as_fits(parts[starts[-1] :], cells, others)] if starts else []

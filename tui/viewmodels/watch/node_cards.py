@@ -11,7 +11,7 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, TASK, hook_glyph
 from tui.viewmodels.properties import next_words
 from tui.viewmodels.text import ItemRef, Line, Role, Span, between, cut, fit, line, merged, one_line, squeeze, width
-from tui.viewmodels.watch.lenses import Form, Lens, slots_glyph
+from tui.viewmodels.watch.lenses import Form, Lens
 from tui.viewmodels.watch.node_map import MOST_OUTPUT
 
 if TYPE_CHECKING:
@@ -45,9 +45,7 @@ class Cards:
         row = model.page.row(model.nodes[index])
         body = [cut(each, cells - 2) for each in self._body(row, cells - 2, lines - 1)]
         drawn = [self._head(index, row, cells, is_cursor=is_cursor), *((Span("  "), *each) for each in body)]
-        drawn += [()] * (lines - len(drawn))
-        is_dimmed = model.only is not None and model.glyph(index) != model.only
-        return [tuple(span._replace(role=Role.DIM) for span in each) if is_dimmed else each for each in drawn]
+        return [*drawn, *[()] * (lines - len(drawn))]
 
     def below(self, index: int, cells: int, lines: int) -> list[Line]:
         """Return what stands below the head of a node's card, in at most so many lines."""
@@ -223,9 +221,7 @@ class Cards:
         # In little room the symbol of the state tells that a task runs, too.
         is_short = cells < _STATE_FROM
         told = self._task(found[0], room + is_short, others)[is_short:] if found else self._rest(row, room)
-        drawn = cut(line(*parts, *(told if found or width(told) <= room else ())), cells)
-        is_dimmed = model.only is not None and glyph != model.only
-        return tuple(span._replace(role=Role.DIM) for span in drawn) if is_dimmed else drawn
+        return cut(line(*parts, *(told if found or width(told) <= room else ())), cells)
 
 
 def _is_usable(row: NodeRow) -> bool:
@@ -250,7 +246,7 @@ class MapLines:
         Cards and words tell also what changes with every task.
         """
         model = self._model
-        looks = model.changes, rows, layout, cursor, cells, model.only, model.session.glyphs, tuple(model.session.marks)
+        looks = model.changes, rows, layout, cursor, cells, model.session.glyphs, tuple(model.session.marks)
         if layout.form in (Form.CARD, Form.LINE) or self._rows[0] != looks:
             lines = [cut(line, cells) for number in rows for line in self.row(number, layout, cursor)]
             self._rows = looks, lines
@@ -276,11 +272,10 @@ class MapLines:
         """Return a row of names or symbols, drawn anew only if it has changed."""
         model = self._model
         here = slice(firsts.start, firsts[-1] + layout.nodes)
-        nodes, marks, lens = model.nodes[here], model.session.marks, model.lens
+        nodes, marks = model.nodes[here], model.session.marks
         looks = (
-            (lens, model.only, layout, model.session.glyphs.ascii_only, firsts, nodes),
+            (model.lens, layout, model.session.glyphs.ascii_only, firsts, nodes),
             ([model.glyphs[code] for code in sorted(set(model.codes[here]))], model.codes[here]),
-            model.facts[here] if lens is Lens.SLOTS else None,
             bytes(map(model.page.is_enabled, nodes)) if layout.nodes == 1 else None,
             cursor if cursor in firsts else None,
             [ItemRef("node", node) in marks for node in nodes] if marks else None,
@@ -297,7 +292,7 @@ class MapLines:
         """Return a symbol, the node's name, and its mark."""
         model, glyph = self._model, self._model.glyph(index)
         symbol, mark = self._signs(index, is_cursor=is_cursor)
-        role = model.role(glyph) if glyph.role not in _QUIET else Role.DIM
+        role = glyph.role if glyph.role not in _QUIET else Role.DIM
         name = fit(f"n{model.position(index)}{mark.text.strip()}", layout.cells - 1)
         return [symbol, Span(name, Role.STRONG if is_cursor else role)]
 
@@ -311,9 +306,8 @@ class MapLines:
         is_disabled = not model.page.is_enabled(node)
         text = "*" if model.is_marked(node) else model.session.glyphs.of(glyph)
         mark = "-" if is_disabled else " " if model.page.is_dedicated(node) else model.session.glyphs.spot
-        role = model.role(glyph)
-        symbol = Span(text, role, is_fill=is_cursor, is_underlined=is_disabled)
-        return symbol, Span(mark, role if mark.strip() else Role.PLAIN)
+        symbol = Span(text, glyph.role, is_fill=is_cursor, is_underlined=is_disabled)
+        return symbol, Span(mark, glyph.role if mark.strip() else Role.PLAIN)
 
     def _group(self, first: int, layout: Layout, *, is_cursor: bool) -> list[Span]:
         """Return the symbol of several nodes: filled if half of them or more have failed."""
@@ -323,37 +317,18 @@ class MapLines:
         text = "*" if marked else model.session.glyphs.of(glyph)
         if is_cursor:
             return [Span(text, Role.CURSOR, is_fill=True, is_underlined=True)]
-        return [Span(text, model.role(glyph), is_fill=glyph.role is Role.FAILED and share >= 0.5)]
+        return [Span(text, glyph.role, is_fill=glyph.role is Role.FAILED and share >= 0.5)]
 
     def _shown_of(self, first: int, count: int) -> tuple[Glyph, float]:
-        """Return the glyph that stands for several nodes, and their share: the worst failure, else the most frequent.
-
-        A glyph that the user has chosen comes first, so that nothing of it is hidden.
-        """
+        """Return the glyph of several nodes, and their share that has it: the worst failure, else the most frequent."""
         model = self._model
         codes = model.codes[first : first + count]
-        if model.only is not None and model.only in model.glyphs:
-            chosen = codes.count(model.glyphs.index(model.only))
-            if chosen:
-                return model.only, chosen / len(codes)
         code = max(codes)
         if model.glyphs[code].role is not Role.FAILED:
             code = max(set(codes), key=lambda each: (codes.count(each), each))
-            if model.lens is Lens.SLOTS:
-                return self._slots_of(first, count), 1.0
             return model.glyphs[code], codes.count(code) / len(codes)
         failed = sum(codes.count(each) for each in set(codes) if model.glyphs[each].role is Role.FAILED)
         return model.glyphs[code], failed / len(codes)
-
-    def _slots_of(self, first: int, count: int) -> Glyph:
-        """Return the glyph of the share of slots in use on several nodes; that of their state if none can be used."""
-        model, slots = self._model, self._model.page.slots()
-        here = range(first, min(first + count, len(model.nodes)))
-        usable = [at for at in here if model.glyph(at).role in (Role.RUNNING, Role.QUIET)]
-        if not usable:
-            return model.glyph(model.worst(first, count))
-        used = sum(slots - model.facts[at] for at in usable)
-        return slots_glyph(used * 10, slots * len(usable) * 10, NODE[NodeState.RUNNING])
 
 
 def _beside(parts: list[Line], layout: Layout) -> Line:

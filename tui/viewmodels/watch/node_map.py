@@ -20,8 +20,8 @@ from tui.viewmodels.watch.lenses import (
     facts_of,
     first_lens,
     glyph_for,
-    laid_out,
     layout_for,
+    legend,
     rank_of,
     severity_of,
 )
@@ -45,7 +45,6 @@ class NodeMapModel:
         self.session = session
         self._chosen: Lens | None = None  # by the user
         self.lens = Lens.STATE  # at the last update
-        self.only: Glyph | None = None  # the glyph that is not dimmed
         self.nodes: Sequence[int] = ()
         self.page: NodePage = session.nodes()
         self.glyphs: Sequence[Glyph] = ()  # those that occur, the worst last
@@ -57,7 +56,6 @@ class NodeMapModel:
         self._seen: object = None  # what ``update`` has read
         self.changes = 0  # grows with each update that may have found something else
         self._coded: object = None  # the input of ``glyphs`` and ``codes``
-        self._in_groups = False  # a symbol stands for several nodes
         self._measured: object = None  # jumps in time and pool for which the cards have been measured
         self._measured_at: object = None  # the moment of it
         self._told = self._told_most = 1  # lines of tasks and output on a card: wished, and at most
@@ -76,7 +74,7 @@ class NodeMapModel:
 
     def update(self) -> None:
         """Read the simulation again."""
-        page, now_ms = self.session.nodes(), self.session.now_ms
+        page = self.session.nodes()
         if page.pool_id != self.page.pool_id:
             self.zooms.clear()
         self.page = page
@@ -85,16 +83,16 @@ class NodeMapModel:
         if seen is None or seen != self._seen:
             self._seen = seen
             self.changes += 1
-            self._read(page, now_ms)
+            self._read(page)
         self._measure()
 
-    def _read(self, page: NodePage, now_ms: int) -> None:
+    def _read(self, page: NodePage) -> None:
         """Read the nodes in view, their states and properties.
 
         Nodes that have left the pool are left out while those in it are few enough for cards, or no more than they: a
         card of such a node says nothing. Otherwise they keep their places, because there each node is found by its own.
         """
-        nodes, states, facts = page.nodes(), page.states(), facts_of(self.lens, page, now_ms)
+        nodes, states, facts = page.nodes(), page.states(), facts_of(self.lens, page)
         positions: Sequence[int] = range(len(nodes))
         gone = count_gone(states)
         self._hidden = gone if len(states) - gone <= max(MOST_CARDS, gone) else 0
@@ -115,12 +113,11 @@ class NodeMapModel:
     def _code(self) -> None:
         """Find the glyph of each node, all at once: a frame must not loop over ten thousand nodes in Python."""
         most = max(self.facts, default=0) if self.lens is Lens.FAILURES else self.page.slots()
-        in_groups = self._in_groups and self.lens is Lens.SLOTS
-        known = self.lens, most, self._states, self.facts, in_groups
+        known = self.lens, most, self._states, self.facts
         if self._coded == known:
             return
         pairs = list(zip(self._states, self.facts, strict=True))
-        found = {pair: glyph_for(self.lens, *pair, most, in_groups=in_groups) for pair in set(pairs)}
+        found = {pair: glyph_for(self.lens, *pair, most) for pair in set(pairs)}
         self.glyphs = sorted(set(found.values()), key=severity_of)
         places = {glyph: place for place, glyph in enumerate(self.glyphs)}
         self.codes = bytes(map({pair: places[glyph] for pair, glyph in found.items()}.__getitem__, pairs))
@@ -128,7 +125,7 @@ class NodeMapModel:
 
     def look_through(self, lens: Lens) -> None:
         """Choose a lens."""
-        self._chosen, self.only = lens, None
+        self._chosen = lens
         self.update()
 
     def next_lens(self) -> None:
@@ -152,11 +149,6 @@ class NodeMapModel:
     def layout(self, cells: int, lines: int) -> Layout:
         """Return the richest form in which the nodes in view fit."""
         return layout_for(len(self.nodes), cells, lines, self.needs())
-
-    def draw_in(self, layout: Layout) -> None:
-        """Count the nodes by the symbols that they have in a layout."""
-        self._in_groups = layout.form is Form.GROUP
-        self._code()
 
     def needs(self) -> Needs:
         """Return the sizes of cards and names for what they can have to say."""
@@ -202,10 +194,8 @@ class NodeMapModel:
             nodes = f"{nodes}, {self._hidden:,} gone"
         long = short = ""
         if layout.form is Form.GROUP:
-            long, short = " a cell: any failure, else most", " a cell, failures first"
-            if self.lens is Lens.SLOTS:
-                long, short = " a cell: tenths of its slots in use", " a cell, tenths"
-            long, short = (f" · {layout.nodes:,}{each}" for each in (long, short))
+            long = f" · {layout.nodes:,} a cell: any failure, else most"
+            short = f" · {layout.nodes:,} a cell, failures first"
         forms = (
             f"Nodes · {nodes}{long} · lens {number} of {len(LENSES)}: {of_job}",
             f"{nodes}{long} · lens {number} of {len(LENSES)}: {of_job}",
@@ -228,10 +218,6 @@ class NodeMapModel:
     def glyph(self, index: int) -> Glyph:
         """Return the glyph of the node at an index of the map through the present lens."""
         return self.glyphs[self.codes[index]]
-
-    def role(self, glyph: Glyph) -> Role:
-        """Return the role in which a glyph is drawn: dimmed unless it is one that the user has chosen."""
-        return glyph.role if self.only is None or glyph == self.only else Role.DIM
 
     def is_marked(self, node: int) -> bool:
         """Return True for a node that the user has marked."""
@@ -260,18 +246,13 @@ class NodeMapModel:
         states = [task.state for node in named for task in tasks_on(self.session.simulation, node, _MOST_TASKS)]
         return [*(glyph for glyph, _ in self.counts()), *(TASK[state] for state in states)]
 
-    def legend_lines(self, cells: int) -> int:
-        """Return the lines that the legend takes."""
-        entries = laid_out(self.counts(), self.session.glyphs, max(1, cells))
-        return entries[-1].line + 1 if entries else 1
+    def legend(self, cells: int, most_lines: int = 0) -> list[Line]:
+        """Return the meaning of the cells with counts, in at most so many lines."""
+        return legend(self.counts(), self.session.glyphs, max(1, cells), most_lines)
 
     def _counts(self, codes: bytes) -> list[tuple[Glyph, int]]:
         found = ((glyph, codes.count(code)) for code, glyph in enumerate(self.glyphs))
         return sorted((each for each in found if each[1]), key=lambda each: rank_of(each[0]))
-
-    def nodes_like(self, glyph: Glyph) -> list[int]:
-        """Return the nodes with this glyph."""
-        return [node for node, code in zip(self.nodes, self.codes, strict=True) if self.glyphs[code] == glyph]
 
     def description(self, index: int, cells: int, count: int = 1) -> Line:
         """Return the node under the cursor in one line, or ``count`` nodes of a cell by glyph.
