@@ -101,9 +101,6 @@ class ShellProcess:
     status: int = 0
     loops: int = 0
     line: int = 1  # of the command that runs
-    option_index: int = 1  # of the word that getopts looks at, and the place in it
-    option_at: int = 0
-    option_shown: str = "1"  # the value of OPTIND that getopts has set
     runner: Runner = field(init=False)
 
     def subshell(self) -> ShellProcess:

@@ -470,9 +470,8 @@ class Interpreter(ControlFlow):
         process = self.process
         if name in process.active:
             raise BoundReached(f"{name}: a function that calls itself is not simulated")
-        before = process.arguments, process.active, process.loops, process.option_index, process.option_at
+        before = process.arguments, process.active, process.loops
         process.arguments, process.active, process.loops = arguments, (*process.active, name), 0
-        process.option_index, process.option_at = 1, 0
         process.locals.append({})
         try:
             with process.run:
@@ -480,6 +479,6 @@ class Interpreter(ControlFlow):
         except FunctionReturn as returned:
             return returned.code
         finally:
-            process.arguments, process.active, process.loops, process.option_index, process.option_at = before
+            process.arguments, process.active, process.loops = before
             for variable, value in process.locals.pop().items():
                 process.set_or_unset(variable, value)

@@ -460,7 +460,7 @@ def run(
     streams: dict[int, Stream | InputStream] = {0: InputStream(), 1: out, 2: err}
     process = ShellProcess(files, root, variables, cwd, state, streams, exported=set(variables), bash=program.bash)
     if program.shell is Shell.SH:
-        variables["PPID"], variables["OPTIND"] = str(PROCESS_ID - 1), "1"
+        variables["PPID"] = str(PROCESS_ID - 1)
         process.plain_echo = not program.bash
         process.name, *process.arguments = program.arguments
         process.options = set(program.options)

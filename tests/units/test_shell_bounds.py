@@ -124,6 +124,7 @@ def test_task_25_a_syntax_error_ends_the_script_with_2(linux, script, stdout, co
         ("select x in a; do b; done", "select"),
         ("diff <(a) <(b)", "process substitution"),
         ("declare -A x", "the command declare"),
+        ("while getopts a o; do b; done", "the command getopts"),
         ("echo ${x//a/b}", "in the form of bash"),
         ("for ((i=0;i<3;i++)); do a; done", "for (( ... ))"),
         ("cat <<< x", "<<<"),
