@@ -194,7 +194,7 @@ def test_beyond_the_grammar_a_script_is_an_unknown_program(linux, script):
         *(
             "head -c 3 f",
             "tail -n 1K f",
-            "expr a : b",
+            *("expr a : b", "expr a = b", "expr 0 '|' 1"),
             "printf %.2f 1",
             "tr -cd a-z",
             "umask",
