@@ -107,53 +107,42 @@ class _Printer:
             if not self.left or self.left == before or self.stops:
                 return self.status
 
-    def _next(self) -> str | None:
+    def _next(self) -> str:
         text = next(self.arguments, None)
         self.left -= text is not None
-        return text
-
-    def _size(self, digits: str) -> int:
-        size = int(digits[:9] or 0)
-        self.call.process.run.check_length(size)
-        return size
+        return text or ""
 
     def _print(self, field: re.Match[str]) -> bool:
         """Print one field; return True if ``%b`` ends the output."""
-        kind = field["kind"]
+        kind, flags, width, precision = field["kind"], field["flags"], field["width"] or "", field["precision"]
         if kind == "%":
             self.call.out.append("%")
             return False
-        if "*" in field[0] or "#" in field["flags"] or kind in "aAeEfFgG":
+        if "*" in field[0] or "#" in flags or kind in "aAeEfFgG":
             raise NotSimulated
-        flags, width = field["flags"], self._size(field["width"] or "")
-        precision = None if field["precision"] is None else self._size(field["precision"])
+        for digits in (width, precision or ""):
+            self.call.process.run.check_length(int(digits[:9] or 0))
+        value: str | int
         stops = False
         if kind in "sbc":
-            text = self._next() or ""
+            value = self._next()
             if kind == "b":
-                text, stops = unescaped(text, plain_octal=True, escape_sign=False)
-            text = text[:1] if kind == "c" else text
-            text = text if precision is None else text[:precision]
-            flags = flags.replace("0", "")
+                value, stops = unescaped(value, plain_octal=True, escape_sign=False)
+            value = value[:1] if kind == "c" else value
         elif kind in "diouxX":
-            text = self._whole(kind, flags, precision)
-            flags = flags if precision is None else flags.replace("0", "")
+            value = self._integer(self._next())
+            value += 2**64 if value < 0 and kind in "ouxX" else 0
         else:
             self.call.complain(f"%{kind}: invalid directive")
             self.status = 2
             return True
-        self.call.out.append(_padded(text, flags, width))
+        if kind in "sbc" or precision is not None:  # zeros fill up numbers only, and those without a precision
+            flags = flags.replace("0", "")
+        form = f"%{flags}{width}{'' if precision is None else f'.{precision}'}{'s' if kind in 'bc' else kind}"
+        self.call.out.append(form % value)
         return stops
 
-    def _whole(self, kind: str, flags: str, precision: int | None) -> str:
-        value = self._integer(self._next())
-        if kind in "ouxX" and value < 0:
-            value += 2**64
-        digits = f"{abs(value):{'d' if kind in 'diu' else kind}}".rjust(precision or 0, "0")
-        sign = "-" if value < 0 else "+" if "+" in flags else " " if " " in flags else ""
-        return sign + digits
-
-    def _integer(self, text: str | None) -> int:
+    def _integer(self, text: str) -> int:
         if not text:
             return 0
         if text[0] in "'\"":
@@ -165,15 +154,6 @@ class _Printer:
             self.status = 1
             value = (number(found[0]) if found else None) or 0
         return value
-
-
-def _padded(text: str, flags: str, width: int) -> str:
-    if "-" in flags:
-        return text.ljust(width)
-    if "0" in flags:
-        sign = text[:1] if text[:1] in ("+", "-", " ") else ""
-        return sign + text[len(sign) :].rjust(width - len(sign), "0")
-    return text.rjust(width)
 
 
 _SEQ_NUMBER = lazy_regex(r"[-+]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})(?:[eE][-+]?\d{1,2})?", re.ASCII)
