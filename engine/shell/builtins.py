@@ -248,7 +248,7 @@ def _nohup(call: Call, options: ProgramOptions) -> int:
     return call.process.runner.run_program(call.name, options.operands)
 
 
-@Program("nice", "n=/adjustment 0 1 2 3 4 5 6 7 8 9", usage=125, stops=True, runs=0)
+@Program("nice", "n=/adjustment 0 1 2 3 4 5 6 7 8 9", stops=True, runs=0)
 def _nice(call: Call, options: ProgramOptions) -> int:
     if not options.operands:
         call.say("0")
@@ -263,7 +263,7 @@ _SECURE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 @Program(
     "sudo",
     "E?/preserve-env H/set-home n/non-interactive S/stdin b/background k/reset-timestamp u=/user g=/group p=/prompt "
-    "P/preserve-groups i!/login s!/shell v! l! e! A! K! V! C! D! R! T! r! t! U!",
+    "P/preserve-groups",
     stops=True,
     least=1,
     runs=0,
@@ -283,9 +283,7 @@ def _sudo(call: Call, options: ProgramOptions) -> int:
         return run_with(call, given, words)
 
 
-@Program(
-    "env", "i/ignore-environment 0!/null v u=/unset C!/chdir S! /debug /split-string", usage=125, stops=True, runs=0
-)
+@Program("env", "i/ignore-environment v u=/unset", stops=True, runs=0)
 def _env(call: Call, options: ProgramOptions) -> int:
     """Print the exported variables, or run a command with some more of them."""
     process = call.process
@@ -317,7 +315,7 @@ def run_with(call: Call, variables: dict[str, str], words: list[str]) -> int:
         process.env, process.exported = before
 
 
-@Program("printenv", "0!/null", usage=2, stops=True)
+@Program("printenv", stops=True)
 def _printenv(call: Call, options: ProgramOptions) -> int:
     """Print the values of exported variables: 1 if one is not set."""
     exported = call.process.exported_variables()
@@ -361,7 +359,7 @@ def _is_inner(name: str) -> bool:
     return name in SHELL_BUILTINS or name in _ALSO_PROGRAMS
 
 
-RUNNERS["command"] = Program("command", "p v! V!", stops=True, runs=0)
+RUNNERS["command"] = Program("command", "p", stops=True, runs=0)
 
 
 @_builtin("command")

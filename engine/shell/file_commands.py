@@ -35,8 +35,7 @@ def _cd(call: Call) -> int:
 @Program(
     "cp mv",
     "r/recursive R a/archive p f/force v/verbose L/dereference H P/no-dereference d n/no-clobber "
-    "T/no-target-directory x/one-file-system u t=/target-directory 6?/preserve/update b!/backup i!/interactive l!/link "
-    "s!/symbolic-link S! Z!",
+    "T/no-target-directory x/one-file-system u t=/target-directory 6?/preserve/update",
 )
 def _cp(call: Call, options: ProgramOptions) -> int:
     files, paths = call.process.files, options.operands
@@ -58,7 +57,7 @@ def _cp(call: Call, options: ProgramOptions) -> int:
     return call.status
 
 
-@Program("rm", "r/recursive R f/force v/verbose/one-file-system d/dir i!/interactive I!")
+@Program("rm", "r/recursive R f/force v/verbose/one-file-system d/dir")
 def _rm(call: Call, options: ProgramOptions) -> int:
     if not options.operands and "f" not in options:
         return call.misuse("missing operand")
@@ -73,7 +72,7 @@ def _rm(call: Call, options: ProgramOptions) -> int:
     return call.status
 
 
-@Program("mkdir", "p/parents v/verbose m=/mode Z!", least=1)
+@Program("mkdir", "p/parents v/verbose m=/mode", least=1)
 def _mkdir(call: Call, options: ProgramOptions) -> int:
     for path, key in call.keys(options.operands):
         if "p" not in options and call.process.files.exists(key):
@@ -85,7 +84,7 @@ def _mkdir(call: Call, options: ProgramOptions) -> int:
     return call.status
 
 
-@Program("rmdir", "v/verbose p!/parents", least=1)
+@Program("rmdir", "v/verbose", least=1)
 def _rmdir(call: Call, options: ProgramOptions) -> int:
     for path, key in call.keys(options.operands):
         if not call.process.exists(key) or not call.process.files.is_dir(key):
@@ -97,7 +96,7 @@ def _rmdir(call: Call, options: ProgramOptions) -> int:
     return call.status
 
 
-@Program("touch", "a c/no-create m f d=/date r=/reference t= h!")
+@Program("touch", "a c/no-create m f d=/date r=/reference t=")
 def _touch(call: Call, options: ProgramOptions) -> int:
     if not options.operands and "f" not in options:
         return call.misuse("missing file operand")
@@ -112,7 +111,7 @@ def _touch(call: Call, options: ProgramOptions) -> int:
 _MODE = lazy_regex(r"[0-7]{1,5}|[ugoa]*(?:[-+=][rwxXstugo]*)+(?:,[ugoa]*(?:[-+=][rwxXstugo]*)+)*")
 
 
-@Program("mktemp", "d/directory u/dry-run q/quiet p?/tmpdir t V! /suffix", most=1)
+@Program("mktemp", "d/directory u/dry-run q/quiet p?/tmpdir t", most=1)
 def _mktemp(call: Call, options: ProgramOptions) -> int:
     """Make a file or directory with a name that no other one has, and print its path."""
     process = call.process
@@ -151,12 +150,7 @@ def _chmod(call: Call) -> int:
     return call.status
 
 
-@Program(
-    "ls",
-    "1 a/all A/almost-all d/directory h/human-readable l p F/classify r/reverse R/recursive S t 0?/color "
-    "b! B! c! C! D! f! g! G! H! i! k! I! L! m! n! N! o! q! Q! s! T! u! U! v! w! x! X! Z!",
-    usage=2,
-)
+@Program("ls", "1 a/all A/almost-all d/directory h/human-readable l p F/classify r/reverse R/recursive S t 0?/color")
 def _ls(call: Call, options: ProgramOptions) -> int:
     """List names, one in a line, files before directories; with ``-R`` those in directories too."""
     process, listing = call.process, _Listing(call, options)
@@ -266,7 +260,7 @@ def _pwd(call: Call) -> int:
     return 0
 
 
-@Program("basename", "a!/multiple z!/zero s!/suffix", stops=True, least=1, most=2)
+@Program("basename", stops=True, least=1, most=2)
 def _basename(call: Call, options: ProgramOptions) -> int:
     """Print the last part of a path, without a suffix."""
     path, *suffix = options.operands
@@ -275,7 +269,7 @@ def _basename(call: Call, options: ProgramOptions) -> int:
     return 0
 
 
-@Program("dirname", "z!/zero", least=1)
+@Program("dirname", least=1)
 def _dirname(call: Call, options: ProgramOptions) -> int:
     """Print paths without their last part."""
     for path in options.operands:
@@ -334,7 +328,7 @@ def _shell(call: Call) -> int:
     return process.runner.run_child(call.stdin.read(), call.name, args, bash=bash, options=options)
 
 
-@Program("uname", "s n m o a! r! v! p! i!")
+@Program("uname", "s n m o")
 def _uname(call: Call, options: ProgramOptions) -> int:
     known = {"s": "Linux", "n": call.process.env.get("AZ_BATCH_NODE_ID", "localhost"), "m": "x86_64", "o": "GNU/Linux"}
     call.say(" ".join(known[letter] for letter in "snmo" if letter in options) or "Linux")

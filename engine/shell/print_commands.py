@@ -159,13 +159,7 @@ class _Printer:
 _SEQ_NUMBER = lazy_regex(r"[-+]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})(?:[eE][-+]?\d{1,2})?", re.ASCII)
 
 
-@Program(
-    "seq",
-    "w/equal-width s=/separator f!/format 0! 1! 2! 3! 4! 5! 6! 7! 8! 9! .!",
-    stops=True,
-    least=1,
-    most=3,
-)
+@Program("seq", "w/equal-width s=/separator", stops=True, least=1, most=3)
 def _seq(call: Call, options: ProgramOptions) -> int:
     """Print the numbers from the first to the last; one below 0 can stand first only after ``--``."""
     given = options.operands
@@ -189,12 +183,7 @@ def _seq(call: Call, options: ProgramOptions) -> int:
     return 0
 
 
-_HEAD = Program("head", "q/quiet/silent v/verbose z!/zero-terminated n=/lines c!/bytes")
-_TAIL = Program(
-    "tail",
-    "q/quiet/silent v/verbose z!/zero-terminated n=/lines c!/bytes f!/follow F!/retry s! /sleep-interval /pid "
-    "/max-unchanged-stats",
-)
+_PART = Program("head tail", "q/quiet/silent v/verbose n=/lines")
 _COUNT = lazy_regex(r"([-+]?)(\d{1,15})([bkKMG]i?B?)?", re.ASCII)
 _OLD_FORM = lazy_regex(r"([-+])(\d{1,9})")
 
@@ -211,7 +200,7 @@ def _modern(args: list[str], *, is_head: bool) -> list[str]:
 def _print_part(call: Call) -> int:
     """Print the first or last part of each text, as ``head`` or ``tail``."""
     is_head = call.name == "head"
-    options = ProgramOptions(_modern(call.args, is_head=is_head), _HEAD if is_head else _TAIL)
+    options = ProgramOptions(_modern(call.args, is_head=is_head), _PART)
     given = options.values.get("n", "10")
     found = _COUNT.fullmatch(given)
     if found is None:
