@@ -394,7 +394,7 @@ class _Times:
         return list(compress(entries, map(known.__getitem__, shown)))
 
 
-class BothEnds(LazyRows):
+class BothEnds(LazyRows[int]):
     """Numbers that are found from both ends, in their order. They grow in the middle."""
 
     def __init__(self) -> None:
