@@ -17,7 +17,6 @@ from engine.shell.call import (
     inputs,
     lines_of,
     read_input,
-    with_ends,
 )
 from engine.shell.files import FileStream
 from engine.shell.patterns import Expression, NotExpression
@@ -207,18 +206,9 @@ def _tee(call: Call, options: ProgramOptions) -> int:
     return call.status
 
 
-@Program("cat", "n/number u")
+@Program("cat", "u")
 def _cat(call: Call, options: ProgramOptions) -> int:
-    number = 0
-    for path, text in inputs(call, options.operands):
-        if text and isinstance(call.out, FileStream) and call.process.key(path) == call.out.key and path != "-":
-            call.fail(f"cat: {path}: input file is output file")
-        elif "n" in options:
-            for line in with_ends(text):
-                number += 1
-                call.out.append(f"{number:6d}\t{line}")
-        else:
-            call.out.append(text)
+    call.out.append(all_text(call, options.operands))
     return call.status
 
 
@@ -234,7 +224,7 @@ def _numeric(text: str) -> Decimal:
 
 @Program(
     "sort",
-    "b/ignore-leading-blanks f/ignore-case n/numeric-sort r/reverse s/stable u/unique o=/output "
+    "b/ignore-leading-blanks f/ignore-case n/numeric-sort r/reverse s/stable u/unique "
     "S=/buffer-size/parallel/batch-size T=/temporary-directory",
 )
 def _sort(call: Call, options: ProgramOptions) -> int:
@@ -257,27 +247,16 @@ def _sort(call: Call, options: ProgramOptions) -> int:
     lines.sort(key=value, reverse="r" in options)
     if "u" in options:
         lines = [next(same) for _, same in groupby(lines, value)]
-    return _write(call, options.values.get("o", ""), "".join(f"{line}\n" for line in lines))
-
-
-def _write(call: Call, path: str, text: str) -> int:
-    if not path:
-        call.out.append(text)
-        return 0
-    process, key = call.process, call.process.key(path)
-    if path == "/dev/null":
-        return 0
-    if process.files.is_dir(key) or not process.holds(key):
-        reason = "Is a directory" if process.files.is_dir(key) else "No such file or directory"
-        return call.fail(f"sort: open failed: {path}: {reason}", 2)
-    process.files.write(key, text)
+    call.out.append("".join(f"{line}\n" for line in lines))
     return 0
 
 
-@Program("uniq", "c/count d/repeated u/unique i/ignore-case", most=2)
+@Program("uniq", "c/count d/repeated u/unique i/ignore-case")
 def _uniq(call: Call, options: ProgramOptions) -> int:
     """Print each of several equal lines in a row once."""
-    text = all_text(call, options.operands[:1])
+    if len(options.operands) > 1:  # the second one is a file to write
+        raise NotSimulated
+    text = all_text(call, options.operands)
     if call.status:
         return call.status
     parts = []
@@ -287,4 +266,5 @@ def _uniq(call: Call, options: ProgramOptions) -> int:
         if ("d" in options and count == 1) or ("u" in options and count > 1):
             continue
         parts.append(f"{count:7d} {line}\n" if "c" in options else f"{line}\n")
-    return _write(call, options.operands[1] if len(options.operands) > 1 else "", "".join(parts))
+    call.out.append("".join(parts))
+    return 0

@@ -199,6 +199,7 @@ def test_beyond_the_grammar_a_script_is_an_unknown_program(linux, script):
                 "expr a = b",
                 "expr 0 '|' 1",
                 "ls --nonsense",
+                *("ls -S", "sort -o f f", "uniq f g", "cat -n f"),
                 "grep -Y a",
                 "sort -o",
                 "head --lines",
