@@ -14,10 +14,10 @@ from zlib import crc32
 from engine.base.paths import WILDCARD, name_of
 from engine.base.values import lazy_regex
 from engine.shell import patterns
+from engine.shell.arithmetic import ArithmeticMistake, IllegalNumber, evaluate
 from engine.shell.call import Call, ScriptExit, ShellProcess
 from engine.shell.files import FIRST_JOB, PROCESS_ID, Run
 from engine.shell.syntax import SHELL_OPTIONS, Arithmetic, Parameter, Part, Piece, Script, Substitution, Word
-from engine.shell.words import ArithmeticMistake, IllegalNumber, evaluate
 
 
 def matching_paths(process: ShellProcess, pattern: str) -> list[str]:
@@ -271,7 +271,7 @@ class Expander(ABC):
     def _arithmetic(self, part: Arithmetic) -> str:
         process = self.process
         text = self.text(part.expression)
-        process.run.step(1 + (len(text) >> 4))
+        process.run.step(1 + (len(text) >> 4) + max(0, len(text) - 32))  # parsing a long one takes long
         try:
             made = {
                 name: str(self._made_value(name)) for name in ("RANDOM", "SECONDS") if process.bash and name in text

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from engine.base.values import lazy_regex
+from engine.shell.arithmetic import number
 from engine.shell.call import PROGRAMS, Call, NotSimulated, Program, ProgramOptions, command, inputs, with_ends
-from engine.shell.words import number
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "e": "\x1b"}
 _ESCAPE = lazy_regex(

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from engine.base.values import lazy_regex
+from engine.shell.arithmetic import ArithmeticMistake, evaluate, number
 from engine.shell.call import PROGRAMS, Call, NotSimulated, ShellProcess, command
-from engine.shell.words import ArithmeticMistake, evaluate, number
 
 _NUMERIC: dict[str, Callable[[int, int], bool]] = {
     "-eq": operator.eq, "-ne": operator.ne, "-lt": operator.lt, "-le": operator.le, "-gt": operator.gt,

@@ -77,6 +77,7 @@ def test_task_25_what_has_no_end_is_refused_with_a_sentence(linux, script):
         "echo $((" + "(" * 5_000 + "1" + ")" * 5_000 + "))",
         "echo $((" + "-" * 5_000 + "1))",
         "echo $((" + "1?" * 5_000 + "1))",
+        "echo $((" + "1+" * 50_000 + "1))",
         "test " + "\\( " * 5_000 + "a" + " \\)" * 5_000,
         "test " + "! " * 5_000 + "a",
         "echo a | grep -E '" + "(" * 5_000 + "a" + ")" * 5_000 + "'",
