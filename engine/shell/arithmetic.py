@@ -97,8 +97,8 @@ def evaluate(text: str, variables: MutableMapping[str, str], *, bash: bool = Fal
     """
     if bash and not text.strip():
         return 0
-    if not bash:  # which has no steps and powers
-        text = re.sub(r"([-+*])(?=\1)", r"\1 ", text)
+    # Two signs are one only in bash, and only beside a name.
+    text = re.sub(r"(?<!\w)([-+])(?=\1\s*[\d(])" if bash else r"([-+*])(?=\1)", r"\1 ", text)
     numbers = list(map(number, _NUMBERS.findall(text)))
     if None in numbers or "#" in text:  # such as 08
         raise ArithmeticMistake("expecting EOF")
