@@ -9,6 +9,8 @@ Each kind of task sees its own set of environment variables (ENV-2), many of whi
 
 from __future__ import annotations
 
+import ntpath
+import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from enum import Enum, auto
@@ -138,44 +140,14 @@ class NodeRoot(NamedTuple):
 
         Windows accepts both separators. A path that leaves the root becomes an absolute key.
         """
-        if self.is_windows:
-            path = path.replace("\\", "/")
-        drive, below = self._split_drive(path)
-        if not below.startswith("/"):
-            start = self._absolute(cwd)
-            start_drive, start_below = self._split_drive(start)
-            if drive in ("", start_drive):
-                drive, below = start_drive, f"{start_below}/{below}"
-        elif not drive:
-            drive = self._split_drive(self._absolute(cwd))[0]
-        return self._key_of_parts(drive, _resolved(below))
-
-    def _absolute(self, key: str) -> str:
-        return self.native(key).replace("\\", "/") if self.is_windows else self.native(key)
-
-    def _split_drive(self, path: str) -> tuple[str, str]:
-        if self.is_windows and _DRIVE.match(path):
-            return path[:2].lower(), path[2:]
-        return "", path
-
-    def _key_of_parts(self, drive: str, parts: list[str]) -> str:
-        root_drive, root_below = self._split_drive(self._absolute(""))
-        root_parts = root_below.strip("/").split("/")
-        head = parts[: len(root_parts)]
-        inside = [part.lower() for part in head] == root_parts if self.is_windows else head == root_parts
-        if drive == root_drive and inside:
-            return "/".join(parts[len(root_parts) :])
-        return f"{drive}/{'/'.join(parts)}"
-
-
-def _resolved(path: str) -> list[str]:
-    parts: list[str] = []
-    for part in path.split("/"):
-        if part == "..":
-            del parts[-1:]
-        elif part not in ("", "."):
-            parts.append(part)
-    return parts
+        rules = ntpath if self.is_windows else posixpath
+        path = path.replace(rules.sep, "/")
+        path = f"/{path.lstrip('/')}" if path.startswith("/") else path  # two slashes begin no share of a server
+        drive, below = rules.splitdrive(rules.normpath(rules.join(self.native(cwd), path)))
+        key = f"{drive.lower()}/{below.replace(rules.sep, '/').lstrip('/')}"
+        root = f"{self.path.replace(rules.sep, '/')}/"
+        is_inside = f"{key}/".lower().startswith(root.lower()) if self.is_windows else f"{key}/".startswith(root)
+        return key[len(root) :] if is_inside else key
 
 
 COORDINATION_PORT = 6000

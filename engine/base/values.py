@@ -26,7 +26,7 @@ from functools import lru_cache
 from itertools import accumulate, compress
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -384,20 +384,20 @@ _MOST_COUNTED = 16
 _SPARSE = 12  # one place in so many is found in the same time by looking for it as by judging all
 _FEW = 16  # one in so many places is found in the same time by counting between them as among all
 _COUNTED = 1024  # places of which those with a state are counted at once
+T_co = TypeVar("T_co", covariant=True)
 
 
-class LazyRows(Sequence[int]):
-    """Row numbers that are looked up when they are asked for."""
+class LazyRows(Sequence[T_co]):
+    """Row numbers, or other values, that are looked up when they are asked for."""
 
     def __init__(self, length: int) -> None:
-        """Hold so many rows."""
         self._length = length
 
     @abstractmethod
-    def _at(self, at: int) -> int:
+    def _at(self, at: int) -> T_co:
         """Return the row at a place between 0 and the length."""
 
-    def _several(self, places: range) -> Sequence[int]:
+    def _several(self, places: range) -> Sequence[T_co]:
         """Return the rows at several places."""
         return [self._at(each) for each in places]
 
@@ -405,10 +405,10 @@ class LazyRows(Sequence[int]):
         return self._length
 
     @overload
-    def __getitem__(self, at: int) -> int: ...
+    def __getitem__(self, at: int) -> T_co: ...
     @overload
-    def __getitem__(self, at: slice) -> Sequence[int]: ...
-    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
+    def __getitem__(self, at: slice) -> Sequence[T_co]: ...
+    def __getitem__(self, at: int | slice) -> T_co | Sequence[T_co]:
         if isinstance(at, slice):
             return self._several(range(*at.indices(len(self))))
         if not -len(self) <= at < len(self):

@@ -5,7 +5,7 @@ from the scenario and by hand. All commands of one millisecond are executed toge
 that a command given by hand replays exactly from a saved scenario.
 
 Checkpoints are copies of the world at some moments of a run, thinned out to bound memory. The names of a log entry's
-subject are its ids as cached JSON members, and words for people (see ``engine.base.log_formats``).
+subject are its ids as cached JSON members (see ``engine.base.log``).
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ class Checkpoints:
 
 
 class RowNames:
-    """Ids by row, for ``engine.base.log_formats``, and names by row, for ``engine.base.log_formats``."""
+    """Ids by row, as JSON members for the lines of the log, and names by row."""
 
     def __init__(self, world: World) -> None:
         """Create the names of this world's rows."""
@@ -294,21 +294,6 @@ class RowNames:
     def job(self, job: int) -> str:
         """Return the scenario's name of a job."""
         return self._world.jobs[job].id
-
-    def task(self, task: int) -> str:
-        """Return the scenario's name of a task and its job."""
-        block = self._world.tasks.block_of(task)
-        return f"{block.source.task_id(task - block.first)} of {self.job(block.job)}"
-
-    def schedule(self, schedule: int) -> str:
-        """Return the scenario's name of a job schedule."""
-        return self._world.job_schedules[schedule].id
-
-    def upload(self, upload: int) -> tuple[str, str]:
-        """Return the URL of an uploaded blob, and how much was uploaded by which task."""
-        blob = self._world.blobs[upload]
-        by = "" if blob.task == NO_TASK else f" by {self.task(blob.task)}"
-        return blob.url, f"{blob.content.size:,} bytes uploaded{by}"
 
     def forget(self) -> None:
         """Clear the cache: rows may stand for something else after a branch."""

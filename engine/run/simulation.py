@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base import runtime
 from engine.base.calendar import Due, DueKind
 from engine.base.errors import BatchError, raise_refusal
-from engine.base.log_formats import json_lines
+from engine.base.log import json_lines
 from engine.base.values import LONGEST_RUN_MS
 from engine.rules import commands, reactions
 from engine.rules.commands import Extras

@@ -86,65 +86,6 @@ def _line_fields(line: str, ifs: str, count: int) -> list[str]:
     return values
 
 
-@_builtin("getopts")
-def _getopts(call: Call) -> int:
-    """Give the next option of the arguments to a variable: 1 if there are no more."""
-    process = call.process
-    if len(call.args) < 2:
-        return call.complain("Usage: getopts optstring var [arg...]", 2)
-    letters, name, *given = call.args
-    check_name(call, name)
-    arguments = given or process.arguments
-    shown = process.env.get("OPTIND", "1")
-    if shown != process.option_shown:  # the script has set it
-        process.option_index, process.option_at = int(shown) if shown.isdecimal() and int(shown) else 1, 0
-    found, value = _next(call, letters, arguments)
-    process.set_or_unset("OPTARG", value)
-    process.env["OPTIND"] = process.option_shown = str(process.option_index)
-    process.env[name] = found or "?"
-    return int(not found)
-
-
-def _next(call: Call, letters: str, arguments: list[str]) -> tuple[str, str | None]:
-    """Return the next option and its value; the option is "" at the end, ``?`` or ``:`` after a mistake."""
-    process = call.process
-    word = ""
-    if process.option_at and 1 < process.option_index <= len(arguments) + 1:
-        word = arguments[process.option_index - 2][process.option_at :]
-    if not word:
-        word = arguments[process.option_index - 1] if process.option_index <= len(arguments) else ""
-        process.option_at = 0
-        if len(word) < 2 or word[0] != "-":
-            return "", None
-        process.option_index += 1
-        if word == "--":
-            return "", None
-        word, process.option_at = word[1:], 1
-    letter, rest = word[0], word[1:]
-    process.option_at += 1
-    silent = letters.startswith(":")
-    place = letters.find(letter) if letter != ":" else -1
-    if place < 0:
-        return "?", _mistake(call, f"Illegal option -{letter}", letter, silent=silent)
-    if letters[place + 1 : place + 2] != ":":
-        return letter, ""
-    process.option_at = 0
-    if rest:
-        return letter, rest
-    if process.option_index > len(arguments):
-        return ":" if silent else "?", _mistake(call, f"No arg for -{letter} option", letter, silent=silent)
-    process.option_index += 1
-    return letter, arguments[process.option_index - 2]
-
-
-def _mistake(call: Call, text: str, letter: str, *, silent: bool) -> str | None:
-    """Report a wrong option, or return it as the value if the script wants to report it itself."""
-    if silent:
-        return letter
-    call.fail(text)
-    return None
-
-
 _NUMBER = lazy_regex(r"[-+]?[0-9]{1,18}", re.ASCII)
 
 
@@ -307,7 +248,7 @@ def _nohup(call: Call, options: ProgramOptions) -> int:
     return call.process.runner.run_program(call.name, options.operands)
 
 
-@Program("nice", "n=/adjustment 0 1 2 3 4 5 6 7 8 9", usage=125, stops=True, runs=0)
+@Program("nice", "n=/adjustment 0 1 2 3 4 5 6 7 8 9", stops=True, runs=0)
 def _nice(call: Call, options: ProgramOptions) -> int:
     if not options.operands:
         call.say("0")
@@ -322,7 +263,7 @@ _SECURE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 @Program(
     "sudo",
     "E?/preserve-env H/set-home n/non-interactive S/stdin b/background k/reset-timestamp u=/user g=/group p=/prompt "
-    "P/preserve-groups i!/login s!/shell v! l! e! A! K! V! C! D! R! T! r! t! U!",
+    "P/preserve-groups",
     stops=True,
     least=1,
     runs=0,
@@ -342,9 +283,7 @@ def _sudo(call: Call, options: ProgramOptions) -> int:
         return run_with(call, given, words)
 
 
-@Program(
-    "env", "i/ignore-environment 0!/null v u=/unset C!/chdir S! /debug /split-string", usage=125, stops=True, runs=0
-)
+@Program("env", "i/ignore-environment v u=/unset", stops=True, runs=0)
 def _env(call: Call, options: ProgramOptions) -> int:
     """Print the exported variables, or run a command with some more of them."""
     process = call.process
@@ -376,7 +315,7 @@ def run_with(call: Call, variables: dict[str, str], words: list[str]) -> int:
         process.env, process.exported = before
 
 
-@Program("printenv", "0!/null", usage=2, stops=True)
+@Program("printenv", stops=True)
 def _printenv(call: Call, options: ProgramOptions) -> int:
     """Print the values of exported variables: 1 if one is not set."""
     exported = call.process.exported_variables()
@@ -420,7 +359,7 @@ def _is_inner(name: str) -> bool:
     return name in SHELL_BUILTINS or name in _ALSO_PROGRAMS
 
 
-RUNNERS["command"] = Program("command", "p v! V!", stops=True, runs=0)
+RUNNERS["command"] = Program("command", "p", stops=True, runs=0)
 
 
 @_builtin("command")

@@ -101,9 +101,6 @@ class ShellProcess:
     status: int = 0
     loops: int = 0
     line: int = 1  # of the command that runs
-    option_index: int = 1  # of the word that getopts looks at, and the place in it
-    option_at: int = 0
-    option_shown: str = "1"  # the value of OPTIND that getopts has set
     runner: Runner = field(init=False)
 
     def subshell(self) -> ShellProcess:
@@ -298,21 +295,19 @@ def succeed(_: Call) -> int:
 class Program:
     """A program of Linux with its options; decorates the function that runs it.
 
-    Each item of ``spec`` is an option: its letter, its kind and its long names, as in ``q/quiet/silent n=/lines``. The
-    kind is empty for a flag, ``=`` for a required value, ``?`` for a value that can only be attached, and ``!`` for an
-    option that the real program has and the small shell does not know; an item without a letter is of that kind too.
-    With such an option the call counts as an unknown program (TASK-22).
+    Each item of ``spec`` is an option that the small shell knows: its letter, its kind and its long names, as in
+    ``q/quiet/silent n=/lines``. The kind is empty for a flag, ``=`` for a required value, and ``?`` for one that can
+    only be attached. With any other option the call counts as an unknown program (TASK-22).
 
-    ``usage`` is the exit code after a wrong option, whose message includes ``synopsis``. If ``stops`` is True, the
-    first operand ends the options. ``least`` and ``most`` limit the number of operands. A program that ``runs`` another
-    one has so many operands before that one's name.
+    If ``stops`` is True, the first operand ends the options. ``least`` and ``most`` limit the number of operands;
+    ``usage`` is the exit code if there are too few. A program that ``runs`` another one has so many operands before the
+    name of that one.
     """
 
     names: str
     spec: str = ""
     usage: int = 1
     stops: bool = False
-    synopsis: str = ""
     least: int = 0
     most: int = sys.maxsize
     runs: int | None = None
@@ -324,8 +319,8 @@ class Program:
         words: dict[str, str] = {}
         for item in self.spec.split():
             option, *names = item.split("/")
-            kinds |= {option[0]: option[1:]} if option else {}
-            words |= dict.fromkeys(names, option[:1])
+            kinds[option[0]] = option[1:]
+            words |= dict.fromkeys(names, option[0])
         return kinds, words
 
     def __call__(self, run: Callable[[Call, ProgramOptions], int]) -> Builtin:
@@ -333,10 +328,6 @@ class Program:
         if self.runs is not None:
             RUNNERS.update(dict.fromkeys(self.names.split(), self))
         return command(PROGRAMS, *self.names.split())(lambda call: run(call, ProgramOptions(call.args, self)))
-
-    def wrong(self, text: str) -> WrongUsage:
-        """Return the error for a call with wrong options."""
-        return WrongUsage(f"{text}\n{self.synopsis}" if self.synopsis else text, self.usage)
 
 
 class ProgramOptions:
@@ -346,13 +337,12 @@ class ProgramOptions:
         """Read the arguments.
 
         Raises:
-            WrongUsage: The program has no such option, the option lacks its value, or operands are missing or too many.
-            NotSimulated: There is an option that the program has and the small shell does not know.
+            WrongUsage: Operands are missing or too many.
+            NotSimulated: There is an option that the small shell does not know, or one without its value.
         """
         self.values: dict[str, str] = {}
         self.operands: list[str] = []
         self.all: list[tuple[str, str]] = []
-        self._program = program
         self._kinds, self._words = program.options
         self._rest = iter(arguments)
         for argument in self._rest:
@@ -374,37 +364,20 @@ class ProgramOptions:
     def _read_letters(self, argument: str) -> None:
         for index, letter in enumerate(argument[1:], start=2):
             kind = self._kinds.get(letter)
-            if not kind:
-                if kind is None:
-                    raise self._program.wrong(f"invalid option -- '{letter}'")
-                self._put(letter, "")
-                continue
-            if kind == "!":
-                raise NotSimulated
             value = argument[index:] or (next(self._rest, None) if kind == "=" else "")
-            if value is None:
-                raise self._program.wrong(f"option requires an argument -- '{letter}'")
-            self._put(letter, value)
-            return
+            self._put(letter, kind, value if kind else "")
+            if kind:
+                return
 
     def _read_word(self, argument: str) -> None:
         name, assigned, value = argument[2:].partition("=")
-        if not any(known.startswith(name) for known in (*self._words, "help", "version")):
-            raise self._program.wrong(f"unrecognized option '--{name[:80]}'")
         letter = self._words.get(name, "")  # an abbreviated name is not known here
-        kind = self._kinds.get(letter, "!")
-        if kind == "!":
-            raise NotSimulated
-        if kind == "=" and not assigned:
-            following = next(self._rest, None)
-            if following is None:
-                raise self._program.wrong(f"option '--{name}' requires an argument")
-            value = following
-        elif assigned and not kind:
-            raise self._program.wrong(f"option '--{name}' doesn't allow an argument")
-        self._put(letter, value)
+        kind = self._kinds.get(letter) if letter and (not assigned or self._kinds[letter]) else None
+        self._put(letter, kind, value if assigned or kind != "=" else next(self._rest, None))
 
-    def _put(self, letter: str, value: str) -> None:
+    def _put(self, letter: str, kind: str | None, value: str | None) -> None:
+        if kind is None or value is None:
+            raise NotSimulated
         self.values[letter] = value
         self.all.append((letter, value))
 

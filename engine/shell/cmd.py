@@ -15,13 +15,10 @@ from engine.shell.call import CMD_COMMANDS, Call, NotSimulated, ScriptExit, comm
 from engine.shell.expansion import copy_into, matching_paths
 from engine.shell.syntax import AndOr, Pipeline, Redirect, Script, ShellCommand, literal
 
-BATCH_FILES = (".bat", ".cmd")
 _ARGUMENT = lazy_regex(r'(?:"[^"]*"?|[^\s"])+')
 
 
 _PERCENT = lazy_regex(r"%([^%=\s]+)%")
-_PARAMETER = lazy_regex(r"%(?:(?P<percent>%)|(?P<all>\*)|(?P<directory>~dp0)|~?(?P<number>[0-9]))")
-_NOT_RUN = lazy_regex(r"@?\s*(?:rem(?:\s|$)|:|echo\s+(?:off|on)\s*$|setlocal\b|endlocal\b)", re.IGNORECASE)
 
 
 def windows_arguments(text: str) -> list[str]:
@@ -46,35 +43,6 @@ def percent_expanded(script: str, variables: Mapping[str, str]) -> str:
     """Replace ``%NAME%`` by the variable of that name in any case; unknown ones stay as written."""
     folded = {name.upper(): value for name, value in variables.items()}
     return _PERCENT.sub(lambda found: folded.get(found[1].upper(), found[0]), script)
-
-
-def batch_lines(text: str) -> list[str] | None:
-    """Return the lines of a batch file that do something; None if one is outside the small shell's grammar.
-
-    The lines are not printed before they run, as after ``@echo off`` (decided here).
-    """
-    lines = [line.strip() for line in text.splitlines()]
-    lines = [line for line in lines if line and not _NOT_RUN.match(line)]
-    return None if any(read_cmd_script(line) is None for line in lines) else lines
-
-
-def batch_line(line: str, arguments: Sequence[str], variables: Mapping[str, str]) -> str:
-    """Replace ``%1``, ``%*``, ``%~dp0`` and variables in a line of a batch file; ``arguments`` begin with its path."""
-
-    def parameter(found: re.Match[str]) -> str:
-        if found["percent"]:
-            return "%"
-        if found["all"]:
-            return " ".join(arguments[1:])
-        if found["directory"]:
-            return arguments[0][: arguments[0].rfind("\\") + 1]
-        return next(iter(arguments[int(found["number"]) :]), "")
-
-    pieces = re.split(r"(%[^%=\s0-9~*]+%)", line)
-    return "".join(
-        percent_expanded(piece, variables) if at % 2 else _PARAMETER.sub(parameter, piece)
-        for at, piece in enumerate(pieces)
-    )
 
 
 _CMD_TOKEN = lazy_regex(

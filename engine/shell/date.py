@@ -24,10 +24,7 @@ _COMPOSED = {"F": "%Y-%m-%d", "D": "%m/%d/%y", "T": "%H:%M:%S", "R": "%H:%M", "c
 _FIELD = lazy_regex(r"%(?P<flag>[-_]?)(?P<width>\d{0,3})(?P<letter>[^-_\d])")
 
 
-@Program(
-    "date",
-    "u/utc/universal d!/date R!/rfc-email I!/iso-8601 r!/reference s!/set f!/file /rfc-3339 /debug /resolution",
-)
+@Program("date", "u/utc/universal")
 def _date(call: Call, options: ProgramOptions) -> int:
     """Print the simulated time."""
     given = options.operands
@@ -132,7 +129,7 @@ def _timeout(call: Call, options: ProgramOptions) -> int:
         run.deadline_ms = before
 
 
-@Program("time", "p/portability v/verbose a/append q/quiet o!/output f!/format", usage=125, stops=True, runs=0)
+@Program("time", "p/portability v/verbose a/append q/quiet", stops=True, runs=0)
 def _time(call: Call, options: ProgramOptions) -> int:
     """Run a command and print how long it took to standard error."""
     run = call.process.run

@@ -14,10 +14,10 @@ from zlib import crc32
 from engine.base.paths import WILDCARD, name_of
 from engine.base.values import lazy_regex
 from engine.shell import patterns
+from engine.shell.arithmetic import ArithmeticMistake, IllegalNumber, evaluate
 from engine.shell.call import Call, ScriptExit, ShellProcess
 from engine.shell.files import FIRST_JOB, PROCESS_ID, Run
 from engine.shell.syntax import SHELL_OPTIONS, Arithmetic, Parameter, Part, Piece, Script, Substitution, Word
-from engine.shell.words import ArithmeticMistake, IllegalNumber, evaluate
 
 
 def matching_paths(process: ShellProcess, pattern: str) -> list[str]:
@@ -48,36 +48,29 @@ def _names(process: ShellProcess, directory: str, pattern: str) -> list[str]:
 def copy_into(call: Call, source: str, target: str, *, move: bool = False) -> bool:
     """Copy a file or tree to a key, or into it if it is a directory; return False if there is no source."""
     process = call.process
-    files, key = process.files, process.key(source)
-    text = process.read(source)
-    if text is None and not files.is_dir(key):
+    files, first = process.files, process.key(source)
+    if process.read(source) is None and not files.is_dir(first):
         return False
     if files.is_dir(target):
-        target = f"{target}/{name_of(key)}" if target else name_of(key)
-    if target == key or not key or target.startswith(f"{key}/"):
+        target = f"{target}/{name_of(first)}" if target else name_of(first)
+    if target == first or not first or target.startswith(f"{first}/"):
         return True
-    if text is None:
-        _copy_tree(process, key, target, move=move)
-    elif not files.is_dir(target):
-        if files.times(key) is not None:
-            files.copy_file(key, target, moves=move)
-        else:
-            files.write(target, text)
-    if move:
-        files.delete(key)
-    return True
-
-
-def _copy_tree(process: ShellProcess, source: str, target: str, *, move: bool) -> None:
-    files, pending = process.files, [(source, target)]
+    pending = [(first, target)]
     while pending:
-        source, target = pending.pop()
-        text = files.read(source)
-        if text is None and process.make_directory(target):
-            pending += [(f"{source}/{name}", f"{target}/{name}") for name in process.listdir(source)]
-        elif text is not None and not files.is_dir(target):
-            files.copy_file(source, target, moves=move)
-        process.run.step()
+        key, copy = pending.pop()
+        text = files.read(key)
+        if text is None:
+            if process.make_directory(copy):
+                pending += [(f"{key}/{name}", f"{copy}/{name}") for name in process.listdir(key)]
+        elif files.times(key) is None and not files.is_dir(copy):  # a file of the system
+            files.write(copy, text)
+        elif not files.is_dir(copy):
+            files.copy_file(key, copy, moves=move)
+        if pending:
+            process.run.step()
+    if move:
+        files.delete(first)
+    return True
 
 
 _BLANKS = lazy_regex(r"[ \t\n]+")
@@ -271,7 +264,7 @@ class Expander(ABC):
     def _arithmetic(self, part: Arithmetic) -> str:
         process = self.process
         text = self.text(part.expression)
-        process.run.step(1 + (len(text) >> 4))
+        process.run.step(1 + (len(text) >> 4) + max(0, len(text) - 32))  # parsing a long one takes long
         try:
             made = {
                 name: str(self._made_value(name)) for name in ("RANDOM", "SECONDS") if process.bash and name in text

@@ -36,7 +36,6 @@ from engine.shell.call import (
     ShellProcess,
     WrongUsage,
 )
-from engine.shell.cmd import BATCH_FILES, batch_line, batch_lines, read_cmd_script
 from engine.shell.control_flow import ControlFlow, RedirectFailed
 from engine.shell.files import BoundReached, FileStream, InputStream, Stream, WriteFailed
 from engine.shell.lexer import ASSIGNMENT, Lexer
@@ -410,9 +409,7 @@ class Interpreter(ControlFlow):
         if is_missing(name, process.root.os, outside_shell=self.shell is Shell.NONE):
             quoted = f"'{name}'" if process.root.is_windows else f"{process.place}{name}"
             return self._not_found(quoted, 1 if process.root.is_windows else 127)
-        if process.root.is_windows:
-            return self._run_batch(name, arguments)
-        text = self._script(name)
+        text = None if process.root.is_windows else self._script(name)
         first = _FIRST_LINE.match(text or "")
         if text and first is None and self.shell is Shell.SH and not text.startswith(("#!", "\x7f")):
             return self.run_child(text, name, arguments, bash=process.bash, options=set())
@@ -432,27 +429,6 @@ class Interpreter(ControlFlow):
         texts = (process.files.read(key) for key in keys if is_managed(key))
         return next((text for text in texts if text is not None), None)
 
-    def _run_batch(self, name: str, arguments: list[str]) -> int:
-        """Run a batch file of cmd line by line; a file whose text is not known or not readable is a program."""
-        process = self.process.subshell()
-        key = process.key(name)
-        text = process.files.read(key) if name.lower().endswith(BATCH_FILES) else None
-        lines = batch_lines(text) if text else None
-        if lines is None:
-            return self._unknown()
-        inner = Interpreter(process, Shell.CMD, self.simulated)
-        given = [process.root.native(key), *arguments]
-        process.status = 0
-        with process.run:
-            for line in lines:
-                process.env["ERRORLEVEL"] = str(process.status)
-                try:
-                    inner.run_script(read_cmd_script(batch_line(line, given, process.env)) or ())
-                except ScriptExit as stop:
-                    process.status = stop.code
-                    break
-        return process.status
-
     def _unknown(self) -> int:
         """Behave as ``simulate:`` says (TASK-4)."""
         process = self.process
@@ -470,9 +446,8 @@ class Interpreter(ControlFlow):
         process = self.process
         if name in process.active:
             raise BoundReached(f"{name}: a function that calls itself is not simulated")
-        before = process.arguments, process.active, process.loops, process.option_index, process.option_at
+        before = process.arguments, process.active, process.loops
         process.arguments, process.active, process.loops = arguments, (*process.active, name), 0
-        process.option_index, process.option_at = 1, 0
         process.locals.append({})
         try:
             with process.run:
@@ -480,6 +455,6 @@ class Interpreter(ControlFlow):
         except FunctionReturn as returned:
             return returned.code
         finally:
-            process.arguments, process.active, process.loops, process.option_index, process.option_at = before
+            process.arguments, process.active, process.loops = before
             for variable, value in process.locals.pop().items():
                 process.set_or_unset(variable, value)

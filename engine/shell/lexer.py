@@ -40,9 +40,9 @@ _CLOSING = frozenset({"RBRACE", "RPAR", "FI", "DONE", "ESAC"})
 _OF_BASH = {
     "[[": "[[ ... ]]", "select": "select", "coproc": "coproc", "function": "function without parentheses",
 }
-_COMMANDS_OF_BASH = frozenset({
-    "bind", "builtin", "caller", "compgen", "complete", "declare", "dirs", "disown", "enable", "let", "mapfile", "popd",
-    "pushd", "readarray", "shopt", "typeset",
+_NOT_READ = frozenset({
+    "bind", "builtin", "caller", "compgen", "complete", "declare", "dirs", "disown", "enable", "getopts", "let",
+    "mapfile", "popd", "pushd", "readarray", "shopt", "typeset",
 })
 # fmt: on
 
@@ -219,7 +219,7 @@ class Lexer(WordReader):
                 if word is None:
                     break
                 words.append(word)
-        if words and words[0].constant in _COMMANDS_OF_BASH:
+        if words and words[0].constant in _NOT_READ:
             raise NotReadable(f"the command {words[0].constant}", begin)
         return ShellCommand(tuple(words), tuple(redirects), tuple(assignments), line=self._line_of(begin))
 

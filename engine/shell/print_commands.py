@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from engine.base.values import lazy_regex
+from engine.shell.arithmetic import number
 from engine.shell.call import PROGRAMS, Call, NotSimulated, Program, ProgramOptions, command, inputs, with_ends
-from engine.shell.words import number
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "e": "\x1b"}
 _ESCAPE = lazy_regex(
@@ -107,53 +107,42 @@ class _Printer:
             if not self.left or self.left == before or self.stops:
                 return self.status
 
-    def _next(self) -> str | None:
+    def _next(self) -> str:
         text = next(self.arguments, None)
         self.left -= text is not None
-        return text
-
-    def _size(self, digits: str) -> int:
-        size = int(digits[:9] or 0)
-        self.call.process.run.check_length(size)
-        return size
+        return text or ""
 
     def _print(self, field: re.Match[str]) -> bool:
         """Print one field; return True if ``%b`` ends the output."""
-        kind = field["kind"]
+        kind, flags, width, precision = field["kind"], field["flags"], field["width"] or "", field["precision"]
         if kind == "%":
             self.call.out.append("%")
             return False
-        if "*" in field[0] or "#" in field["flags"] or kind in "aAeEfFgG":
+        if "*" in field[0] or "#" in flags or kind in "aAeEfFgG":
             raise NotSimulated
-        flags, width = field["flags"], self._size(field["width"] or "")
-        precision = None if field["precision"] is None else self._size(field["precision"])
+        for digits in (width, precision or ""):
+            self.call.process.run.check_length(int(digits[:9] or 0))
+        value: str | int
         stops = False
         if kind in "sbc":
-            text = self._next() or ""
+            value = self._next()
             if kind == "b":
-                text, stops = unescaped(text, plain_octal=True, escape_sign=False)
-            text = text[:1] if kind == "c" else text
-            text = text if precision is None else text[:precision]
-            flags = flags.replace("0", "")
+                value, stops = unescaped(value, plain_octal=True, escape_sign=False)
+            value = value[:1] if kind == "c" else value
         elif kind in "diouxX":
-            text = self._whole(kind, flags, precision)
-            flags = flags if precision is None else flags.replace("0", "")
+            value = self._integer(self._next())
+            value += 2**64 if value < 0 and kind in "ouxX" else 0
         else:
             self.call.complain(f"%{kind}: invalid directive")
             self.status = 2
             return True
-        self.call.out.append(_padded(text, flags, width))
+        if kind in "sbc" or precision is not None:  # zeros fill up numbers only, and those without a precision
+            flags = flags.replace("0", "")
+        form = f"%{flags}{width}{'' if precision is None else f'.{precision}'}{'s' if kind in 'bc' else kind}"
+        self.call.out.append(form % value)
         return stops
 
-    def _whole(self, kind: str, flags: str, precision: int | None) -> str:
-        value = self._integer(self._next())
-        if kind in "ouxX" and value < 0:
-            value += 2**64
-        digits = f"{abs(value):{'d' if kind in 'diu' else kind}}".rjust(precision or 0, "0")
-        sign = "-" if value < 0 else "+" if "+" in flags else " " if " " in flags else ""
-        return sign + digits
-
-    def _integer(self, text: str | None) -> int:
+    def _integer(self, text: str) -> int:
         if not text:
             return 0
         if text[0] in "'\"":
@@ -167,25 +156,10 @@ class _Printer:
         return value
 
 
-def _padded(text: str, flags: str, width: int) -> str:
-    if "-" in flags:
-        return text.ljust(width)
-    if "0" in flags:
-        sign = text[:1] if text[:1] in ("+", "-", " ") else ""
-        return sign + text[len(sign) :].rjust(width - len(sign), "0")
-    return text.rjust(width)
-
-
 _SEQ_NUMBER = lazy_regex(r"[-+]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})(?:[eE][-+]?\d{1,2})?", re.ASCII)
 
 
-@Program(
-    "seq",
-    "w/equal-width s=/separator f!/format 0! 1! 2! 3! 4! 5! 6! 7! 8! 9! .!",
-    stops=True,
-    least=1,
-    most=3,
-)
+@Program("seq", "w/equal-width s=/separator", stops=True, least=1, most=3)
 def _seq(call: Call, options: ProgramOptions) -> int:
     """Print the numbers from the first to the last; one below 0 can stand first only after ``--``."""
     given = options.operands
@@ -209,12 +183,7 @@ def _seq(call: Call, options: ProgramOptions) -> int:
     return 0
 
 
-_HEAD = Program("head", "q/quiet/silent v/verbose z!/zero-terminated n=/lines c!/bytes")
-_TAIL = Program(
-    "tail",
-    "q/quiet/silent v/verbose z!/zero-terminated n=/lines c!/bytes f!/follow F!/retry s! /sleep-interval /pid "
-    "/max-unchanged-stats",
-)
+_PART = Program("head tail", "q/quiet/silent v/verbose n=/lines")
 _COUNT = lazy_regex(r"([-+]?)(\d{1,15})([bkKMG]i?B?)?", re.ASCII)
 _OLD_FORM = lazy_regex(r"([-+])(\d{1,9})")
 
@@ -231,7 +200,7 @@ def _modern(args: list[str], *, is_head: bool) -> list[str]:
 def _print_part(call: Call) -> int:
     """Print the first or last part of each text, as ``head`` or ``tail``."""
     is_head = call.name == "head"
-    options = ProgramOptions(_modern(call.args, is_head=is_head), _HEAD if is_head else _TAIL)
+    options = ProgramOptions(_modern(call.args, is_head=is_head), _PART)
     given = options.values.get("n", "10")
     found = _COUNT.fullmatch(given)
     if found is None:

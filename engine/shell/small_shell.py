@@ -23,7 +23,7 @@ from engine.base.paths import SYSTEM_DIRECTORIES, SYSTEM_FILES, NodeRoot
 from engine.base.terms import OsFamily
 from engine.base.values import SECOND_MS, lazy_regex, shortened
 from engine.shell.call import PROGRAMS, RUNNERS, SHELL_BUILTINS, NotSimulated, ProgramOptions, ShellProcess, WrongUsage
-from engine.shell.cmd import BATCH_FILES, percent_expanded, read_cmd_script, windows_arguments
+from engine.shell.cmd import percent_expanded, read_cmd_script, windows_arguments
 from engine.shell.date import formatted, slept_ms
 from engine.shell.expansion import random_number
 from engine.shell.files import PROCESS_ID, BoundReached, InputStream, NodeFiles, Run, Stream
@@ -169,7 +169,7 @@ UNDERSTOOD_MS = 1 * SECOND_MS
 NO_OUTPUT = SimulatedOutput()
 
 _SHELLS = frozenset({"sh", "bash", "dash"})
-_SCRIPTS = (".sh", *BATCH_FILES)
+_SCRIPTS = (".sh", ".bat", ".cmd")
 _LEAVES_EARLY = frozenset({"exit", "set", "exec", "return", "eval", ".", "trap", *_SHELLS})
 
 
@@ -460,7 +460,7 @@ def run(
     streams: dict[int, Stream | InputStream] = {0: InputStream(), 1: out, 2: err}
     process = ShellProcess(files, root, variables, cwd, state, streams, exported=set(variables), bash=program.bash)
     if program.shell is Shell.SH:
-        variables["PPID"], variables["OPTIND"] = str(PROCESS_ID - 1), "1"
+        variables["PPID"] = str(PROCESS_ID - 1)
         process.plain_echo = not program.bash
         process.name, *process.arguments = program.arguments
         process.options = set(program.options)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
 
 from engine.base.values import lazy_regex
+from engine.shell.arithmetic import ArithmeticMistake, evaluate, number
 from engine.shell.call import PROGRAMS, Call, NotSimulated, ShellProcess, command
-from engine.shell.words import ArithmeticMistake, divided, number, remainder
 
 _NUMERIC: dict[str, Callable[[int, int], bool]] = {
     "-eq": operator.eq, "-ne": operator.ne, "-lt": operator.lt, "-le": operator.le, "-gt": operator.gt,
@@ -69,42 +68,18 @@ def _test(call: Call) -> int:
         return call.complain(str(mistake), 2)
 
 
-_Value = TypeVar("_Value", bool, str)
+class _Expression:
+    """An expression of ``test``, evaluated while it is read. With up to four words their number says what they mean."""
 
-
-class _WordReader:
-    """The words of an expression, which is evaluated while it is read."""
-
-    def __init__(self, words: Sequence[str], unclosed: str) -> None:
-        """Read words; ``unclosed`` is the mistake where a parenthesis is missing after ``{}``."""
+    def __init__(self, process: ShellProcess, words: Sequence[str]) -> None:
+        self.process = process
         self.words = words
-        self.unclosed = unclosed
         self.at = 0
         self.depth = 0
+        self.binary = {**_TEXTUAL, "==": operator.eq} if process.bash or not process.plain_echo else _TEXTUAL
 
     def peek(self) -> str:
         return self.words[self.at] if self.at < len(self.words) else ""
-
-    def in_parentheses(self, value: Callable[[], _Value]) -> _Value:
-        """Return the value between parentheses, of which the first one has been read."""
-        self.depth += 1
-        if self.depth > _DEPTH_LIMIT:
-            raise ArithmeticMistake(f"more than {_DEPTH_LIMIT} parentheses")
-        found = value()
-        if self.peek() != ")":
-            raise ArithmeticMistake(self.unclosed.format(self.words[self.at - 1][:80]))
-        self.at += 1
-        self.depth -= 1
-        return found
-
-
-class _Expression(_WordReader):
-    """An expression of ``test``. With up to four words their number says what they mean."""
-
-    def __init__(self, process: ShellProcess, words: Sequence[str]) -> None:
-        super().__init__(words, "closing paren expected")
-        self.process = process
-        self.binary = {**_TEXTUAL, "==": operator.eq} if process.bash or not process.plain_echo else _TEXTUAL
 
     def value(self) -> bool:
         known = self._of_few(self.words)
@@ -178,8 +153,7 @@ class _Expression(_WordReader):
             self.at += 3
             return self._compared(word, words[at + 1], words[at + 2])
         if word == "(":
-            self.at += 1
-            return self.in_parentheses(self._operation)
+            return self._in_parentheses()
         if at + 2 == len(words) and self._is_binary(words[at + 1]) and word not in _UNARY:
             raise ArithmeticMistake(f"{words[at + 1]}: argument expected")
         if word in _UNARY and at + 1 < len(words):
@@ -188,106 +162,39 @@ class _Expression(_WordReader):
         self.at += 1
         return bool(word)
 
-
-_NUMBER = lazy_regex(r"-?\d{1,400}", re.ASCII)
-_Operator = Callable[[str, str], str]
-
-
-def _are_numbers(left: str, right: str) -> bool:
-    return bool(_NUMBER.fullmatch(left) and _NUMBER.fullmatch(right))
-
-
-def _comparison(holds: Callable[[Any, Any], bool]) -> _Operator:
-    return lambda left, right: str(
-        int(holds(int(left), int(right)) if _are_numbers(left, right) else holds(left, right))
-    )
+    def _in_parentheses(self) -> bool:
+        self.at += 1
+        self.depth += 1
+        if self.depth > _DEPTH_LIMIT:
+            raise ArithmeticMistake(f"more than {_DEPTH_LIMIT} parentheses")
+        found = self._operation()
+        if self.peek() != ")":
+            raise ArithmeticMistake("closing paren expected")
+        self.at += 1
+        self.depth -= 1
+        return found
 
 
-def _calculation(calculate: Callable[[int, int], int]) -> _Operator:
-    def calculated(left: str, right: str) -> str:
-        if not _are_numbers(left, right):
-            raise ArithmeticMistake("non-integer argument")
-        return str(calculate(int(left), int(right)))
-
-    return calculated
-
-
-def _product(left: int, right: int) -> int:
-    if max(len(str(left)), len(str(right))) > 200:
-        raise ArithmeticMistake("a number is too long")
-    return left * right
-
-
-def _is_null(value: str) -> bool:
-    return not value or (_NUMBER.fullmatch(value) is not None and int(value) == 0)
-
-
-_OPERATORS: dict[str, tuple[int, _Operator]] = {
-    "|": (1, lambda left, right: left if not _is_null(left) else right if not _is_null(right) else "0"),
-    "&": (2, lambda left, right: "0" if _is_null(left) or _is_null(right) else left),
-    **{sign: (3, _comparison(holds)) for sign, holds in {**_TEXTUAL, "==": operator.eq}.items()},
-    "<=": (3, _comparison(operator.le)),
-    ">=": (3, _comparison(operator.ge)),
-    "+": (4, _calculation(operator.add)),
-    "-": (4, _calculation(operator.sub)),
-    "*": (5, _calculation(_product)),
-    "/": (5, _calculation(divided)),
-    "%": (5, _calculation(remainder)),
-}
-"""Each operator with how much it binds; ``:``, which binds most, is not known here."""
+_WHOLE = lazy_regex(r"-?\d{1,18}", re.ASCII)
+_SIGNS = {sign: sign for sign in ("+", "-", "*", "/", "%", "(", ")", "<", "<=", "==", "!=", ">=", ">")} | {"=": "=="}
 
 
 @command(PROGRAMS, "expr")
 def _expr(call: Call) -> int:
-    """Print the value of an expression: 0 if it is neither empty nor 0, 1 if it is, 2 after a mistake."""
-    words = call.args[1:] if call.args[:1] == ["--"] else call.args
-    if not words:
+    """Print the value of an expression of whole numbers: 0 if it is not 0, 1 if it is, 2 after a mistake.
+
+    Any other one, such as a comparison of texts, counts as an unknown program.
+    """
+    if not call.args:
         return call.misuse("missing operand", 2)
+    words = [str(int(word)) if _WHOLE.fullmatch(word) else _SIGNS.get(word) for word in call.args]
+    if None in words:
+        raise NotSimulated
     try:
-        reader = _Reader(words, "syntax error: expecting ')' after '{}'")
-        value = reader.value(1)
-        if reader.at < len(words):
-            raise ArithmeticMistake(f"syntax error: unexpected argument '{words[reader.at][:80]}'")
+        value = evaluate(" ".join(filter(None, words)), {})
     except ArithmeticMistake as mistake:
-        return call.fail(f"expr: {mistake}", 2)
-    call.process.run.step(len(words) + (len(value) >> 6))
-    call.say(value)
-    return int(_is_null(value))
-
-
-_ONLY_GNU = ("length", "match", "index", "substr")  # functions that POSIX does not have
-
-
-class _Reader(_WordReader):
-    """An expression of ``expr``."""
-
-    def value(self, lowest: int) -> str:
-        """Return the value of an expression of operators that bind at least this much."""
-        left = self._primary()
-        while self.at < len(self.words):
-            sign = self.words[self.at]
-            if sign == ":":
-                raise NotSimulated
-            binds, applied = _OPERATORS.get(sign, (0, None))
-            if applied is None or binds < lowest:
-                break
-            self.at += 1
-            left = applied(left, self.value(binds + 1))
-        return left
-
-    def _next(self) -> str:
-        if self.at >= len(self.words):
-            last = self.words[-1][:80]
-            raise ArithmeticMistake(f"syntax error: missing argument after '{last}'")
-        self.at += 1
-        return self.words[self.at - 1]
-
-    def _primary(self) -> str:
-        word = self._next()
-        if word == "(":
-            return self.in_parentheses(lambda: self.value(1))
-        if word == ")":
-            raise ArithmeticMistake("syntax error: unexpected ')'")
-        if word in _ONLY_GNU:
-            raise NotSimulated
-        return self._next() if word == "+" and self.at < len(self.words) else word
+        text = str(mistake)
+        return call.fail(f"expr: {text if text.startswith('division') else 'syntax error'}", 2)
+    call.process.run.step(len(words))
+    call.say(str(value))
+    return int(not value)

@@ -379,7 +379,7 @@ class NamedStorage:
         """Take the entries of a scenario that begins at ``start``."""
         self._start = start
         self._entries = tuple(_entry(glob, settings, start) for glob, settings in entries)
-        self._known: dict[str, _Entry | None] = {}
+        self._find = lru_cache(_MOST_KNOWN)(self._search)
         self._exact: dict[str, dict[str, BlobContent]] = {}
         for entry in reversed(self._entries):
             settings = entry.settings
@@ -444,15 +444,9 @@ class NamedStorage:
                 for name, each in (entry.settings.blobs or _NO_BLOBS).items():
                     yield UrlParts(entry.exact.container, name), _content(each.size, each.text)
 
-    def _find(self, name: str) -> _Entry | None:
-        if not self._entries:
-            return None
-        if name not in self._known:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            url = parts_of(name)
-            self._known[name] = next((entry for entry in self._entries if _matches(entry, name, url)), None)
-        return self._known[name]
+    def _search(self, name: str) -> _Entry | None:
+        url = parts_of(name)
+        return next((entry for entry in self._entries if _matches(entry, name, url)), None)
 
     def _find_container(self, url: UrlParts) -> _Entry | None:
         return self._find(url.container) if url.name else None

@@ -237,7 +237,7 @@ class Disks:
 
 
 NO_TASK = -1
-_ABSENT = _GIVEN = -1
+_GIVEN = -1
 _NO_BLOBS: Mapping[str, int] = {}
 
 
@@ -277,10 +277,9 @@ class BlobTable(Kept):
         self._number = array("i")  # of the upload of a plain task; -1 for one that ``_given`` holds
         self._entry = array("i")
         self._given: dict[int, Upload] = {}
-        # The index of uploads by URL, made as far as somebody has looked: the place of each, and the upload before it.
+        # The index of uploads by URL, made as far as somebody has looked: with the place of each.
         self._latest: dict[str, dict[str, int]] = {}
         self._places: list[UrlParts] = []
-        self._previous = array("i")
         # Downloads of tasks: how many up to now, of which task, how many bytes.
         self.downloads = 0
         self.fetcher = array("i")
@@ -319,7 +318,6 @@ class BlobTable(Kept):
             key, name = place = self.place(row)
             blobs = self._latest.setdefault(key, {})
             self._places.append(place)
-            self._previous.append(blobs.get(name, _ABSENT))
             blobs[name] = row
         return self._latest
 
@@ -394,12 +392,8 @@ class BlobTable(Kept):
     def restore(self, copy: Values) -> None:
         """Make the table as it was when ``copy`` was taken."""
         super().restore(copy)
-        while len(self._places) > self.length:
-            (key, name), previous = self._places.pop(), self._previous.pop()
-            if previous == _ABSENT:
-                del self._latest[key][name]
-            else:
-                self._latest[key][name] = previous
+        if len(self._places) > self.length:
+            self._places, self._latest = [], {}  # are read anew when they are needed
 
     def forget_future(self) -> None:
         """Forget what was recorded after the present moment."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from engine.base.errors import FailureInfo, end_fields, result_of
@@ -28,6 +30,7 @@ from engine.state.tables import (
 
 ABSENT = 0
 _NO_ROWS = array("i")
+_new_rows = partial(array, "i")
 
 
 class PrepFlag:
@@ -80,7 +83,6 @@ class InstanceTable(PagedColumns[Ending]):
 
     job = column("I", _WHOSE)
     node = column("I", _WHOSE)
-    before = column("i", _WHOSE)  # the row of the same node that came to be before this one, or -1
     flags = byte_column(FLAGS)
     prep_state = byte_column(PREP)
     prep_first = column(TIME, PREP)  # the first start ever on this node, which orders the status (PREP-25)
@@ -98,8 +100,8 @@ class InstanceTable(PagedColumns[Ending]):
         super().__init__(time_code)
         self.log = log
         self.rows: dict[int, array[int]] = {}  # job -> row by node, -1 where there is none
-        self._of_job: dict[int, array[int]] = {}
-        self._last_on = array("i")  # by node, -1 where there is none; ``before`` leads on to the earlier ones
+        self._of_job: dict[int, array[int]] = defaultdict(_new_rows)  # in the order in which they were made
+        self._of_node: dict[int, array[int]] = defaultdict(_new_rows)
         self._blank = [
             (values, filled(values, PAGE_ROWS, NEVER_MS if declared.code == TIME else 0))
             for values, declared in zip(self.columns, self.DECLARED.values(), strict=True)
@@ -126,14 +128,9 @@ class InstanceTable(PagedColumns[Ending]):
         """Return all rows of a job, in the order in which they were made."""
         return self._of_job.get(job, _NO_ROWS)[:]
 
-    def rows_on(self, node: int) -> tuple[int, ...]:
+    def rows_on(self, node: int) -> Sequence[int]:
         """Return all rows of a node, in the order in which they were made, including those of deleted jobs."""
-        found: list[int] = []
-        row = self._last_on[node] if node < len(self._last_on) else -1
-        while row >= 0:
-            found.append(row)
-            row = self.before[row]
-        return tuple(reversed(found))
+        return self._of_node.get(node, _NO_ROWS)[:]
 
     def need(self, job: int, node: int) -> int:
         """Return the row of the job on the node, made if it is new."""
@@ -294,30 +291,18 @@ class InstanceTable(PagedColumns[Ending]):
 
     def _enter(self, row: int, job: int, node: int) -> None:
         """Index a row by job and node."""
-        rows, last_on = self.rows.get(job), self._last_on
+        rows = self.rows.get(job)
         if rows is None:
             rows = self.rows[job] = array("i")
-            self._of_job[job] = array("i")
         if node >= len(rows):
-            _reach(rows, node)
-        if node >= len(last_on):
-            _reach(last_on, node)
+            rows.extend(array("i", [-1]) * (node + 1 - len(rows)))
         rows[node] = row
         self._of_job[job].append(row)
-        self.before[row] = last_on[node]
-        last_on[node] = row
+        self._of_node[node].append(row)
 
     def _leave(self, first: int) -> None:
         """Remove the rows from ``first`` on from the index."""
-        jobs, nodes, before, last_on, rows = self.job, self.node, self.before, self._last_on, self.rows
-        for row in range(self.length - 1, first - 1, -1):
-            node = nodes[row]
-            rows[jobs[row]][node] = -1
-            last_on[node] = before[row]
-        for of_job in self._of_job.values():
-            del of_job[bisect_left(of_job, first) :]
-
-
-def _reach(rows: array[int], node: int) -> None:
-    """Extend the array so that it has an item for the node."""
-    rows.extend(array("i", [-1]) * (node + 1 - len(rows)))
+        for row in range(first, self.length):
+            self.rows[self.job[row]][self.node[row]] = -1
+        for rows in (*self._of_job.values(), *self._of_node.values()):
+            del rows[bisect_left(rows, first) :]

@@ -7,12 +7,11 @@ that become ready late (a dependency was satisfied) are merged in by number.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from engine.base.values import natural_key
@@ -89,22 +88,17 @@ class ListedTasks(TaskSource):
         """Hold the bodies in the order given."""
         self._specs = tuple(specs)
         self.ordinals = {spec.id.lower(): ordinal for ordinal, spec in enumerate(self._specs)}
-        self._prefix: str | None = None
 
     @property
     def count(self) -> int:
         """The number of tasks."""
         return len(self._specs)
 
-    @property
+    @cached_property
     def id_prefix(self) -> str:
         """The text in lower case with which all ids begin."""
-        if self._prefix is None:
-            first, last = min(self.ordinals, default=""), max(self.ordinals, default="")
-            self._prefix = first[
-                : next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
-            ]
-        return self._prefix
+        ends = zip(min(self.ordinals, default=""), max(self.ordinals, default=""), strict=False)
+        return "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], ends))
 
     @cached_property
     def ids_rise(self) -> bool:
@@ -127,58 +121,6 @@ class ListedTasks(TaskSource):
     def ordinal_of(self, task_id: str) -> int | None:
         """Return the ordinal of the task with this id; None if there is none. Case is ignored (GEN-1)."""
         return self.ordinals.get(task_id.lower())
-
-
-class SelectedTasks(TaskSource):
-    """Some tasks of another source as the source of a block."""
-
-    def __init__(self, source: TaskSource, ordinals: Sequence[int]) -> None:
-        """Hold the tasks with these ordinals, which ascend."""
-        self._source = source
-        self._ordinals = ordinals
-
-    @property
-    def count(self) -> int:
-        """The number of tasks."""
-        return len(self._ordinals)
-
-    @property
-    def id_prefix(self) -> str:
-        """The text in lower case with which all ids begin."""
-        return self._source.id_prefix
-
-    @property
-    def varies(self) -> bool:
-        """True if more than names differs between the tasks of the source."""
-        return self._source.varies
-
-    @property
-    def ids_rise(self) -> bool:
-        """True if the ids certainly rise from task to task as people count."""
-        return self._source.ids_rise
-
-    @property
-    def command_lines_rise(self) -> bool:
-        """True if the command lines certainly rise from task to task as people count, or are equal."""
-        return self._source.command_lines_rise
-
-    def task_id(self, ordinal: int) -> str:
-        """Return the id of a task."""
-        return self._source.task_id(self._ordinals[ordinal])
-
-    def task_ids(self, ordinals: Sequence[int], before: str = "", after: str = "") -> list[str]:
-        """Return the ids of many tasks, each between two texts."""
-        return self._source.task_ids([self._ordinals[ordinal] for ordinal in ordinals], before, after)
-
-    def spec(self, ordinal: int) -> TaskSpec:
-        """Return the body of a task."""
-        return self._source.spec(self._ordinals[ordinal])
-
-    def ordinal_of(self, task_id: str) -> int | None:
-        """Return the ordinal of the task with this id; None if there is none. Case is ignored (GEN-1)."""
-        ordinal = self._source.ordinal_of(task_id)
-        at = -1 if ordinal is None else bisect_left(self._ordinals, ordinal)
-        return at if 0 <= at < len(self._ordinals) and self._ordinals[at] == ordinal else None
 
 
 class Load(NamedTuple):

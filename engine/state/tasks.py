@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from functools import lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,7 @@ class TaskTable(Columns[TaskExtra]):
         self.briefs: list[tuple[int, int, bool, bool]] = []
         self._profile_numbers: dict[TaskProfile, int] = {}
         # A factory makes a body anew each time, and the same body is asked for when a task starts and when it ends.
-        self._specs: dict[int, TaskSpec] = {}
+        self.spec = lru_cache(_MOST_SPECS)(self._read_spec)
         self.blocks: list[TaskBlock] = []
         self._firsts: list[int] = []
         # Of jobs whose tasks came in many blocks: how many blocks were read, the listed tasks by id, other blocks.
@@ -145,15 +146,10 @@ class TaskTable(Columns[TaskExtra]):
         """Return the command lines of many tasks; those of one block are found together."""
         return self.texts_of(tasks, lambda block, ordinals: block.source.command_lines(ordinals))
 
-    def spec(self, task: int) -> TaskSpec:
+    def _read_spec(self, task: int) -> TaskSpec:
         """Return the task's body as it was added; its constraints may have changed since, see ``profile_of``."""
-        spec = self._specs.get(task)
-        if spec is None:
-            if len(self._specs) >= _MOST_SPECS:
-                del self._specs[next(iter(self._specs))]
-            block = self.block_of(task)
-            spec = self._specs[task] = block.source.spec(task - block.first)
-        return spec
+        block = self.block_of(task)
+        return block.source.spec(task - block.first)
 
     def profile_of(self, task: int) -> TaskProfile:
         """Return the properties of the task that the scheduler needs."""
@@ -470,7 +466,7 @@ class TaskTable(Columns[TaskExtra]):
     def cut(self, length: int, blocks: list[TaskBlock]) -> None:
         """Cut the table to ``length`` tasks in these blocks; the columns have that length already."""
         self.length = length
-        self._specs.clear()
+        self.spec.cache_clear()
         self._cut_sparse()
         for task in [task for page in self.sparse[-1:] for task in page if task >= length]:
             del self.sparse[-1][task]

@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.base.log_formats import line
 from engine.scenario.text import bundled
+from tests.golden.text import Labels, line
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ def replay(name):
     sim = Simulation(load_scenario(name))
     sim.run_until(sim.end_ms)
     sim.finish()
-    entries = list(sim.log.entries())
+    entries, labels = list(sim.log.entries()), Labels(sim)
     return Replay(
-        tuple(line(sim.names, entry) for entry in entries),
+        tuple(line(labels, entry) for entry in entries),
         tuple((entry.shape.event, dict(entry.shape.fields)) for entry in entries),
         tuple(sim.expectations),
         tuple(sim.refusals),

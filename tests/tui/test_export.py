@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.base.log_formats import json_lines
+from engine.base.log import json_lines
 from tests.builders import a_pool, do, run_to, simulation
 from tests.tui.driving import drive, look, typed
 from tests.tui.pages import messages_after

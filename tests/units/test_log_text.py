@@ -7,9 +7,9 @@ import pytest
 from engine.autoscale.values import RunError
 from engine.base.errors import Position, failure
 from engine.base.log import EventLog, Json, LogEntry, LogSubject
-from engine.base.log_formats import elapsed, line
 from engine.base.terms import InstanceState, NodeState
 from engine.scenario.model import DEFAULT_START
+from tests.golden.text import elapsed, line
 
 
 class Labels:

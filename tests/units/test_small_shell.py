@@ -194,7 +194,17 @@ def test_beyond_the_grammar_a_script_is_an_unknown_program(linux, script):
         *(
             "head -c 3 f",
             "tail -n 1K f",
-            "expr a : b",
+            *(
+                "expr a : b",
+                "expr a = b",
+                "expr 0 '|' 1",
+                "ls --nonsense",
+                *("ls -S", "sort -o f f", "uniq f g", "cat -n f"),
+                "grep -Y a",
+                "sort -o",
+                "head --lines",
+                "sleep -1",
+            ),
             "printf %.2f 1",
             "tr -cd a-z",
             "umask",
@@ -203,7 +213,7 @@ def test_beyond_the_grammar_a_script_is_an_unknown_program(linux, script):
         ),
     ],
 )
-def test_with_an_option_that_only_the_real_program_has_a_call_is_an_unknown_program(linux, script):
+def test_with_an_option_that_is_not_known_a_call_is_an_unknown_program(linux, script):
     assert linux.run(sh(script), 4, "out") == (4, "out", "", True)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import click
 
 from engine.base import runtime
-from engine.base.log_formats import blocks_of_lines
+from engine.base.log import blocks_of_lines
 from engine.base.values import format_clock
 from tui import interrupts
 from tui.cli.arguments import needing

@@ -12,12 +12,12 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from engine.autoscale.values import LIVE, NODE_METRICS, SAMPLE_PERIOD_MS, SAMPLED, SampleSeries
 from engine.base.lifecycles import READY, UNBILLED
 from engine.base.terms import InstanceState, JobState, NodeState
-from engine.base.values import SECOND_MS
+from engine.base.values import SECOND_MS, LazyRows
 from engine.rules.decisions import capacity
 from engine.specs.common import DiskRates, NetworkRates, Simulate
 from engine.state.files import Traffic
@@ -179,23 +179,15 @@ def _other_processes(world: World, pool: Pool, here: Sequence[int]) -> Iterator[
             yield node, said, min(longest_s, (world.now_ms - started.start_ms) / SECOND_MS)
 
 
-class _Column(Sequence[float]):
+class _Column(LazyRows[float]):
     """One column of the samples. Only those that a formula asks for are read, since a day of samples is long."""
 
     def __init__(self, samples: Sequence[tuple[float, ...]], column: int) -> None:
+        super().__init__(len(samples))
         self._samples = samples
         self._column = column
 
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    @overload
-    def __getitem__(self, at: int) -> float: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[float]: ...
-    def __getitem__(self, at: int | slice) -> float | Sequence[float]:
-        if isinstance(at, slice):
-            return [sample[self._column] for sample in self._samples[at]]
+    def _at(self, at: int) -> float:
         return self._samples[at][self._column]
 
 

@@ -25,7 +25,7 @@ from engine.shell.protocol import Launch
 from engine.specs import draws
 from engine.specs.bodies import JobManagerTask, TaskSpec
 from engine.specs.catalogue import SCHEDULING_LATENCY_MS
-from engine.state.task_records import ListedTasks, SelectedTasks, TaskProfile, TaskSource
+from engine.state.task_records import ListedTasks, TaskProfile, TaskSource
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING, TIME_LIMIT_CODE
 
 if TYPE_CHECKING:
@@ -191,10 +191,10 @@ def add_factory(world: World, job: Job, factory: TaskSource) -> list[BatchError]
     refused = _refused_ordinals(world, job, factory)
     source = factory
     if refused:
-        source = SelectedTasks(factory, [ordinal for ordinal in range(factory.count) if ordinal not in refused])
+        source = ListedTasks([factory.spec(number) for number in range(factory.count) if number not in refused])
     if source.count:
         template = source.spec(0)
-        varies = source.varies or template.depends_on is not None
+        varies = factory.varies or template.depends_on is not None
         _add(world, job, source, [source.spec(number) for number in range(source.count)] if varies else [template])
     first = add_verdict(world, job, factory.task_id(min(refused))) if refused else None
     return [] if first is None else [first]

@@ -133,7 +133,7 @@ def _consequence(simulation: Simulation, hook: Hook, groups: Sequence[_Failures]
 _BY_USERS = ("TaskEnded", "JobBeingTerminated")
 
 
-class FailedTasks(LazyRows):
+class FailedTasks(LazyRows[int]):
     """The tasks of some log entries, part by part, without a copy."""
 
     def __init__(self, rows: array[int], parts: Sequence[tuple[Sequence[int], int]]) -> None:

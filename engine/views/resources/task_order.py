@@ -36,7 +36,7 @@ _PRESENT = bytes(state != GONE for state in range(256))
 AFTER_OTHERS = bytes(state in (ACTIVE, COMPLETED) for state in range(256))  # failed ones among them come first
 
 
-class RunningTasks(LazyRows):
+class RunningTasks(LazyRows[int]):
     """The running tasks of a job, those that started last first; those that started together as they were added.
 
     They are found from the end of the log, as far as they are asked for: a list shows only a few of them. A list that
@@ -97,7 +97,7 @@ def within(ranges: Sequence[range], tasks: Sequence[int]) -> Iterator[int]:
         yield from tasks[bisect_left(tasks, rows.start) : bisect_left(tasks, rows.stop)]
 
 
-class TasksInOrder(LazyRows):
+class TasksInOrder(LazyRows[int]):
     """Some tasks before all others, which follow as they were added.
 
     The others are marked in one byte each when the first of them is asked for, and counted in chunks. A list that is

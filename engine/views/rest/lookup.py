@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from engine.base.log_formats import json_lines
+from engine.base.log import json_lines
 from engine.specs.commands import AddTasks, CreateJob
 from engine.views.log.histories import NodeHistory
 from engine.views.log.latest import last_transitions
