@@ -125,21 +125,10 @@ def keys_of(binding: Binding) -> list[str]:
     return [_long_name(key.strip()) for key in binding.key.split(",")]
 
 
-# Our widgets, screens and applications with bindings, in the order in which the settings list them, but for the main
-# screen and the application, which come first there.
-_CONTEXTS = (
-    "_PromptInput Table JobLists JobStrip TimelineGrid FileTree Choices _Entries OptionField Buttons NodeMap Legend"
-    " SheetText PageView TextView Modal Finder Sheet Autoscale Why SettingsScreen ActionForm ActionSheet FormulaEditor"
-    " Picker HelpScreen Files Jump VariantRuns StudyScreen StudyForm ScenarioPicker ColumnChooser MainScreen Dashboard"
-)
-# Of the main screen, those that the settings list after the keys of time and before all others.
-_LISTED_EARLY = "row.act job.act row.new row.mark row.mark-all session.undo session.redo pool.scale session.save"
-
-
 def contexts() -> dict[type[DOMNode], list[Binding]]:
-    """Return the bindings of each of our widgets, screens and applications, in the order of ``_CONTEXTS``."""
-    found = {each.__name__: (each, bound) for each in _ours(DOMNode) if (bound := list(_bound(each)))}
-    return dict(found[name] for name in sorted(found, key=_CONTEXTS.split().index))
+    """Return the bindings of our widgets, screens and applications by name, those of the application first."""
+    found = {each: bound for each in _ours(DOMNode) if (bound := list(_bound(each)))}
+    return {each: found[each] for each in sorted(found, key=lambda each: (not _is_outer(each), each.__name__))}
 
 
 def _ours(base: type[DOMNode]) -> Iterator[type[DOMNode]]:
@@ -168,11 +157,6 @@ def _is_outer(context: type[DOMNode]) -> bool:
 def _is_within(context: type[DOMNode]) -> bool:
     """Return True for the application, the main screen, and what the main screen contains."""
     return _is_outer(context) or context.__module__.startswith((f"{_PACKAGE}panes.", f"{_PACKAGE}widgets."))
-
-
-def _rank(identity: str) -> int:
-    """Return the place of a key of the main screen in the settings."""
-    return 0 if group_of(identity) is Group.TIME else 1 if identity in _LISTED_EARLY.split() else 2
 
 
 class Keymap:
@@ -247,12 +231,10 @@ class Keymap:
         return (self, problems[0]) if problems else (keymap, "")
 
     def listed(self) -> list[tuple[str, str, str]]:
-        """Return the id of each binding, its keys, and what it does; those of the main screen first."""
+        """Return the id of each binding, its keys, and what it does; those of the application first."""
         self._declare()
-        outer = [each for context, bound in self._contexts.items() if _is_outer(context) for each in bound]
-        inner = [each for context, bound in self._contexts.items() if not _is_outer(context) for each in bound]
-        bound = [*sorted(outer, key=lambda binding: _rank(binding.id or "")), *inner]
-        return [(binding.id, self.all_shown(binding), binding.description) for binding in bound if binding.id]
+        every = (binding for bound in self._contexts.values() for binding in bound)
+        return [(binding.id, self.all_shown(binding), binding.description) for binding in every if binding.id]
 
     def shown(self, identities: str) -> str:
         """Return the first key of each binding id in a text; words that are not ids stay."""
