@@ -39,7 +39,7 @@ def after(app, keys, *, fast):
     [
         ("3", "g", "p"),
         ("l", "l", "l"),
-        ("apostrophe", "e"),
+        ("B", "apostrophe", "1"),
         ("3", "a", "enter"),
         ("A", "enter", "x", "y"),
         ("3", "a", "enter", "tab", "enter"),

@@ -1,8 +1,7 @@
-"""Dialogs in which something is chosen: a place to go to, an item by its name, a command, columns, settings.
+"""Dialogs in which something is chosen: an item by its name, a command, columns, settings.
 
-Jump has a letter on each pane and a digit for each bookmark. Search looks for a name everywhere while it is typed.
-The command palette finds everything that the dashboard can do by the words that a person would type. The settings
-show each value, its source, and the keys that change it at once.
+Search looks for a name everywhere while it is typed. The command palette finds everything that the dashboard can do by
+the words that a person would type. The settings show each value, its source, and the keys that change it at once.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Input
 
 from engine.pacing import SPEEDS
@@ -21,7 +18,7 @@ from tui.textual.keys import start_work, yielder_of
 from tui.textual.screens import Frame, Modal, say
 from tui.textual.views import LinesView, TextField
 from tui.viewmodels import format as fmt
-from tui.viewmodels.go_line import PaletteEntry, about_cut_off, entry_line, fitting, letters_for
+from tui.viewmodels.go_line import PaletteEntry, about_cut_off, entry_line, fitting
 from tui.viewmodels.search import Search, Target, search_heading, search_lines
 from tui.viewmodels.sheets import SettingEntry, entries, entry_lines, next_value
 from tui.viewmodels.text import Line, Role, Span, line, wrapped
@@ -36,48 +33,6 @@ if TYPE_CHECKING:
     from tui.saving.settings import Settings, Value
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session import Session
-
-
-class Jump(Modal[Widget | int | None]):
-    """Returns the pane or the number of the bookmark, from 0, that was chosen; any other key closes the dialog."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="jump.close")]
-
-    def __init__(self, panes: Sequence[Widget], moments: Sequence[str]) -> None:
-        """``panes`` are those of the screen below, ``moments`` the bookmarks and the runs that were left as text."""
-        super().__init__()
-        titles = [
-            Content.from_markup(pane.border_title).plain if pane.border_title else pane.id or "" for pane in panes
-        ]
-        self._panes = dict(zip(letters_for(titles), panes, strict=False))
-        self._moments = moments
-
-    def compose(self) -> ComposeResult:
-        for letter, pane in self._panes.items():
-            label = LinesView(classes="jump")
-            label.styles.offset = (pane.region.x, pane.region.y)
-            label.show([(Span(f" {letter} ", Role.CURSOR, is_fill=True),)])
-            yield label
-        marks = "a digit to its bookmark:" if self._moments else "there is no bookmark yet: B sets one"
-        numbered = (line(Span(f" {at} ", Role.KEY), Span(moment)) for at, moment in enumerate(self._moments, 1))
-        lines = [line(Span(f" a letter goes to its pane, {marks}", Role.DIM)), *numbered]
-        bookmarks = LinesView(id="bookmarks")
-        bookmarks.styles.height = len(lines)
-        bookmarks.show(lines)
-        yield bookmarks
-
-    def on_key(self, event: events.Key) -> None:
-        """Return the pane with this letter, or the bookmark with this digit."""
-        event.stop()
-        event.prevent_default()
-        pressed = event.character or ""
-        is_number = pressed.isdecimal() and 1 <= int(pressed) <= len(self._moments)
-        self.dismiss(int(pressed) - 1 if is_number else self._panes.get(pressed))
-
-    def on_click(self, event: events.Click) -> None:
-        """Return the pane that was clicked, or close the dialog."""
-        clicked = (pane for pane in self._panes.values() if pane.region.contains(event.screen_x, event.screen_y))
-        self.dismiss(next(clicked, None))
 
 
 class ColumnChooser(Modal[None]):
