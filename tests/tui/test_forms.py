@@ -13,13 +13,13 @@ from engine.views.resources.tasks import job_of_task
 from tests.builders import a_job, a_pool, simulation
 from tests.tui.acting import commands_of, read, trial_of
 from tests.tui.conftest import simulation_at
-from tests.tui.driving import drive, edit, look, tried_out, typed
+from tests.tui.driving import drive, look, tried_out, typed
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.cli.commands import cli
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.form_fields import FormInputs
-from tui.viewmodels.actions.menu import action_for_new, actions_for, grouped_actions, record_lines
+from tui.viewmodels.actions.menu import action_for_new, actions_for, grouped_actions
 from tui.viewmodels.actions.trial import trial_lines
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.session import Session
@@ -269,14 +269,6 @@ def test_fast_typing_is_read_when_it_pauses_and_never_lays_out_the_screen(dashbo
     assert len(reads) < len(text) // 2
 
 
-def test_what_is_recorded_is_short_until_it_is_asked_for(dashboard_at):
-    app, seen = dashboard_at(LATER_S), []
-    listed = "\n".join(f"- {{id: added-{number}, commandLine: work}}" for number in range(40))
-    drive(app, "5", "ctrl+n", "ctrl+t", edit(listed), look(seen), "ctrl+r", look(seen))
-    assert contains(seen[0], "Recorded as", "ctrl+r shows them")
-    assert not contains(seen[1], "ctrl+r shows them")
-
-
 def test_the_past_is_not_changed(dashboard_at):
     app, seen = dashboard_at(LATER_S), []
     drive(app, "comma", "comma", "2", "ctrl+n", lambda app: seen.append(isinstance(app.screen, ActionForm)))
@@ -294,19 +286,6 @@ def test_a_large_form_is_ascii_where_that_is_asked_for(dashboard_at, size):
     app = dashboard_at(LATER_S, ascii_only=True)
     drive(app, "4", "ctrl+n", look(seen), "down", "down", *typed("x"), look(seen), "ctrl+t", look(seen), size=size)
     assert {letter for lines in seen for each in lines for letter in each if not letter.isascii()} == set()
-
-
-def test_what_is_recorded_is_folded_only_where_it_has_no_room(session_at):
-    session = session_at(LATER_S)
-    commands = commands_of(next(each for each in actions_for(session, [SHARED]) if each.command == "resizePool"))
-    folded, whole = (
-        [plain(each) for each in record_lines(session, commands, 12, is_folded=True, key="ctrl+r", rows=rows)]
-        for rows in (6, 20)
-    )
-    assert folded[-1].endswith("more lines, ctrl+r shows them")
-    assert len(folded) == 5
-    assert len(whole) > 6
-    assert not any("ctrl+r" in each for each in whole)
 
 
 # --- the list of actions

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.studies.runs import Player, Run, planned, read
+from engine.studies.runs import planned
 from tests.tui.driving import drive, typed
-from tests.tui.screen_text import contains, messages_of, text_of
+from tests.tui.screen_text import contains, text_of
 from tests.tui.studying import NODES, SCALED, PlayedHere, begin
 from tui.app.main_screen import palette_entries
 from tui.dialogs.scenarios import StudyForm
 from tui.dialogs.study import StudyScreen
-from tui.viewmodels.autoscale import formula_request
 from tui.viewmodels.study import StudyRequest, ValueNames, plan
 
 pytestmark = pytest.mark.usefixtures("played_here")
@@ -151,67 +150,7 @@ def test_the_palette_and_the_help_know_the_study(night):
 
     drive(app, find, "V", "question_mark", lambda app: seen.append(text_of(app)), size=(120, 60))
     assert seen[0]["Run a study of this scenario, or show it"] == "V"
-    assert contains(seen[1], "Help: Study", "Pareto", "The next cheaper variant")
-
-
-def test_the_editor_studies_its_formula_against_the_present_one(night):
-    app, seen = night("", text=SCALED), []
-
-    def to_desk(app):
-        app.session.simulation.run_until(60_000)
-        app.session.focus_pool("desk")
-
-    def write(text):
-        return lambda app: setattr(app.screen.query_one("#formula"), "text", text)
-
-    drive(
-        app,
-        to_desk,
-        "S",
-        "e",
-        "ctrl+r",
-        lambda app: seen.append(messages_of(app)[-1]),
-        write("$TargetDedicatedNodes ="),
-        "ctrl+r",
-        lambda app: seen.append(messages_of(app)[-1]),
-        write("$TargetDedicatedNodes = 1;"),
-        "ctrl+r",
-        lambda app: seen.append(text_of(app)),
-        "escape",
-        write("$TargetDedicatedNodes = 3;  // as many as there are tasks"),
-        "ctrl+r",
-        lambda app: seen.append((text_of(app), app.studies.shown.study.factors[0])),
-        size=(160, 40),
-    )
-    assert seen[0] == "The formula is the one of the scenario: change it, then study it against that one."
-    assert seen[1] == "The service would refuse it."
-    assert contains(seen[2], "2 variants, 2 seeds: 4 runs", "autoScaleFormula", "formula 1", "formula 2")
-    page, factor = seen[3]
-    assert contains(page, "3 variants, 2 seeds", "formula 3")
-    assert factor.path == "pools.desk.autoScaleFormula"
-    assert [one.value.plain for one in factor.values][1:] == [
-        "$TargetDedicatedNodes = 1;",
-        "$TargetDedicatedNodes = 3;  // as many as there are tasks",
-    ]
-
-
-def test_a_pool_of_a_fixed_size_is_studied_as_it_is_and_with_the_formula(night):
-    simulation = night("", text=SCALED).session.simulation
-    option = formula_request(simulation.scenario, simulation, "fixed", "$TargetDedicatedNodes = 2;", [])
-    study = planned(simulation.scenario, [option])
-    assert study.factors[0].path == "pools.fixed"
-    assert [one.value.plain.get("autoScaleFormula") for one in study.factors[0].values] == [
-        None,
-        "$TargetDedicatedNodes = 2;",
-    ]
-    assert ValueNames(study).of(study.values(2)) == ["formula 2"]
-    assert {read(line)["error"] for line in Player(study).play([Run(1, 1), Run(2, 1)])} == {None}
-
-
-def test_a_pool_that_the_scenario_does_not_have_is_not_studied(night):
-    simulation = night("", text=SCALED).session.simulation
-    with pytest.raises(ValueError, match="Pool other is not among the pools of the scenario"):
-        formula_request(simulation.scenario, simulation, "other", "$TargetDedicatedNodes = 2;", [])
+    assert contains(seen[1], "Help: Study", "Pareto", "Everything about the variant")
 
 
 def test_values_have_short_names(night):

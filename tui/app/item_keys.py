@@ -22,7 +22,7 @@ from tui.panes.timeline import Timeline
 from tui.panes.watch import Attention, Watch
 from tui.saving.targets import NewLines
 from tui.textual.keys import Command
-from tui.textual.screens import OfferActions, ShowView, StudyFormula, say
+from tui.textual.screens import OfferActions, ShowView, say
 from tui.viewmodels import actions
 from tui.viewmodels.format import counted, variant_note, what
 from tui.viewmodels.items import VIEW_OF, files_of, last_said
@@ -200,9 +200,7 @@ def _open_form(main: ViewScreen, action: Action) -> None:
 def _answered(main: ViewScreen, answer: list[Input] | Action | None) -> None:
     if isinstance(answer, actions.menu.Action):
         pool_id = str(answer.bodies[0]["poolId"])
-        main.app.push_screen(
-            dialogs.actions.FormulaEditor(main.session, pool_id, _studying(main)), partial(_submit, main)
-        )
+        main.app.push_screen(dialogs.actions.FormulaEditor(main.session, pool_id), partial(_submit, main))
     else:
         _submit(main, answer)
 
@@ -212,12 +210,7 @@ def _scale(main: ViewScreen) -> None:
     subject = main.subject
     pool_id = str(subject.key) if subject is not None and subject.kind == "pool" else main.session.pool_id
     main.playback.pause()
-    main.app.push_screen(dialogs.actions.Autoscale(main.session, pool_id, partial(_submit, main), _studying(main)))
-
-
-def _studying(main: ViewScreen) -> Callable[[str, str], object]:
-    """Return the function that studies a formula of a pool."""
-    return lambda pool_id, formula: main.post_message(StudyFormula(pool_id, formula))
+    main.app.push_screen(dialogs.actions.Autoscale(main.session, pool_id, partial(_submit, main)))
 
 
 def _submit(main: ViewScreen, commands: Sequence[Input] | None) -> None:

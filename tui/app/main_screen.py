@@ -200,10 +200,6 @@ class MainScreen(ViewScreen):
         """Open one of several items."""
         navigation_keys.open_one_of(self, message.choices)
 
-    def on_go_to_failure(self, message: screens.GoToFailure) -> None:
-        """Go to the next or the previous failure."""
-        self.playback.seek_failure(message.by)
-
     def on_go_to_time(self, message: screens.GoToTime) -> None:
         """Go to a moment that was clicked."""
         self.playback.seek(message.when_ms)
@@ -215,10 +211,6 @@ class MainScreen(ViewScreen):
     def on_offer_restart(self) -> None:
         """Offer what can be done when the run is over."""
         run_keys.offer_restart(self)
-
-    def on_study_formula(self, message: screens.StudyFormula) -> None:
-        """Study a formula of a pool."""
-        run_keys.study_formula(self, message)
 
 
 # -- the palette -------------------------------------------------------------------------------------------------

@@ -200,11 +200,10 @@ class Recorder:
 
 @dataclass
 class Studies:
-    """The studies of a dashboard: the one that is shown, and what was typed or studied before."""
+    """The studies of a dashboard: the one that is shown, and what was typed before."""
 
     shown: StudyModel | None = None
     requests: dict[str, StudyRequest] = field(default_factory=dict)  # by path of the scenario
-    formulas: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # by path of the scenario and pool
 
     def end(self) -> None:
         """End a study that is under way, and wait for the end of its workers."""

@@ -19,7 +19,6 @@ from tui import dialogs, viewmodels, workers
 from tui.dialogs.sheets import Pick, Sheet
 from tui.textual.keys import Command
 from tui.textual.screens import ShowRun, StudyNews, say
-from tui.viewmodels.autoscale import formula_request
 from tui.viewmodels.sheets import EMPTY_TEXT, NEW_EMPTY, problem_lines
 from tui.widgets.texts import AnswerError
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from engine.specs.prices import PriceFile
     from engine.studies.runs import Run, Study
     from tui.app.view_screen import ViewScreen
-    from tui.textual.screens import StudyFormula
     from tui.viewmodels.study import StudyModel, StudyRequest
 
 
@@ -256,20 +254,6 @@ def _open_run(main: ViewScreen, shown: StudyModel, run: Run) -> None:
     values = shown.names.line_of(shown.tally.variant(run.variant))
     said = f"Variant {run.variant:,}{f' ({values})' if values else ''} with seed {run.seed}. {key} shows the study."
     _leave_for(main, lambda: ShowRun(Simulation(scenario, seed=run.seed), said=said))
-
-
-def study_formula(main: ViewScreen, message: StudyFormula) -> None:
-    """Study a formula against the present one of its pool, and against those that were studied before."""
-    scenario = viewmodels.study.without_variant(main.session.simulation.scenario)
-    known = main.studies.formulas.setdefault((scenario.source.path, message.pool_id), [])
-    try:
-        option = formula_request(scenario, main.session.simulation, message.pool_id, message.formula, known)
-        request = viewmodels.study.StudyRequest((option,), _last_request(main, scenario).seeds)
-        begin_study(main, scenario, request, viewmodels.study.plan(scenario, request))
-    except ScenarioError as error:
-        _show_problems(main, "Nothing is studied", error)
-    except ValueError as error:
-        say(main, str(error), "warning")
 
 
 RUNS: tuple[Command[ViewScreen], ...] = (

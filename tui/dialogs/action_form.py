@@ -122,7 +122,6 @@ class ActionForm(Modal[list[Command] | Action | None]):
         Binding("ctrl+s,ctrl+enter", "confirm", "do it", id="form.confirm"),
         Binding("ctrl+t", "toggle_body", "the form as a body, and back", id="form.body"),
         Binding("ctrl+g", "go_to_mistake", "go to the first mistake", id="form.mistake"),
-        Binding("ctrl+r", "fold", "show or shorten what is recorded", id="form.record"),
         Binding("down", "app.focus_next", "next line", show=False, id="form.next"),
         Binding("up", "app.focus_previous", "previous line", show=False, id="form.before"),
         Binding("pageup", "scroll(-1)", "consequences: up", show=False, id="form.up"),
@@ -143,7 +142,6 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._inputs = FormInputs(session, action)
         asked = Field[Any](_CONFIRM, f"Type {action.to_type}", "then enter")
         self._confirmation = FieldRow(asked, "", (), session.glyphs)
-        self._is_folded = True
         self._is_asked = False  # somebody has tried to confirm: what is missing is shown too
         self._is_longer = False  # what would happen than the room for it
         self._is_warned = False  # that what was typed would be lost
@@ -262,10 +260,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         news = self._news(cells)
         # A large form has little room for anything else on a small screen: what would happen comes first.
         parts = [news, effects] if self._action.document.is_editable else [effects, news]
-        rows = view.size.height - len(joined(*parts)) - 1 if self._action.document.is_editable else 0
-        commands, is_folded = self._result.commands, self._is_folded
-        record = record_lines(session, commands, cells, is_folded=is_folded, key="ctrl+r", rows=rows)
-        lines = joined(*parts, record)
+        lines = joined(*parts, record_lines(session, self._result.commands, cells))
         if not self._action.document.is_editable:
             others = self._inputs.line_count + bool(self._action.to_type) + bool(self._action.type.fields)
             room = self.size.height - _FRAME_LINES - others - 2
@@ -307,11 +302,6 @@ class ActionForm(Modal[list[Command] | Action | None]):
     def action_scroll(self, pages: int) -> None:
         view = self.query_one("#consequences", LinesView)
         view.scroll_relative(y=pages * max(1, view.size.height - 1), animate=False)
-
-    def action_fold(self) -> None:
-        """Show all lines that are recorded, or only the first ones."""
-        self._is_folded = not self._is_folded
-        self.fill()
 
     def on_descendant_focus(self, _: events.DescendantFocus) -> None:
         """Show the help for the field that has the focus now."""

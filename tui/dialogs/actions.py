@@ -131,18 +131,16 @@ class Autoscale(Sheet):
         session: Session,
         pool_id: str,
         submit: Callable[[list[Command] | None], None],
-        study: Callable[[str, str], object],
     ) -> None:
-        """``submit`` gives a new formula to the service, ``study`` studies one of a pool against the present one."""
+        """``submit`` gives a new formula to the service."""
         title = session.text(f"{pool_id} › Autoscale, at {session.clock(session.now_ms)}")
         super().__init__(title, lambda cells: autoscale_lines(session, pool_id, cells), keys="e edit  esc close")
         self._session = session
         self._pool_id = pool_id
         self._submit = submit
-        self._study = study
 
     def action_edit(self) -> None:
-        self.app.push_screen(FormulaEditor(self._session, self._pool_id, self._study), self._edited)
+        self.app.push_screen(FormulaEditor(self._session, self._pool_id), self._edited)
 
     def _edited(self, commands: list[Command] | None) -> None:
         self._submit(commands)
@@ -155,17 +153,15 @@ class FormulaEditor(Modal[list[Command] | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "apply", "apply", id="formula.apply"),
         Binding("ctrl+t", "evaluate", "evaluate it, and change nothing", id="formula.evaluate"),
-        Binding("ctrl+r", "study", "study it against the present formula", id="formula.study"),
         Binding("ctrl+g", "go_to_fault", "go to the error", id="formula.error"),
         Binding("escape", "leave", "leave", id="formula.leave"),
     ]
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012  # as Textual declares it
 
-    def __init__(self, session: Session, pool_id: str, study: Callable[[str, str], object]) -> None:
-        """The text begins with the present formula of the pool; ``study`` takes a pool and a formula to study."""
+    def __init__(self, session: Session, pool_id: str) -> None:
+        """The text begins with the present formula of the pool."""
         super().__init__()
-        self._study = study
         self._session = session
         self._pool_id = pool_id
         page = scale_page(session.simulation, pool_id)
@@ -175,7 +171,7 @@ class FormulaEditor(Modal[list[Command] | None]):
 
     def compose(self) -> ComposeResult:
         title = self._session.text(f"Formula of {self._pool_id}")
-        keys = "ctrl+s apply  ctrl+t evaluate  ctrl+r study  ctrl+g to the error  esc leave"
+        keys = "ctrl+s apply  ctrl+t evaluate  ctrl+g to the error  esc leave"
         with Frame(title, keys, id="editor"):
             text = TextArea(self._initial_text, show_line_numbers=True, compact=True, id="formula")
             text.cursor_blink = False
@@ -216,13 +212,6 @@ class FormulaEditor(Modal[list[Command] | None]):
     def action_evaluate(self) -> None:
         """Have the service evaluate the formula. The result is an event, and nothing changes (AS-87)."""
         self._give(EvaluatePoolAutoScale)
-
-    def action_study(self) -> None:
-        """Play the scenario with this formula and with the present one, many times each."""
-        if self._trial.fault is not None and not self._trial.is_taken:
-            self._refuse()
-        else:
-            self._study(self._pool_id, self.query_one(TextArea).text)
 
     def _refuse(self) -> None:
         self.action_go_to_fault()

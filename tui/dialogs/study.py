@@ -137,8 +137,6 @@ class StudyScreen(Modal[None]):
         Binding("f", "ask", "other factors and seeds", id="study.ask"),
         Binding("c", "stop", "stop the study, or continue it", id="study.stop"),
         Binding("d", "details", "everything about the variant", id="study.details"),
-        Binding("left", "along(-1)", "the next cheaper variant", show=False, id="study.cheaper"),
-        Binding("right", "along(1)", "the next dearer variant", show=False, id="study.dearer"),
         Binding("question_mark,f1", "help", "help", id="study.help"),
     ]
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -147,7 +145,6 @@ class StudyScreen(Modal[None]):
         ("study.ask", "factors"),
         ("study.details", "details"),
         ("table.sort", "sort"),
-        ("study.cheaper study.dearer", "cheaper, dearer"),
         ("study.help", "help"),
         ("study.close", "close"),
     )
@@ -311,14 +308,6 @@ class StudyScreen(Modal[None]):
         if key is not None:
             blocks = self._model.blocks(key)
             self.app.push_screen(Sheet(f"Variant {key:,}", lambda cells: block_lines(blocks, cells)))
-
-    def action_along(self, by: int) -> None:
-        """Move the cursor to the variant that costs next less or next more."""
-        table = self.query_one(Table)
-        dots = sorted(dots_of(self.study), key=lambda dot: (dot.cost.median or 0, dot.number))
-        in_order = [dot.number for dot in dots]
-        if table.key in in_order:
-            table.move_to_key(in_order[max(0, min(in_order.index(table.key) + by, len(in_order) - 1))])
 
     def action_help(self) -> None:
         about, pane = HelpPage("Study", fmt.help_on("Study"), self._model.columns), self.query_one(Table)

@@ -99,13 +99,6 @@ class ShowSheet(Message):
 
 
 @dataclass
-class GoToFailure(Message):
-    """Go to the next failure in time, or with ``by`` -1 to the previous one."""
-
-    by: int
-
-
-@dataclass
 class GoToTime(Message):
     """Show the simulation at ``when_ms`` after the start."""
 
@@ -125,14 +118,6 @@ class ShowRun(Message):
 
 class StudyNews(Message):
     """There are new results of the study, or its state has changed. Posted by another thread."""
-
-
-@dataclass
-class StudyFormula(Message):
-    """Study an autoscale formula of a pool against its present one."""
-
-    pool_id: str
-    formula: str
 
 
 @dataclass

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len, chop_cells
 
 from engine.autoscale.values import METRICS, OPTION, TARGETS, FormulaError
-from engine.base.values import called, lazy_regex, printable
-from engine.scenario.record import flow_text
-from engine.scenario.tree import parse_valid
+from engine.base.values import lazy_regex, printable
 from engine.views.resources.jobs import dry_run, pool_row, refusal_of, retries_resize, scale_page
 from tui.viewmodels import format as fmt
 from tui.viewmodels.text import Line, Role, Span, beside, cut, line, wrapped
@@ -22,10 +20,7 @@ from tui.viewmodels.text import Line, Role, Span, beside, cut, line, wrapped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine import Simulation
     from engine.base.errors import Position
-    from engine.base.terms import Plain
-    from engine.scenario.model import Scenario
     from engine.views.resources.jobs import AutoScaleRun, PoolRow, Sampled, ScalePage
     from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.session import Session
@@ -304,52 +299,3 @@ def _change(pool: PoolRow, run: AutoScaleRun, cells: int, *, retries: bool) -> l
         now = f"{pool.target_dedicated} dedicated and {pool.target_spot} Spot nodes"
         said = f"The present targets are {now}: a resize would start (AS-80)."
     return [line(Span(each, Role.KEY)) for each in wrapped(said, cells)]
-
-
-_TARGETS = ("targetDedicatedNodes", "targetLowPriorityNodes", "targetDedicated", "targetLowPriority")
-
-
-def formula_request(scenario: Scenario, simulation: Simulation, pool_id: str, formula: str, known: list[str]) -> str:
-    """Return the factor that sets formulas of a pool against each other, as ``--vary`` takes it.
-
-    The values are what the scenario says, the present formula of the pool, those that were studied before, and the new
-    one. A pool of a fixed size is varied as a whole: as it is, and with each formula.
-
-    Args:
-        scenario: The scenario of the file.
-        simulation: The run in which the formula was written.
-        pool_id: The pool.
-        formula: The new formula.
-        known: The formulas that were studied before; the new one is added.
-
-    Raises:
-        ValueError: The pool cannot be varied, or there is no other formula. The message is a sentence.
-    """
-    body = _body(scenario, pool_id)
-    if body is None:
-        raise ValueError(f"{called('Pool', pool_id)} is not among the pools of the scenario: its formula cannot vary.")
-    own, page = body.get("autoScaleFormula"), scale_page(simulation, pool_id)
-    present = [] if page is None else [page.formula]
-    first = [own] if isinstance(own, str) else []
-    formulas = {each.strip(): each for each in (*first, *present, *known, formula) if each.strip()}
-    if len(formulas) + (not first) < 2:
-        raise ValueError("The formula is the one of the scenario: change it, then study it against that one.")
-    if formula.strip() not in (each.strip() for each in known):
-        known.append(formula)
-    if first:
-        return f"pools.{pool_id}.autoScaleFormula={_values(list(formulas.values()))}"
-    fixed = {key: value for key, value in body.items() if key not in _TARGETS}
-    scaled: list[Plain] = [fixed | {"enableAutoScale": True, "autoScaleFormula": each} for each in formulas.values()]
-    return f"pools.{pool_id}={_values([body, *scaled])}"
-
-
-def _values(values: list[Plain] | list[str]) -> str:
-    return ",".join(map(flow_text, values))
-
-
-def _body(scenario: Scenario, pool_id: str) -> dict[str, Plain] | None:
-    """Return the body of a pool as the file has it."""
-    document = parse_valid(scenario.source.text).plain
-    pools = document.get("pools") if isinstance(document, dict) else None
-    bodies = (body for body in pools if isinstance(body, dict)) if isinstance(pools, list) else ()
-    return next((body for body in bodies if str(body.get("id", "")).casefold() == pool_id.casefold()), None)

@@ -283,8 +283,6 @@ def _bodies(action: ActionType[Any], targets: Sequence[ActionTarget]) -> tuple[B
     return tuple({**body, **action.adds(each.row)} for body, each in zip(bodies, targets, strict=False))
 
 
-_MOST_FOLDED = 3
-
 PAST = "This is the past. Press b to branch here first."
 
 
@@ -310,18 +308,11 @@ def trial_result_lines(session: Session, trial: TrialResult, cells: int) -> list
     return [title, *trial_lines(session, trial, cells), *paragraph(heading(session, trial), cells, Role.DIM, "  ")]
 
 
-def record_lines(
-    session: Session, commands: Sequence[Command], cells: int, *, is_folded: bool, key: str, rows: int = 0
-) -> list[Line]:
-    """Return the lines that record commands; if folded and more than ``rows`` the first ones: ``key`` shows all."""
-    texts = [each for script in script_of(commands, session.now_ms) for each in wrapped(script, cells)]
-    rest = len(texts) - _MOST_FOLDED
-    more: list[Line] = []
-    if is_folded and rest > 1 and len(texts) >= rows:
-        texts = texts[:_MOST_FOLDED]
-        more = [line(Span(f"and {rest:,} more lines, ", Role.DIM), Span(key, Role.KEY), Span(" shows them", Role.DIM))]
+def record_lines(session: Session, commands: Sequence[Command], cells: int) -> list[Line]:
+    """Return the lines that record commands."""
+    texts = (each for script in script_of(commands, session.now_ms) for each in wrapped(script, cells))
     lines = [line(Span(each, Role.DERIVED)) for each in texts]
-    return [line(Span("Recorded as", Role.STRONG)), *lines, *more] if lines else []
+    return [line(Span("Recorded as", Role.STRONG)), *lines] if lines else []
 
 
 def notice_lines(title: str, notices: Sequence[str], cells: int) -> list[Line]:
