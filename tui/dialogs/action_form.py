@@ -256,7 +256,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
     def fill(self) -> None:
         self._inputs.show(self._result, shows_missing=self._is_asked)
         view, cells, session = self.query_one("#consequences", LinesView), self._cells, self._session
-        effects = effect_lines(session, self._action, cells, asks=self._inputs.asks_for_choice)
+        effects = effect_lines(session, self._action, cells)
         news = self._news(cells)
         # A large form has little room for anything else on a small screen: what would happen comes first.
         parts = [news, effects] if self._action.document.is_editable else [effects, news]

@@ -247,13 +247,6 @@ ID = Field[Any]("id", "Id", "letters, digits, - and _; at most 64", is_required=
 DISPLAY_NAME = Field[Any]("displayName", "Display name", "shown by the portal; anything")
 
 
-class Choice(NamedTuple):
-    """A choice of the form: what it adds to the command's body, and its text."""
-
-    body: Body
-    text: str
-
-
 class Better(NamedTuple):
     """Another action that suits a row better: its command, and the reason."""
 
@@ -289,13 +282,10 @@ class ActionType(Generic[T]):
     title: str
     command: str
     effects: tuple[str, ...] | Callable[[T], Sequence[str]] = ()
-    choices: tuple[Choice, ...] = ()
     fields: tuple[Field[T], ...] = ()
     document: Callable[[T, Session], Document] | None = None  # the body, if it can be written as a whole
-    asks: Callable[[T, Mapping[str, str]], bool] = lambda *_: True  # whether the choices matter for what is typed
     adds: Callable[[T], Body] = lambda _: {}  # part of the body that nobody types
     counts: Callable[[T], Mapping[str, int]] = lambda _: {}  # affected items; added up over all rows
-    choice_effects: tuple[str, ...] = ()  # further ones, only where the choices matter
     unavailable: Callable[[T], str] = lambda _: ""  # why the service would refuse it now
     offered: Callable[[T], bool] = lambda _: True
     better: Callable[[T], Better | None] = lambda _: None
@@ -315,26 +305,23 @@ class ActionType(Generic[T]):
         return Document(start, is_editable=False)
 
 
-def options(name: str, *, keeps_data: bool, verb: str) -> tuple[Choice, ...]:
-    """Return the choices for running tasks before ``verb`` happens.
-
-    ``keeps_data`` adds the choice to wait for the retention of their files.
-    """
-    texts = {
-        "requeue": f"Requeue: stop them, queue them again, {verb} now",
-        "terminate": f"Terminate: stop them for good, {verb} now",
-        "taskcompletion": f"Task completion: no new tasks, {verb} when they have ended",
-        "retaineddata": "Retained data (deprecated): then wait for the files too",
-    }
-    return tuple(Choice({name: value}, text) for value, text in texts.items() if keeps_data or value != "retaineddata")
+_RUNNING = {
+    "requeue": "they are stopped and queued again",
+    "terminate": "they are stopped for good",
+    "taskcompletion": "no new ones start; it is done when they have ended",
+    "retaineddata": "deprecated: it is done when their files are no longer kept",
+    "wait": "they continue; no new ones start",
+}
 
 
-# The durations of a fault.
-LASTING = (
-    Choice({"for": "PT10M"}, "for ten minutes"),
-    Choice({"for": "PT1H"}, "for an hour"),
-    Choice({}, "until somebody repairs it"),
-)
+def running_tasks(name: str) -> AnyField:
+    """Return the field for the property that says what happens to running tasks."""
+    said = "what happens to them"
+    return Field(name, "Running tasks", said, "requeue", about=lambda text: _RUNNING.get(text, ""))
+
+
+LASTING = (Field[Any]("for", "Lasts", f"until somebody repairs it if empty; {DURATION}", "PT10M"),)
+"""The duration of a fault."""
 
 
 _NUMBER = "{0}"  # stands for the task's number in a factory

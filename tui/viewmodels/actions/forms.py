@@ -300,18 +300,17 @@ class Form:
                 mistakes.append(FormMistake("is required", field.name, field.label))
         return dict(self.document.fold(body)), mistakes
 
-    def read_fields(self, texts: Mapping[str, str], base: Body | None = None, chosen: Body | None = None) -> FormResult:
+    def read_fields(self, texts: Mapping[str, str], base: Body | None = None) -> FormResult:
         """Return what was typed into the fields as commands, with all mistakes.
 
         Args:
             texts: What was typed, by the names of the properties.
             base: The whole body with the properties that have no field; by default the one that the form begins with.
-            chosen: What a choice adds to the body.
         """
         body, mistakes = self.body_of(self.document.start if base is None else base, texts)
         if mistakes:
             return FormResult((), tuple(mistakes))
-        commands, *found = self.read_body({**body, **(chosen or {})})
+        commands, *found = self.read_body(body)
         labels = {field.name: field.label for field in self.type.fields}
         return FormResult(commands, *(tuple(_of_field(each, labels) for each in some) for some in found))
 

@@ -15,7 +15,7 @@ from engine.views.resources.account import AccountPage, JobScheduleRow
 from engine.views.resources.jobs import JobRow
 from engine.views.resources.tasks import TaskRow
 from tui.viewmodels.actions import forms
-from tui.viewmodels.actions.action import ActionType, AnyField, Better, Choice, Document, Field, file_to_delete
+from tui.viewmodels.actions.action import ActionType, AnyField, Better, Document, Field, file_to_delete, running_tasks
 from tui.viewmodels.actions.item_fields import (
     JOB_CHANGES,
     JOB_FIELDS,
@@ -260,11 +260,7 @@ JOB: tuple[ActionType[JobRow], ...] = (
         "Disable {}",
         "disableJob",
         ("no task starts until the job is enabled",),
-        (
-            Choice({"disableTasks": "requeue"}, "Requeue: stop running tasks and queue them again"),
-            Choice({"disableTasks": "terminate"}, "Terminate: stop running tasks, they fail"),
-            Choice({"disableTasks": "wait"}, "Wait: running tasks finish, no new ones start"),
-        ),
+        (running_tasks("disableTasks"),),
         counts=_busy,
         unavailable=lambda job: _is_over(job) or ("it is already disabled" if job.state is JobState.DISABLED else ""),
     ),
