@@ -1,4 +1,4 @@
-"""The study of a scenario, and the runs of a variant, one of which is opened.
+"""The study of a scenario: its variants, and the runs of one, of which any is opened.
 
 The variants stand in a table above the plot of end against cost, while runs are played.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Horizontal, Vertical
+from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.geometry import Size
 
@@ -16,15 +16,16 @@ from engine.base.values import SECOND_MS
 from engine.studies.measures import may_go_on
 from engine.studies.outcome import deadline_s
 from engine.studies.runs import Run
+from tui.dialogs.pickers import NameFinder
 from tui.dialogs.sheets import HelpScreen, Sheet
 from tui.textual.overrides import set_subtitle, set_title
-from tui.textual.screens import Frame, Modal, say
+from tui.textual.screens import Modal, say
 from tui.textual.views import LinesView
 from tui.viewmodels import format as fmt
 from tui.viewmodels.sheets import HelpPage, problem_lines
 from tui.viewmodels.study import legend_line, progress_line, said_lines, size_text
-from tui.viewmodels.study_results import RunsModel, VariantsModel, dots_of, scatter_lines
-from tui.viewmodels.text import Role, Span, block_lines, line, wrapped
+from tui.viewmodels.study_results import VariantsModel, dots_of, run_texts, scatter_lines
+from tui.viewmodels.text import block_lines
 from tui.widgets.table import Table
 from tui.widgets.texts import Prompt
 
@@ -40,58 +41,6 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
     from tui.viewmodels.study import StudyModel
     from tui.viewmodels.text import Line
-
-
-_AROUND = 8  # lines: the frames, the head, and two lines of the screen below
-_MOST_VALUES = 4
-
-
-class VariantRuns(Modal[int | None]):
-    """Returns the seed of the run that was chosen, or None. The cursor begins on the median one."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "close", id="runs.close")]
-
-    def __init__(self, session: Session, study: StudyModel, variant: int) -> None:
-        super().__init__()
-        self._session = session
-        self._study = study
-        self._variant = variant
-        self._model = RunsModel(session, study, variant)
-
-    def compose(self) -> ComposeResult:
-        keys = "enter opens the run  o sorts  home best  end worst  esc close"
-        with Frame(f"Runs of variant {self._variant:,}", keys, id="runs"):
-            yield LinesView(id="run-values")
-            with Horizontal(classes="body"):
-                yield Table(self._model)
-
-    def on_mount(self) -> None:
-        self.query_one(Table).focus()
-        self.call_after_refresh(self._begin)
-
-    def _begin(self) -> None:
-        table = self.query_one(Table)
-        table.update()
-        self.fill()
-        median = self._study.median_seed(self._variant)
-        if median is not None:
-            table.move_to_key(median)
-
-    def fill(self) -> None:
-        """Say the values of the variant, and make the dialog as high as its runs."""
-        view = self.query_one("#run-values", LinesView)
-        values = self._session.text(self._study.names.line_of(self._study.tally.variant(self._variant)))
-        texts = wrapped(values, max(20, view.size.width - 2)) if values else []
-        view.show([line(Span(f" {each}", Role.DIM)) for each in texts[:_MOST_VALUES]])
-        view.styles.height = len(texts[:_MOST_VALUES])
-        lines = self._model.count + len(texts) + _AROUND
-        self.query_one("#runs").styles.height = min(lines, self.size.height)
-
-    def on_table_arranged(self) -> None:
-        self.query_one(Table).update()
-
-    def on_table_opened(self, message: Table.Opened) -> None:
-        self.dismiss(message.key)
 
 
 _CLOCK_S = 1.0  # between two updates without news
@@ -271,14 +220,16 @@ class StudyScreen(Modal[None]):
 
     def on_table_opened(self, message: Table.Opened) -> None:
         """List the runs of a variant, and open the one that is chosen."""
-        self.study.cursor = message.key
+        self.study.cursor, results = message.key, self.study.results_by_end(message.key)
 
-        def opened(seed: int | None) -> None:
-            if seed is not None:
-                self._actions.open_run(Run(message.key, seed))
+        def opened(at: int | None) -> None:
+            if at is not None:
+                self._actions.open_run(Run(message.key, results[at]["seed"]))
 
-        if self.study.tally.variant(message.key).runs:
-            self.app.push_screen(VariantRuns(self._session, self.study, message.key), opened)
+        texts = run_texts(self.study, message.key, self._session.glyphs)
+        if texts:
+            finder = NameFinder(f"Runs of variant {message.key:,}", texts, pointer=self._session.glyphs.cursor)
+            self.app.push_screen(finder, opened)
         else:
             said = "The search has played no run of" if self.study.is_complete else "No run has ended yet of"
             say(self, f"{said} variant {message.key:,}.")

@@ -278,11 +278,6 @@ class StudyModel:
         """Return the results of a variant, the earliest end first, those without one last."""
         return sorted(self.tally.results_of(variant), key=_by_end)
 
-    def median_seed(self, variant: int) -> int | None:
-        """Return the seed of the run whose end is the median one; None without a run that has ended."""
-        ended = [one for one in self.results_by_end(variant) if one["summary"] is not None]
-        return ended[(len(ended) - 1) // 2]["seed"] if ended else None
-
 
 def _by_end(result: Result) -> tuple[bool, float, int]:
     end_s = None if result["summary"] is None else result["summary"]["makespanSeconds"]
