@@ -183,10 +183,7 @@ class MainScreen(ViewScreen):
         """Show a view, with the cursor on a row if one is given."""
         if message.focus is not None:
             focus_on(self.session, message.focus)
-        if message.row is None:
-            self.show_view(message.view_name)
-        else:
-            self.show_row(message.view_name, message.row)
+        self.show_view(message.view_name, message.row)
 
     def on_show_sheet(self, message: screens.ShowSheet) -> None:
         """Show a sheet, as if its name had been typed."""

@@ -83,7 +83,7 @@ def _follow_link(main: ViewScreen) -> None:
             main.open_subject(linked)
         else:
             focus_on(main.session, linked)
-            main.show_row(VIEW_OF[linked.kind], linked.key)
+            main.show_view(VIEW_OF[linked.kind], linked.key)
 
     letters = [link.letter for link in links]
     main.pick("Go to", [link.text for link in links], go, "There is nothing here to go to.", letters=letters)

@@ -223,27 +223,19 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         name, focus, page = self.view.id or "", self.session.focus, self.detail_page
         return VisitedView(name, focus) if page is None else VisitedView(name, focus, page.subject, page.page)
 
-    def show_view(self, name: str, key: int | None = None) -> None:
-        """Show a view, with the cursor on the row with this key if one is given."""
+    def show_view(self, name: str, row: int | str | None = None) -> None:
+        """Show a view, with the cursor on a row if one is given: a node or task by row number, anything else by id."""
         here = self._here
         if here.view != name:
             self._trail.visit(here, VisitedView(name, here.focus))
             self._switch(name)
-            if key is None:
+            if row is None:
                 return  # it is updated as soon as it is laid out
         self.update()
-        if key is not None and self.list_page is not None:
-            self.list_page.go_to(key)
-
-    def show_row(self, name: str, row: int | str | None) -> None:
-        """Show a list with the cursor on a row: a node or task by row number, anything else by id."""
-        self.show_view(name)
-        self.update()
         page = self.list_page
-        if page is not None and row is not None:
-            key = row if isinstance(row, int) else page.model.row_of(row)
-            if key is not None:
-                page.go_to(key)
+        key = page.model.row_of(row) if page is not None and isinstance(row, str) else row
+        if page is not None and isinstance(key, int):
+            page.go_to(key)
 
     def open_subject(self, subject: ItemRef, page: int = 0) -> None:
         """Open the detail page of a subject; its job or pool gets the focus."""

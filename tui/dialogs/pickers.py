@@ -1,4 +1,4 @@
-"""Dialogs in which something is chosen: an item by its name, a command, columns, settings.
+"""Dialogs in which something is chosen: an item by its name, a command, settings.
 
 Search looks for a name everywhere while it is typed. The command palette finds everything that the dashboard can do by
 the words that a person would type. The settings show each value, its source, and the keys that change it at once.
@@ -31,58 +31,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from tui.saving.settings import Settings, Value
-    from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session import Session
-
-
-class ColumnChooser(Modal[None]):
-    """A checkbox for each column; the list changes at once."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,C", "dismiss", "close", id="columns.close"),
-        Binding("space", "switch", "show or hide", id="columns.switch"),
-        Binding("d", "default", "restore the default columns", id="columns.default"),
-    ]
-
-    def __init__(self, model: RowsModel, on_change: Callable[[], None]) -> None:
-        """``on_change`` is called after each change."""
-        super().__init__()
-        self._model = model
-        self._on_change = on_change
-
-    def compose(self) -> ComposeResult:
-        with Frame(f"Columns of {self._model.title}", "space show or hide  d default  esc close"):
-            yield Choices(self._model.session.glyphs.cursor, id="choices")
-
-    def on_mount(self) -> None:
-        choices = self.query_one(Choices)
-        choices.styles.height = len(self._model.named_columns)
-        choices.focus()
-        self._show()
-
-    def _show(self) -> None:
-        shown = self._model.shown_names()
-        lines: list[tuple[int, Line]] = []
-        for number, column in enumerate(self._model.named_columns):
-            box = "[x] " if column.name in shown else "[ ] "
-            role = Role.DERIVED if column.is_derived else Role.PLAIN
-            lines.append((number, line(Span(box, Role.KEY), Span(column.name, role))))
-        self.query_one(Choices).show(lines)
-
-    def action_switch(self) -> None:
-        self._model.toggle_column(self._model.named_columns[self.query_one(Choices).number].name)
-        self._changed()
-
-    on_choices_chosen = action_switch
-
-    def action_default(self) -> None:
-        """Let the list choose the columns that fit."""
-        self._model.chosen_columns = None
-        self._changed()
-
-    def _changed(self) -> None:
-        self._show()
-        self._on_change()
 
 
 _SPEEDS = tuple(speed or 0.0 for speed in SPEEDS)
