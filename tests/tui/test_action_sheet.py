@@ -12,7 +12,7 @@ from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.text import ItemRef
-from tui.widgets.rows import Buttons
+from tui.widgets.texts import PageView
 
 LATER_S = 330
 NODES = [ItemRef("node", number) for number in range(6)]
@@ -28,7 +28,7 @@ def test_a_job_is_deleted_only_after_its_id_was_typed(dashboard_at):
         lambda app: seen.extend((text_of(app), messages_of(app), app.session.simulation.journal.by_hand())),
         *(*"risk", "enter"),
     )
-    assert contains(seen[0], "Type risk", "[ Delete risk ] [ Terminate instead ] [ Cancel ]")
+    assert contains(seen[0], "Type risk", "[ Cancel ] [ Terminate instead ] [ Delete risk ]")
     assert seen[1:] == [["Type risk to confirm."], []]
     assert [one.command.NAME for one in app.session.simulation.journal.by_hand()] == ["deleteJob"]
 
@@ -53,7 +53,7 @@ def test_what_cannot_be_undone_is_not_done_by_enter_alone(dashboard_at):
     drive(app, "5", "a", *choose(app.session, "deleteTask", ItemRef("task", 3)), "enter", "enter", "enter")
     assert app.session.simulation.journal.by_hand() == []
     app = dashboard_at(LATER_S)
-    drive(app, "5", "a", *choose(app.session, "deleteTask", ItemRef("task", 3)), "left", "enter")
+    drive(app, "5", "a", *choose(app.session, "deleteTask", ItemRef("task", 3)), "right", "enter")
     assert [one.command.NAME for one in app.session.simulation.journal.by_hand()] == ["deleteTask"]
 
 
@@ -67,7 +67,7 @@ def test_the_verb_that_fits_better_has_a_button(dashboard_at):
         "enter",
         lambda app: seen.append(text_of(app)),
     )
-    assert contains(seen[0], "Better: reimage", "›[ Reimage instead ]")
+    assert contains(seen[0], "Better: reimage", "[ Reboot n1 ] [ Reimage instead ]")
     assert contains(seen[1], "Reimage n1", "eligible again for risk")
 
 
@@ -230,8 +230,8 @@ def test_buttons_are_pressed_with_the_mouse(dashboard_at):
             await pilot.press("6", "a", *"reboot", "enter")
             await pilot.pause()
             for label in ("Reimage instead", "Cancel"):
-                drawn = "".join(segment.text for segment in app.screen.query_one(Buttons).render_line(0))
-                await pilot.click(Buttons, offset=(drawn.index(label), 0))
+                drawn = "".join(segment.text for segment in app.screen.query_one(PageView).render_line(0))
+                await pilot.click(PageView, offset=(drawn.index(label), 0))
                 await pilot.pause()
                 titles.extend(str(each.border_title) for each in app.screen.query("#actions"))
 

@@ -24,7 +24,7 @@ _OVERRIDDEN = {
 
 _IN_TERMINAL = ("app", "dialogs", "panes", "textual", "widgets")  # packages that may import Textual
 # Widgets that only dialogs and the prompt have.
-_NOT_IN_VIEWS = {"_PromptInput", "FileTree", "TextView", "Buttons", "Choices"}
+_NOT_IN_VIEWS = {"_PromptInput", "FileTree", "TextView", "Choices"}
 
 
 def test_the_bindings_of_all_dialogs_are_known_before_any_is_opened():

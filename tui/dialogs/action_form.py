@@ -20,8 +20,8 @@ from tui.viewmodels.actions.action import Field
 from tui.viewmodels.actions.forms import FormResult, first_lines
 from tui.viewmodels.actions.menu import Action, effect_lines, joined, notice_lines, record_lines, trial_result_lines
 from tui.viewmodels.actions.trial import reason
-from tui.viewmodels.text import Line, Role, Span, clip, line, paragraph
-from tui.widgets.rows import Buttons
+from tui.viewmodels.text import Line, Role, Span, clip, line, link, paragraph
+from tui.widgets.texts import PageView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -107,7 +107,7 @@ _FRAME_LINES = 4  # the border, and a line of the main screen above and below it
 _LEAST_FORM, _FORM_REST = 22, 5  # lines of the form of a body, which leaves room for what would happen
 _READ_DELAY_S = 0.01  # after a key: several keys in quick succession are read once
 _MOST_HELD_S = 0.2  # until the first frame
-_CONFIRM = "confirm"
+_CONFIRM, _CANCEL = "confirm", "cancel"
 
 
 class ActionForm(Modal[list[Command] | Action | None]):
@@ -161,14 +161,16 @@ class ActionForm(Modal[list[Command] | Action | None]):
             yield LinesView(id="field-help")
             if self._action.to_type:
                 yield self._confirmation
-            yield Buttons(self._session.glyphs.cursor, id="buttons")
+            yield PageView(self._session.glyphs.cursor, id="buttons")
 
     def on_mount(self) -> None:
-        action = self._action
-        labels = [action.title, *(f"{each.title.split()[0]} instead" for each in self._better), "Cancel"]
-        buttons = self.query_one(Buttons)
-        first = len(labels) - 1 if action.type.cannot_be_undone else 0
-        buttons.show([self._session.text(each) for each in labels], first)
+        action, buttons = self._action, self.query_one(PageView)
+        better = [(f"{each.title.split()[0]} instead", str(number)) for number, each in enumerate(self._better)]
+        labels = [(action.title, _CONFIRM), *better, ("Cancel", _CANCEL)]
+        if action.type.cannot_be_undone:
+            labels.reverse()
+        texts = [link(self._session.text(f"[ {label} ]"), target, Role.KEY) for label, target in labels]
+        buttons.show_page([line(*(part for text in texts for part in (text, Span(" "))))], is_new=True)
         if not self._inputs.focus_first():
             (self._confirmation.entry if action.to_type else buttons).focus()
         self.call_after_refresh(self._update)
@@ -315,18 +317,20 @@ class ActionForm(Modal[list[Command] | Action | None]):
         if self._action.to_type:
             self._confirmation.entry.focus()
         elif self._action.type.cannot_be_undone:
-            self.query_one(Buttons).focus()
+            self.query_one(PageView).focus()
         else:
             self.action_confirm()
 
-    def on_buttons_pressed(self, message: Buttons.Pressed) -> None:
-        """Confirm, return the better action, or cancel."""
-        if message.number == 0:
+    def on_page_view_followed(self, message: PageView.Followed) -> None:
+        """Confirm, cancel, or return the better action."""
+        if message.target == _CONFIRM:
             self.action_confirm()
-        elif message.number <= len(self._better):
-            self.dismiss(self._better[message.number - 1])
         else:
-            self.dismiss([])
+            self.dismiss([] if message.target == _CANCEL else self._better[int(str(message.target))])
+
+    def on_page_view_turned(self, message: PageView.Turned) -> None:
+        """Go to the next or the previous button."""
+        self.query_one(PageView).action_move(message.by)
 
     def action_confirm(self) -> None:
         """Return the commands, if what was typed has no mistakes."""
