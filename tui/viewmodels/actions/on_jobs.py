@@ -6,7 +6,6 @@ The account's actions create everything, and change its certificates, applicatio
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import CertificateState, JobScheduleState, JobState, TaskState
@@ -26,9 +25,7 @@ from tui.viewmodels.actions.item_fields import (
     TASK_FIELDS,
 )
 from tui.viewmodels.actions.on_pools import (
-    AVAILABLE_NODES,
     FIRST_PREPARATION,
-    NO_CAPACITY,
     OTHER_QUOTAS,
     STORAGE_OUTAGE,
     AccountTarget,
@@ -168,15 +165,6 @@ ACCOUNT: tuple[ActionType[AccountTarget], ...] = (
         cannot_be_undone=True,
     ),
     OTHER_QUOTAS,
-    ActionType(
-        "Fault: the region runs out of a node size",
-        "capacity",
-        NO_CAPACITY,
-        fields=(
-            Field("vmSize", "VM size", "such as standard_d2s_v3", "standard_d2s_v3", is_required=True),
-            replace(AVAILABLE_NODES, is_required=True),
-        ),
-    ),
     STORAGE_OUTAGE,
 )
 

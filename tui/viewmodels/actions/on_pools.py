@@ -17,8 +17,6 @@ from tui.viewmodels.actions.action import LASTING, ActionType, Better, Field, fi
 from tui.viewmodels.actions.item_fields import JOB_FIELDS, POOL_CHANGES, POOL_FIELDS, POOL_PROPERTIES
 
 FIRST_PREPARATION = "a preparation task, if it has one, runs on a node before its first task there (PREP-1)"
-NO_CAPACITY = ("later requests get at most that many (RSZ-12); in the simulation only",)
-AVAILABLE_NODES = Field[Any]("nodes", "Nodes", "nodes of this size still available", "0")
 STORAGE_OUTAGE = ActionType[Any](
     "Fault: storage outage", "storageOutage", ("downloads and uploads wait or fail; in the simulation only",), LASTING
 )
@@ -216,8 +214,8 @@ POOL: tuple[ActionType[PoolTarget], ...] = (
     ActionType(
         "Fault: the region runs out of the node size of {}",
         "capacity",
-        NO_CAPACITY,
-        fields=(AVAILABLE_NODES,),
+        ("later requests get at most that many (RSZ-12); in the simulation only",),
+        fields=(Field("nodes", "Nodes", "nodes of this size still available", "0"),),
         adds=lambda pool: {"vmSize": pool.row.record.spec.vm_size},
     ),
     OTHER_QUOTAS,
