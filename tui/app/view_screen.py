@@ -62,10 +62,6 @@ class Header(Vertical):
         """Lay out three lines. The style sheet hides the scrubber on a low screen."""
         yield from (self._breadcrumb, self._scrubber, self._tab_line)
 
-    def set_tabs(self, tabs: Sequence[Tab]) -> None:
-        """Use these tabs and keys from the next ``show`` on."""
-        self._tabs, self._tabs_drawn = tabs, None
-
     def show(self, view: str, title: str, transport: Transport) -> None:
         """Bring the lines up to date."""
         cells = self._breadcrumb.size.width
@@ -149,12 +145,6 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
     def _tabs(self) -> list[Tab]:
         """Return the tabs with the keys that open them."""
         return [tab._replace(key=self.keymap.shown(f"view.{tab.name}")) for tab in TABS]
-
-    def use_keymap(self, keymap: Keymap) -> None:
-        """Show these keys in hints and tabs."""
-        self.keymap = keymap
-        self._header.set_tabs(self._tabs())
-        self.update_header()
 
     def introduce(self) -> None:
         """Show the first keys to a new user."""

@@ -27,7 +27,6 @@ from tui.widgets.rows import Choices
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from textual import events
     from textual.app import ComposeResult
 
     from tui.saving.settings import Settings, Value
@@ -54,9 +53,6 @@ class ConfigurableApp(Protocol):
     def listed_keys(self) -> list[tuple[str, str, str]]:
         """Return the id of each binding, its keys, and what it does."""
 
-    def rebind(self, identity: str, key: str | None) -> str:
-        """Give a binding another key, None for its own; return what is wrong with it."""
-
 
 class _Entries(Choices):
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -66,7 +62,7 @@ class _Entries(Choices):
 
 
 class SettingsScreen(Modal[None]):
-    """Options and keys. Changes are visible behind the dialog."""
+    """Options and keys. Changes of options are visible behind the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,s", "dismiss", "close", id="settings.close"),
@@ -112,50 +108,20 @@ class SettingsScreen(Modal[None]):
         self.action_change(1)
 
     def action_change(self, by: int) -> None:
-        """Take the next or previous value; of a binding ask for a key."""
-        entry = self._entry
-        if entry.kind == "option":
-            value = self._configurable.settings.value(entry.name)
-            self._configurable.choose(entry.name, next_value(entry.name, value, by, _SPEEDS))
-        else:
-            self.app.push_screen(KeyCatcher(entry.said), self._rebind)
+        """Take the next or previous value; keys are changed in the file."""
+        name = self._entry.name
+        if self._entry.kind == "key":
+            say(self, f'Keys are changed in the settings file: below [keys], "{name}" = "f7" or another key.')
+            return
+        value = self._configurable.settings.value(name)
+        self._configurable.choose(name, next_value(name, value, by, _SPEEDS))
         self.fill()
 
     def action_default(self) -> None:
-        """Take the default of the option or binding."""
-        entry = self._entry
-        if entry.kind == "option":
-            self._configurable.choose(entry.name, None)
-        else:
-            self._configurable.rebind(entry.name, None)
-        self.fill()
-
-    def _rebind(self, key: str | None) -> None:
-        if key is not None and (wrong := self._configurable.rebind(self._entry.name, key)):
-            say(self, wrong, "error")
-        self.fill()
-
-
-class KeyCatcher(Modal[str | None]):
-    """Returns the next key that is pressed; None for Escape."""
-
-    def __init__(self, does: str) -> None:
-        """``does`` is what the key is to do."""
-        super().__init__()
-        self._does = does
-
-    def compose(self) -> ComposeResult:
-        with Frame("Press a key", ""):
-            yield LinesView(id="said")
-
-    def on_mount(self) -> None:
-        does = line("for: ", Span(self._does, Role.STRONG))
-        self.query_one(LinesView).show([does, line(Span("esc: none", Role.DIM))])
-
-    def on_key(self, event: events.Key) -> None:
-        event.stop()
-        event.prevent_default()
-        self.dismiss(None if event.key == "escape" else event.key)
+        """Take the default of the option."""
+        if self._entry.kind == "option":
+            self._configurable.choose(self._entry.name, None)
+            self.fill()
 
 
 ResultT = TypeVar("ResultT")

@@ -167,12 +167,11 @@ class Keymap:
 
     def __init__(self, wanted: Mapping[str, str] | None = None) -> None:
         """``wanted`` has the user's keys, separated by commas, by binding id."""
-        self.wanted = dict(wanted or {})
         self.changed: dict[str, str] = {}
         self.problems: list[str] = []
         self._keys: dict[str, list[str]] = {}
         self._declare()
-        self._take(self.wanted.items())
+        self._take((wanted or {}).items())
         self._shown: dict[str, str] = {}  # what ``shown`` has been asked for: hints ask for the same in each frame
 
     def _declare(self) -> None:
@@ -220,15 +219,6 @@ class Keymap:
     def keys(self, binding: Binding) -> list[str]:
         """Return the present keys of a binding."""
         return self._keys.get(binding.id or "") or keys_of(binding)
-
-    def rebound(self, identity: str, key: str | None) -> tuple[Keymap, str]:
-        """Return a keymap with another key for a binding (None: the declared key), and what is wrong with it."""
-        wanted = {each: keys for each, keys in self.wanted.items() if each != identity}
-        if key is not None:
-            wanted[identity] = key
-        keymap = Keymap(wanted)
-        problems = [each for each in keymap.problems if each.startswith(f"{identity}:")]
-        return (self, problems[0]) if problems else (keymap, "")
 
     def listed(self) -> list[tuple[str, str, str]]:
         """Return the id of each binding, its keys, and what it does; those of the application first."""
