@@ -195,9 +195,7 @@ def begin_study(main: ViewScreen, scenario: Scenario, request: StudyRequest, stu
         after = None if studies.shown is None else studies.shown.background
         if after is not None:
             after.stop()
-        background = workers.background.BackgroundStudy(
-            study, tell, results=request.path, after=after, search=request.search, currency=scenario.currency
-        )
+        background = workers.background.BackgroundStudy(study, tell, results=request.path, after=after)
         studies.shown = viewmodels.study.StudyModel(scenario, background)
         _show_study(main)
         if main.recorder.is_unsaved:

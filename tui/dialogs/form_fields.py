@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message
-from textual.widgets import Input, TextArea
+from textual.widgets import Input, Static, TextArea
 
 from tui.textual.views import CursorView, LinesView, TextField, strip_of
 from tui.viewmodels.actions.action import AnyField, Body
@@ -178,18 +179,12 @@ class FormInputs(Vertical):
         with Vertical(id="fields"):
             for entry in self._action.type.fields:
                 if entry.section:
-                    yield LinesView(id=f"section-{entry.name.replace('.', '_')}", classes="section")
+                    yield Static(Content(entry.section), classes="section")
                 yield self._rows[entry.name]
         body = TextArea("", show_line_numbers=True, compact=True, id="body")
         body.cursor_blink = False
         body.display = False
         yield body
-
-    def on_mount(self) -> None:
-        for entry in self._action.type.fields:
-            if entry.section:
-                section = self.query_one(f"#section-{entry.name.replace('.', '_')}", LinesView)
-                section.show([line(Span(entry.section, Role.STRONG))])
 
     @property
     def _editor(self) -> TextArea:

@@ -25,10 +25,7 @@ from tui.textual.views import LinesView, TextField
 from tui.viewmodels.actions.action import Field
 from tui.viewmodels.sheets import ScenarioEntry, offered, preview, scenario_line
 from tui.viewmodels.study import (
-    ALL_RUNS,
-    PLAYED,
     RESULTS,
-    SEARCH,
     SEEDS,
     StudyRequest,
     factor_lines,
@@ -158,8 +155,6 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
         self._is_asked = False  # somebody has tried to begin: mistakes stand below their lines
         self._factors = list(factors)
         self._rows = {name: FieldRow(field, texts.get(name, ""), (), session.glyphs) for name, field in fields.items()}
-        played = Field[Any](PLAYED, "To be played")
-        self._rows[PLAYED] = FieldRow(played, request.played, (ALL_RUNS, SEARCH), session.glyphs)
 
     def compose(self) -> ComposeResult:
         title = f"Study {self._scenario.name}"
@@ -178,7 +173,7 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
     @property
     def _request(self) -> StudyRequest:
         vary = tuple(text for name in self._factors if (text := self._rows[name].entry.value.strip()))
-        return StudyRequest(vary, *(self._rows[name].entry.value.strip() for name in (SEEDS, RESULTS, PLAYED)))
+        return StudyRequest(vary, *(self._rows[name].entry.value.strip() for name in (SEEDS, RESULTS)))
 
     def _read(self) -> tuple[Study | None, dict[str, str], list[str]]:
         """Return the study that was typed; else the mistake of each field, and those of none."""
@@ -201,8 +196,6 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
             self._show_problems(self._read()[1])
         self._show_offer()
 
-    on_option_field_changed = on_input_changed
-
     def on_descendant_focus(self, _: events.DescendantFocus) -> None:
         """Show what can be typed into the line that has the focus now."""
         if self.is_attached:
@@ -222,7 +215,7 @@ class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
         if others:
             self.notify(self._session.text(others[0]), severity="error")
 
-    on_input_submitted = on_option_field_submitted = action_confirm
+    on_input_submitted = action_confirm
 
     def _show_problems(self, found: Mapping[str, str]) -> None:
         """Show each mistake below its line."""

@@ -231,8 +231,7 @@ class StudyScreen(Modal[None]):
             finder = NameFinder(f"Runs of variant {message.key:,}", texts, pointer=self._session.glyphs.cursor)
             self.app.push_screen(finder, opened)
         else:
-            said = "The search has played no run of" if self.study.is_complete else "No run has ended yet of"
-            say(self, f"{said} variant {message.key:,}.")
+            say(self, f"No run has ended yet of variant {message.key:,}.")
 
     # -- keys ----------------------------------------------------------------------------------------------------
 

@@ -147,8 +147,6 @@ class VariantsModel(RowsModel):
         return Span("") if median is None else Span(text_of(measure, one.currency)(median), self._role(one))
 
     def _runs(self, one: VariantSummary) -> Span:
-        if not one.runs and self.study.is_complete:
-            return Span("not played", Role.DIM)
         if one.errors:
             return Span(f"{one.runs:,}, {one.errors:,} failed", Role.FAILED)
         return Span(f"{one.runs:,}", Role.DIM if one.runs == len(self.study.study.seeds) else Role.PLAIN)
