@@ -97,16 +97,9 @@ def test_in_the_past_letters_filter_the_actions_and_never_branch(dashboard_at):
         *("comma", "comma", "3", "a", *"rebo"),
         lambda app: seen.extend((text_of(app), app.session.is_past)),
     )
-    assert contains(seen[0], "/ rebo", "Reboot n", "This is the past")
+    assert contains(seen[0], " rebo ", "Reboot n", "This is the past")
     assert not contains(seen[0], "Reimage n")
     assert seen[1] is True
-
-
-def test_a_digit_closes_the_menu_of_actions_and_shows_that_view(dashboard_at):
-    app = dashboard_at(LATER_S)
-    seen = []
-    drive(app, "3", "a", "4", lambda app: seen.extend((len(app.screen_stack), app.screen.view.id)))
-    assert seen == [1, "jobs"]
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 16)])

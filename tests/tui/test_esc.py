@@ -10,7 +10,6 @@ from tests.tui.screen_text import contains
 from tui.app.main_screen import MainScreen
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet
-from tui.widgets.rows import Choices
 from tui.widgets.texts import PageView
 
 LATER_S = 330
@@ -61,7 +60,7 @@ def test_a_menu_gives_way_to_its_form_and_is_back_after_escape(dashboard_at):
 
     def look(app):
         menu = next(screen for screen in app.screen_stack if isinstance(screen, ActionSheet))
-        seen.append((menu.query_one("#actions").visible, app.focused is menu.query_one(Choices)))
+        seen.append((menu.query_one("#actions").visible, app.focused is menu.query_one(Input)))
 
     drive(dashboard_at(LATER_S), "a", look, "enter", look, "escape", look)
     assert seen == [(True, True), (False, False), (True, True)]
