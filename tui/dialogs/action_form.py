@@ -110,8 +110,8 @@ _MOST_HELD_S = 0.2  # until the first frame
 _CONFIRM, _CANCEL = "confirm", "cancel"
 
 
-class ActionForm(Modal[list[Command] | Action | None]):
-    """Returns the confirmed commands, an action that fits better, no commands if it was cancelled, or None.
+class ActionForm(Modal[list[Command] | None]):
+    """Returns the confirmed commands, no commands if it was cancelled, or None.
 
     Escape goes back by one level, as in k9s or lazygit: from a form to the menu that it was chosen from, where another
     action can be chosen, and from there to the view. Cancel leaves menu and form at once.
@@ -129,15 +129,12 @@ class ActionForm(Modal[list[Command] | Action | None]):
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (104, "-wide")]  # noqa: RUF012  # as Textual declares it
 
-    def __init__(
-        self, session: Session, action: Action, better: Sequence[Action], trials: Trials, *, has_menu: bool = False
-    ) -> None:
-        """``better`` are actions with a button of their own; with ``has_menu`` the menu of actions lies below."""
+    def __init__(self, session: Session, action: Action, trials: Trials, *, has_menu: bool = False) -> None:
+        """With ``has_menu`` the menu of actions lies below."""
         super().__init__()
         self._back = "to the menu" if has_menu else "close"
         self._session = session
         self._action = action
-        self._better = better
         self._trial = FormTrial(self, trials, self._show_trial)
         self._inputs = FormInputs(session, action)
         asked = Field[Any](_CONFIRM, f"Type {action.to_type}", "then enter")
@@ -165,8 +162,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
 
     def on_mount(self) -> None:
         action, buttons = self._action, self.query_one(PageView)
-        better = [(f"{each.title.split()[0]} instead", str(number)) for number, each in enumerate(self._better)]
-        labels = [(action.title, _CONFIRM), *better, ("Cancel", _CANCEL)]
+        labels = [(action.title, _CONFIRM), ("Cancel", _CANCEL)]
         if action.type.cannot_be_undone:
             labels.reverse()
         texts = [link(self._session.text(f"[ {label} ]"), target, Role.KEY) for label, target in labels]
@@ -322,11 +318,11 @@ class ActionForm(Modal[list[Command] | Action | None]):
             self.action_confirm()
 
     def on_page_view_followed(self, message: PageView.Followed) -> None:
-        """Confirm, cancel, or return the better action."""
+        """Confirm, or cancel."""
         if message.target == _CONFIRM:
             self.action_confirm()
         else:
-            self.dismiss([] if message.target == _CANCEL else self._better[int(str(message.target))])
+            self.dismiss([])
 
     def on_page_view_turned(self, message: PageView.Turned) -> None:
         """Go to the next or the previous button."""

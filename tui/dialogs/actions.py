@@ -326,17 +326,13 @@ class ActionSheet(Finder[list[Command] | Action | None]):
         if action.type.opens_formula:
             self.dismiss(action)
         else:
-            others = {each.command: each for _, each in self._offered}
-            better = [others[one.command] for one in action.better if one.command in others]
-            form = ActionForm(self._session, action, better, self._trials, has_menu=True)
+            form = ActionForm(self._session, action, self._trials, has_menu=True)
             self.query_one("#actions").visible = False  # it may be higher than the form
             self.app.push_screen(form, self._answered)
 
-    def _answered(self, answer: list[Command] | Action | None) -> None:
+    def _answered(self, answer: list[Command] | None) -> None:
         """Close with the commands, also if there are none; after Escape (None) stay open for another choice."""
-        if isinstance(answer, Action):
-            self._open(answer)
-        elif answer is not None:
+        if answer is not None:
             self.dismiss(answer)
         else:
             self.query_one("#actions").visible = True
