@@ -11,8 +11,7 @@ from tests.tui.driving import drive, typed
 from tests.tui.screen_text import contains, text_of
 from tests.tui.studying import NODES, SCALED, PlayedHere, begin
 from tui.app.main_screen import palette_entries
-from tui.dialogs.scenarios import StudyForm
-from tui.dialogs.study import StudyScreen
+from tui.dialogs.study import StudyForm, StudyScreen
 from tui.viewmodels.study import StudyRequest, ValueNames, plan
 
 pytestmark = pytest.mark.usefixtures("played_here")

@@ -1,16 +1,19 @@
-"""Dialogs in which something is chosen: an item by its name, a command, settings.
+"""Dialogs in which something is chosen: an item by its name, a command, a scenario, settings.
 
 Search looks for a name everywhere while it is typed. The command palette finds everything that the dashboard can do by
-the words that a person would type. The settings show each value, its source, and the keys that change it at once.
+the words that a person would type. The picker of scenarios has a note of what each shows. The settings show each value,
+its source, and the keys that change it at once.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.widgets import Input
 
 from engine.pacing import SPEEDS
@@ -20,7 +23,16 @@ from tui.textual.views import LinesView, TextField
 from tui.viewmodels import format as fmt
 from tui.viewmodels.go_line import PaletteEntry, about_cut_off, entry_line, fitting
 from tui.viewmodels.search import Search, Target, search_heading, search_lines
-from tui.viewmodels.sheets import SettingEntry, entries, entry_lines, next_value
+from tui.viewmodels.sheets import (
+    ScenarioEntry,
+    SettingEntry,
+    entries,
+    entry_lines,
+    next_value,
+    offered,
+    preview,
+    scenario_line,
+)
 from tui.viewmodels.text import Line, Role, Span, line, wrapped
 from tui.widgets.rows import Choices
 
@@ -28,8 +40,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
+    from textual.timer import Timer
 
     from tui.saving.settings import Settings, Value
+    from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.session import Session
 
 
@@ -298,3 +312,74 @@ class SearchDialog(Finder[Target | None]):
     def choose(self, number: int) -> None:
         if number < len(self._targets):
             self.dismiss(self._targets[number])
+
+
+_REST_S = 0.05
+
+
+class ScenarioPicker(Finder[str | None]):
+    """Returns the name or path of the scenario that was chosen, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "complete", "take the name under the cursor", show=False, priority=True, id="scenarios.tab"),
+    ]
+
+    def __init__(self, glyphs: GlyphSet) -> None:
+        hint = "part of a name, or a path such as ./mine.yaml"
+        super().__init__("Open a scenario", hint, pointer=glyphs.cursor)
+        self._entries: list[ScenarioEntry] = []
+        self._rest: Timer | None = None  # until the cursor rests
+
+    def compose(self) -> ComposeResult:
+        with Frame(self._title, "type to filter, or a path  enter opens  esc close", id="scenarios"):
+            yield self.entry("wanted")
+            with Horizontal():
+                yield self.found("offered")
+                yield LinesView(id="about")
+
+    @property
+    def _entry(self) -> ScenarioEntry | None:
+        number = self.query_one(Choices).number
+        return self._entries[number] if 0 <= number < len(self._entries) else None
+
+    def find(self, text: str) -> None:
+        """List what fits a text, and what the first one shows."""
+        self._entries = offered(text)
+        lines = [(number, scenario_line(entry, self.cells)) for number, entry in enumerate(self._entries)]
+        self.query_one(Choices).show(lines)
+        self.on_choices_moved()
+
+    def on_choices_moved(self) -> None:
+        """Show what the scenario under the cursor is about, and its mistakes if the cursor rests there."""
+        self._show_preview(checks=False)
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(_REST_S, partial(self._show_preview, checks=True))
+
+    def _show_preview(self, *, checks: bool) -> None:
+        about = self.query_one("#about", LinesView)
+        about.show(preview(self._entry, max(20, about.size.width - 2), checks=checks))
+
+    def action_complete(self) -> None:
+        """Put the name under the cursor into the text."""
+        if self._entry is not None:
+            self._type(self._entry.name)
+
+    def on_input_submitted(self) -> None:
+        """Return a path that is not listed; one that is listed is chosen."""
+        if not self._entries and self.typed.strip():
+            self.dismiss(self.typed.strip())
+
+    def choose(self, number: int) -> None:
+        """Return the scenario, or look into the directory."""
+        entry = self._entries[number]
+        if entry.is_directory:
+            self._type(entry.name)
+        else:
+            self.dismiss(entry.name)
+
+    def _type(self, text: str) -> None:
+        entry = self.query_one(Input)
+        entry.value = text
+        entry.cursor_position = len(text)
+        entry.focus()
