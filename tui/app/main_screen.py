@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.pacing import DRAWING_S
 from tui import dialogs, viewmodels, workers
-from tui.app import go_line_keys, item_keys, list_keys, navigation_keys, run_keys
-from tui.app.go_line_keys import GO_LINE, PAGES, SHEETS
+from tui.app import item_keys, list_keys, navigation_keys, run_keys
+from tui.app.go_line_keys import GO_LINE, PAGES, SHEETS, SHOWN_PAGES
 from tui.app.view_screen import ViewScreen
 from tui.dialogs.sheets import Sheet
 from tui.panes.timeline import TimelineGrid
@@ -180,14 +180,13 @@ class MainScreen(ViewScreen):
         list_keys.open_in_table(self, message.table.model, message.key)
 
     def on_show_view(self, message: screens.ShowView) -> None:
-        """Show a view, with the cursor on a row if one is given."""
+        """Show a view, with the cursor on a row if one is given, or a sheet as if its name had been typed."""
         if message.focus is not None:
             focus_on(self.session, message.focus)
-        self.show_view(message.view_name, message.row)
-
-    def on_show_sheet(self, message: screens.ShowSheet) -> None:
-        """Show a sheet, as if its name had been typed."""
-        go_line_keys.go_to(self, message.name)
+        if message.view_name in SHOWN_PAGES:
+            SHOWN_PAGES[message.view_name](self)
+        else:
+            self.show_view(message.view_name, message.row)
 
     def on_open_subject(self, message: screens.OpenSubject) -> None:
         """Open the detail page of a subject."""

@@ -68,19 +68,14 @@ class ConfigurableApp(Protocol):
         """Return the id of each binding, its keys, and what it does."""
 
 
-class _Entries(Choices):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right,space", "screen.change(1)", "the next value", id="settings.next"),
-        Binding("left", "screen.change(-1)", "the value before", id="settings.previous"),
-    ]
-
-
 class SettingsScreen(Modal[None]):
     """Options and keys. Changes of options are visible behind the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,s", "dismiss", "close", id="settings.close"),
         Binding("d", "default", "restore the default", id="settings.default"),
+        Binding("right,space", "change(1)", "the next value", priority=True, id="settings.next"),
+        Binding("left", "change(-1)", "the value before", priority=True, id="settings.previous"),
     ]
 
     def __init__(self, configurable: ConfigurableApp) -> None:
@@ -91,7 +86,7 @@ class SettingsScreen(Modal[None]):
     def compose(self) -> ComposeResult:
         keys = "enter or left right change  d default  esc close"
         with Frame("Settings", keys, id="settings", classes="sheet"):
-            yield _Entries(self._configurable.session.glyphs.cursor, id="choices")
+            yield Choices(self._configurable.session.glyphs.cursor, id="choices")
             yield LinesView(id="said")
 
     def on_mount(self) -> None:

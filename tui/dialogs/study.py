@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.geometry import Size
 
 from engine.base.errors import ScenarioError
 from engine.base.values import SECOND_MS
@@ -47,12 +46,10 @@ from tui.widgets.table import Table
 from tui.widgets.texts import Prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from textual import events
     from textual.app import ComposeResult
-    from textual.geometry import Region
-    from textual.strip import Strip
 
     from engine.scenario.model import Scenario
     from engine.studies.runs import Study
@@ -72,29 +69,6 @@ class StudyActions(NamedTuple):
 
     open_run: Callable[[Run], object]
     ask: Callable[[], object]  # what to study
-
-
-class Plot(LinesView):
-    """A picture made for the size that the widget turns out to have."""
-
-    def __init__(self, draw: Callable[[int, int], Sequence[Line]], scenario: Scenario) -> None:
-        """``draw`` returns the lines for a number of cells and of rows."""
-        super().__init__(id="study-plot", classes="panel")
-        self.border_title = f"End against cost{' until done' if may_go_on(scenario) else ''}"
-        self._draw = draw
-        self._made_for = Size(0, 0)
-
-    def update(self) -> None:
-        """Draw anew."""
-        self._made_for = self.size
-        if self.size.width and self.size.height:
-            self.show(self._draw(self.size.width, self.size.height))
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the visible lines, of a picture drawn anew if the size has changed."""
-        if self._made_for != self.size:
-            self.update()
-        return super().render_lines(crop)
 
 
 class StudyScreen(Modal[None]):
@@ -133,13 +107,15 @@ class StudyScreen(Modal[None]):
             yield LinesView(id="study-progress")
             with Vertical(id="study-panes", classes="body"):
                 yield Table(self._model)
-                yield Plot(self._plot_lines, self.study.scenario)
+                yield LinesView(id="study-plot", classes="panel")
             yield LinesView(id="study-said")
             yield Prompt()
 
     def on_mount(self) -> None:
         scenario = self.study.scenario.name
         self.query_one("#study").border_title = Content(self._session.text(f"Study of {scenario}"))
+        until = " until done" if may_go_on(self.study.scenario) else ""
+        self.query_one("#study-plot").border_title = f"End against cost{until}"
         self.query_one(Table).focus()
         self.call_after_refresh(self._begin)
         self._clock = self.set_interval(_CLOCK_S, self._tick)
@@ -202,7 +178,8 @@ class StudyScreen(Modal[None]):
         more = f"{hidden} more column{'s' * (hidden > 1)}, {self._keymap.shown('study.details')}" if hidden else ""
         set_title(table, f"Variants {self._model.count:,}", more)
         set_subtitle(self.query_one("#study"), size_text(study.study))
-        self.query_one(Plot).update()
+        plot = self.query_one("#study-plot", LinesView)
+        plot.show(self._plot_lines(*plot.size) if plot.size.area else ())
         view = self.query_one("#study-said", LinesView)
         most = _MOST_SAID - self.has_class("-short") - 2 * self.has_class("-low")
         lines = said_lines(study, table.key, session.glyphs, max(20, self.size.width - 4), most)
