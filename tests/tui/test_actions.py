@@ -71,7 +71,7 @@ def test_the_verbs_of_each_kind(session_at):
         *("reactivateTask", "updateTask", "addTasks", "terminateTask", "deleteTaskFile", "deleteTask")
     ]
     assert verbs(RISK) == [
-        *("updateJob", "disableJob", "enableJob", "terminateJob", "addTasks", "updateJob", "createJob", "deleteJob")
+        *("disableJob", "enableJob", "terminateJob", "addTasks", "updateJob", "createJob", "deleteJob")
     ]
     assert verbs(ItemRef("pool", "shared")) == [
         *("resizePool", "stopPoolResize", "enablePoolAutoScale", "updatePool", "replacePoolProperties"),
@@ -104,7 +104,7 @@ def test_a_pool_that_scales_itself_is_evaluated_and_switched_off(session_at):
 
 def test_what_is_typed_must_fit(session_at):
     priority = action(session_at(LATER_S), "updateJob", RISK)
-    assert priority.defaults == {"priority": "0"}
+    assert priority.defaults["priority"] in ("", "0")
     assert commands_of(priority, answers={"priority": "-5"})[0].priority == -5
     with pytest.raises(ValueError, match="Priority: 'high' must be a whole number"):
         commands_of(priority, answers={"priority": "high"})
@@ -314,7 +314,7 @@ def test_a_form_that_is_closed_while_a_trial_goes_on_gets_no_more_results(dashbo
 
     async def run():
         async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.press("A", *choose(app.session, "updateJob", RISK))
+            await pilot.press("A", *choose(app.session, "disableJob", RISK))
             await pilot.pause()
             form = app.screen
             monkeypatch.setattr(app.yielder, "pause", no_pause)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from engine.pacing import DRAWING_S
 from tui import dialogs, viewmodels, workers
 from tui.app import item_keys, list_keys, navigation_keys, run_keys
-from tui.app.go_line_keys import GO_LINE, PAGES, SHEETS, SHOWN_PAGES
+from tui.app.go_line_keys import GO_LINE, PAGES, SHEETS, SHOWN_PAGES, page_of
 from tui.app.view_screen import ViewScreen
 from tui.dialogs.sheets import Sheet
 from tui.panes.timeline import TimelineGrid
@@ -212,6 +212,12 @@ class MainScreen(ViewScreen):
 # -- the palette -------------------------------------------------------------------------------------------------
 
 
+_MORE = (
+    page_of("Write the run as a page", list_keys.ask_report),
+    page_of("Next failure", lambda main: main.playback.seek_failure(1)),
+    page_of("Previous failure", lambda main: main.playback.seek_failure(-1)),
+    page_of("New empty scenario", lambda main: run_keys.open_named(main, NEW_EMPTY)),
+)
 _LEFT_OUT = frozenset({"quit.ask", "interrupt", "palette", "pane.next", "pane.before"})
 _OPTION_WORDS = {
     "theme": "colours colors dark light black white contrast",
@@ -240,19 +246,8 @@ def palette_entries(
             title = binding.description[:1].upper() + binding.description[1:]
             keys = main.keymap.all_shown(binding)
             yield PaletteEntry(title, when_of(identity), run, keys, words_of(identity))
-    yield from (_of_page(main, page) for page in PAGES)
-    about = "One HTML file to show to somebody: the run at every moment, and why."
-    ask_report = partial(list_keys.ask_report, main)
-    words = "html report share export save summary document browser"
-    yield PaletteEntry("Write the run as a page", about, ask_report, words=words)
+    yield from (_of_page(main, page) for page in (*PAGES, *_MORE, *SHEETS))
     yield list_keys.picture_entry(partial(list_keys.take_picture, main))
-    for title, by in (("Next failure", 1), ("Previous failure", -1)):
-        about = "Goes to the moment at which something fails."
-        seek = partial(main.playback.seek_failure, by)
-        yield PaletteEntry(title, about, seek, words="failed error broken problem go time")
-    about, open_empty = "To build pools and jobs by hand from nothing.", partial(run_keys.open_named, main, NEW_EMPTY)
-    yield PaletteEntry("New scenario, empty", about, open_empty, words="blank fresh create open")
-    yield from (_of_page(main, page) for page in SHEETS)
     for what in actions.menu.NEW:
         create = partial(item_keys.create, main, what)
         yield PaletteEntry(f"Create: {what}", "By a form or by its body.", create, words="new add insert")

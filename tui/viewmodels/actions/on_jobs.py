@@ -238,13 +238,6 @@ def _ends(job: JobRow) -> Sequence[str]:
 
 JOB: tuple[ActionType[JobRow], ...] = (
     ActionType(
-        "Change the priority of {}",
-        "updateJob",
-        ("running tasks continue",),
-        fields=(Field("priority", "Priority", "-1000 to 1000", lambda job: str(job.record.priority)),),
-        unavailable=_is_over,
-    ),
-    ActionType(
         "Disable {}",
         "disableJob",
         ("no task starts until the job is enabled",),
