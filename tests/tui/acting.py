@@ -10,16 +10,14 @@ def action(session, command, *subjects):
     return next(each for each in actions_for(session, subjects) if each.command == command)
 
 
-def read(action, choice=None, answers=None):
-    """What an action makes of the first choice, or this one, and of the texts that its fields begin with, or these."""
-    texts = action.defaults if answers is None else answers
-    asked = action.type.choices if action.asks(texts) else ()
-    return action.read_fields(texts, chosen=(choice or asked[0]).body if asked else None)
+def read(action, answers=None):
+    """What an action makes of the texts that its fields begin with, or of these in their place."""
+    return action.read_fields(action.defaults | (answers or {}))
 
 
-def commands_of(action, choice=None, answers=None):
+def commands_of(action, answers=None):
     """The commands that ``read`` finds. Raises ValueError with the sentence of the first mistake."""
-    result = read(action, choice, answers)
+    result = read(action, answers)
     if result.mistakes:
         raise ValueError(result.mistakes[0].sentence)
     return list(result.commands)

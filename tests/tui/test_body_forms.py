@@ -130,17 +130,6 @@ def test_what_the_service_would_refuse_is_sent_only_when_asked_for_again(dashboa
     assert said[-1].startswith(f"createPool {name} refused: ")
 
 
-def test_a_long_list_of_tasks_is_sent_in_requests_that_the_service_takes(session_at):
-    session = session_at(LATER_S)
-    add = action_for_new(session, "tasks", None)
-    listed = "\n".join(f"- {{id: added-{number}, commandLine: work}}" for number in range(250))
-    commands = typed_body(add, listed).commands
-    assert [len(command.tasks) for command in commands] == [100, 100, 50]
-    assert session.simulation.submit_all(commands) == [None, None, None]
-    session.update()
-    assert session.job("risk").phases.tasks.total == 290
-
-
 def test_what_a_process_does_wrongly_is_a_mistake_of_the_body_and_no_internal_error(session_at):
     add = action_for_new(session_at(LATER_S), "tasks", None)
     result = typed_body(add, "id: a\ncommandLine: work\nsimulate: {does: [{after: PT1S, rebotNode: {}}]}\n")

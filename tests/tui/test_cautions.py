@@ -9,7 +9,7 @@ from tests.builders import READY_S, a_job, a_pool, do, run_to, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.actions.forms import Form, new_job, new_schedule, new_tasks
+from tui.viewmodels.actions.forms import Form, new_job, new_schedule
 from tui.viewmodels.actions.on_jobs import CREATE_JOB, CREATE_SCHEDULE, JOB
 from tui.viewmodels.session import Session
 
@@ -66,15 +66,6 @@ def test_a_schedule_is_warned_of_its_jobs(session):
     assert NEVER_RUNS in said.values()
 
 
-def test_a_schedule_whose_jobs_nobody_gives_tasks_is_said_beside_the_job_manager(session):
-    document = new_schedule(session)
-    said = [text for _, text in document.cautions(document.start)]
-    assert said == ["its jobs have no tasks unless others add them: a job manager task does (JM-3)"]
-    manager = {"jobManagerTask": {"id": "m", "commandLine": "manage"}}
-    managed = {**document.start, "jobSpecification": {**document.start["jobSpecification"], **manager}}
-    assert document.cautions(managed) == []
-
-
 def test_a_job_manager_that_ends_its_job_lets_release_run(session):
     document = new_job(session)
     release = {"jobReleaseTask": {"commandLine": "clean-up"}}
@@ -82,30 +73,6 @@ def test_a_job_manager_that_ends_its_job_lets_release_run(session):
         manager = {"jobManagerTask": {"id": "m", "commandLine": "manage", "killJobOnCompletion": ends}}
         found = document.cautions({**document.start, **release, **manager})
         assert [said for _, said in found] == ([] if ends else [NEVER_RUNS])
-
-
-def test_a_pool_that_does_not_exist_is_said_beside_its_field(session):
-    said = warned_of_job(session, **{"poolInfo.poolId": "nope"})
-    assert said == {"Pool": "no task runs until somebody creates pool nope (POOL-18)"}
-
-
-def test_a_pool_that_gets_no_nodes_is_said_beside_its_field(session):
-    do(session.simulation, "createPool", id="idle", vmSize="standard_d2s_v3", targetDedicatedNodes=0)
-    assert warned_of_job(session, **{"poolInfo.poolId": "idle"}) == {
-        "Pool": "no task runs there: pool idle has no nodes, and its target is 0"
-    }
-    assert warned_of_job(session, **{"poolInfo.poolId": "p"}) == {}
-
-
-def test_tasks_that_are_added_to_a_job_on_such_a_pool_are_cautioned_about():
-    sim = simulation(a_job("waits"), pool=a_pool(nodes=0))
-    run_to(sim, seconds=5)
-    session = Session(sim)
-    said = warned(new_tasks(session, "waits"), ADD_TASKS, job_id="waits")
-    assert list(said.values()) == ["no task runs there: pool p has no nodes, and its target is 0"]
-    do(sim, "resizePool", poolId="p", targetDedicatedNodes=1)
-    session.update()
-    assert warned(new_tasks(session, "waits"), ADD_TASKS, job_id="waits") == {}
 
 
 def test_a_pool_without_nodes_is_not_proposed_while_another_has_some(session):
@@ -134,6 +101,6 @@ def test_the_form_shows_a_caution_below_the_field_and_in_the_preview():
     app = Dashboard(simulation(a_job(), pool=a_pool(nodes=0)), plays=False)
     app.session.simulation.run_until(60_000)
     shown = []
-    drive(app, "4", "ctrl+n", lambda app: shown.append(text_of(app)), size=(160, 50))
-    assert contains(shown[0], "! no task runs there: pool p has no nodes")
-    assert contains(shown[0], "Pool: no task runs there: pool p has no nodes")
+    to_release = [*["down"] * 4, *"get", *["down"] * 6, *"rm"]
+    drive(app, "4", "ctrl+n", *to_release, lambda app: shown.append(text_of(app)), size=(160, 60))
+    assert contains(shown[0], "! the release task never runs", "Command line: the release task never runs")

@@ -274,7 +274,7 @@ def test_the_picker_of_scenarios_and_the_palette_offer_an_empty_one(dashboard_at
     )
     assert seen[0][0] == "new"
     assert contains(seen[0][1], "ctrl+n creates a pool")
-    assert contains(seen[1][1], "New scenario, empty")
+    assert contains(seen[1][1], "New empty scenario")
 
 
 def test_the_curves_have_no_scrollbar_that_would_cut_their_readings(dashboard_at):

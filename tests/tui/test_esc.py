@@ -10,7 +10,7 @@ from tests.tui.screen_text import contains
 from tui.app.main_screen import MainScreen
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.actions import ActionSheet
-from tui.widgets.rows import Buttons, Choices
+from tui.widgets.texts import PageView
 
 LATER_S = 330
 
@@ -37,8 +37,7 @@ def test_cancel_leaves_form_and_menu_at_once(dashboard_at, keys):
     seen = []
 
     def cancel(app):
-        last = 99  # the number of the last button is Cancel's
-        app.screen.query_one(Buttons).post_message(Buttons.Pressed(last))
+        app.screen.query_one(PageView).post_message(PageView.Followed("cancel"))
 
     before = len(app.session.simulation.log)
     drive(app, *keys, cancel, lambda app: seen.append((type(app.screen), len(app.session.simulation.log))))
@@ -61,7 +60,7 @@ def test_a_menu_gives_way_to_its_form_and_is_back_after_escape(dashboard_at):
 
     def look(app):
         menu = next(screen for screen in app.screen_stack if isinstance(screen, ActionSheet))
-        seen.append((menu.query_one("#actions").visible, app.focused is menu.query_one(Choices)))
+        seen.append((menu.query_one("#actions").visible, app.focused is menu.query_one(Input)))
 
     drive(dashboard_at(LATER_S), "a", look, "enter", look, "escape", look)
     assert seen == [(True, True), (False, False), (True, True)]

@@ -13,13 +13,13 @@ from engine.views.resources.tasks import job_of_task
 from tests.builders import a_job, a_pool, simulation
 from tests.tui.acting import commands_of, read, trial_of
 from tests.tui.conftest import simulation_at
-from tests.tui.driving import drive, edit, look, tried_out, typed
+from tests.tui.driving import drive, look, tried_out, typed
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.cli.commands import cli
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.form_fields import FormInputs
-from tui.viewmodels.actions.menu import action_for_new, actions_for, grouped_actions, record_lines
+from tui.viewmodels.actions.menu import action_for_new, actions_for, grouped_actions
 from tui.viewmodels.actions.trial import trial_lines
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.session import Session
@@ -148,14 +148,14 @@ def test_a_field_keeps_what_it_does_not_show(session_at):
 # --- single fields
 
 
-def test_resizing_asks_for_running_tasks_only_where_nodes_have_to_leave(dashboard_at):
+def test_resizing_says_nothing_about_running_tasks_unless_that_is_chosen(dashboard_at):
     app, seen = dashboard_at(LATER_S), []
     drive(
         app,
         *("2", "a", "enter", look(seen), "backspace", *typed("2"), look(seen), "backspace", *typed("9"), look(seen)),
         "ctrl+s",
     )
-    assert [contains(lines, "What happens to running tasks") for lines in seen] == [False, True, False]
+    assert all(contains(lines, "Running tasks", "default", "failed ones go first") for lines in seen)
     assert contains(seen[1], "cost an hour", "otherwise $0.48")
     (given,) = app.session.simulation.journal.by_hand()
     assert given.command.wire() == {
@@ -177,7 +177,7 @@ def test_the_hints_of_a_form_name_enter_where_it_acts(dashboard_at):
     app, seen = dashboard_at(LATER_S), []
     act_on_node = ("3", "a", *"reboot", look(seen), "enter", look(seen))
     drive(app, *act_on_node, "enter", look(seen))
-    assert contains(seen[1], "( ) ", "enter or ctrl+s do it")
+    assert contains(seen[1], "requeue", "1 of 4", "they are stopped and queued again", "enter or ctrl+s do it")
     assert [one.command.NAME for one in app.session.simulation.journal.by_hand()] == ["rebootNode"]
     drive(dashboard_at(LATER_S), "2", "a", "enter", look(seen))
     assert contains(seen[-1], "ctrl+s do it  tab next")
@@ -269,14 +269,6 @@ def test_fast_typing_is_read_when_it_pauses_and_never_lays_out_the_screen(dashbo
     assert len(reads) < len(text) // 2
 
 
-def test_what_is_recorded_is_short_until_it_is_asked_for(dashboard_at):
-    app, seen = dashboard_at(LATER_S), []
-    listed = "\n".join(f"- {{id: added-{number}, commandLine: work}}" for number in range(40))
-    drive(app, "5", "ctrl+n", "ctrl+t", edit(listed), look(seen), "ctrl+r", look(seen))
-    assert contains(seen[0], "Recorded as", "ctrl+r shows them")
-    assert not contains(seen[1], "ctrl+r shows them")
-
-
 def test_the_past_is_not_changed(dashboard_at):
     app, seen = dashboard_at(LATER_S), []
     drive(app, "comma", "comma", "2", "ctrl+n", lambda app: seen.append(isinstance(app.screen, ActionForm)))
@@ -294,19 +286,6 @@ def test_a_large_form_is_ascii_where_that_is_asked_for(dashboard_at, size):
     app = dashboard_at(LATER_S, ascii_only=True)
     drive(app, "4", "ctrl+n", look(seen), "down", "down", *typed("x"), look(seen), "ctrl+t", look(seen), size=size)
     assert {letter for lines in seen for each in lines for letter in each if not letter.isascii()} == set()
-
-
-def test_what_is_recorded_is_folded_only_where_it_has_no_room(session_at):
-    session = session_at(LATER_S)
-    commands = commands_of(next(each for each in actions_for(session, [SHARED]) if each.command == "resizePool"))
-    folded, whole = (
-        [plain(each) for each in record_lines(session, commands, 12, is_folded=True, key="ctrl+r", rows=rows)]
-        for rows in (6, 20)
-    )
-    assert folded[-1].endswith("more lines, ctrl+r shows them")
-    assert len(folded) == 5
-    assert len(whole) > 6
-    assert not any("ctrl+r" in each for each in whole)
 
 
 # --- the list of actions
@@ -367,12 +346,6 @@ def test_enter_in_the_past_says_that_nothing_was_done_and_what_enter_does_next(d
     drive(dashboard_at(LATER_S), "comma", "comma", "4", "a", "enter", look(seen), "enter", "escape", look(seen))
     assert contains(seen[0], "Nothing was done yet. Enter again branches here; the run that is left is kept")
     assert not contains(seen[1], "This is the past")
-
-
-def test_the_order_in_which_nodes_leave_is_said_only_where_they_have_to(dashboard_at):
-    seen = []
-    drive(dashboard_at(LATER_S), "2", "a", "enter", "backspace", *"9", look(seen), "backspace", *"2", look(seen))
-    assert [contains(lines, "failed nodes leave first") for lines in seen] == [False, True]
 
 
 @pytest.mark.parametrize(("view", "name"), [("2", "pool-1"), ("4", "job-1")])

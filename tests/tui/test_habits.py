@@ -192,17 +192,3 @@ def test_page_keys_move_the_cursor_of_a_list(dashboard_at):
     note = lambda app: numbers.append(next(iter(app.screen.query(Choices))).number)  # noqa: E731
     drive(app, "2", "a", "pagedown", note, "pageup", note, "escape", "ctrl+o", "pagedown", note, size=(80, 24))
     assert numbers == [10, 0, 10]
-
-
-def test_a_click_on_a_pane_jumps_there(dashboard_at):
-    async def run(app):
-        async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.pause()
-            attention = app.screen.query_one("#attention")
-            await pilot.press("apostrophe")
-            await pilot.pause()
-            await pilot.click(offset=(attention.region.x + 5, attention.region.y + 1))
-            await pilot.pause()
-            assert app.focused is attention
-
-    asyncio.run(run(dashboard_at(LATER_S)))

@@ -38,7 +38,7 @@ def after(app, keys, *, fast):
     "keys",
     [
         ("l", "l", "l"),
-        ("apostrophe", "e"),
+        ("B", "apostrophe", "1"),
         ("3", "a", "enter"),
         ("A", "enter", "x", "y"),
         ("3", "a", "enter", "tab", "enter"),

@@ -177,21 +177,6 @@ def test_n_goes_from_one_failed_row_to_the_next_and_round(dashboard_at):
     assert all(has_failed for _, has_failed in seen)
 
 
-def test_n_of_only_failed_rows_goes_through_failures_in_time(dashboard_at):
-    app = dashboard_at(530, "forty-nodes")
-    seen = []
-    drive(
-        app,
-        *("6", "exclamation_mark"),
-        *(step for key in ("N", "N", "n") for step in (key, lambda app: seen.append(app.session.now_ms))),
-    )
-    events = app.session.events
-    when_ms = sorted({events.when_ms(index) for index in events.failures()})
-    assert seen[0] > seen[1]
-    assert seen[2] == seen[0]
-    assert set(seen) <= set(when_ms)
-
-
 def test_n_of_tasks_finds_those_that_failed_wherever_they_are(dashboard_at):
     app = dashboard_at(330, "retries-and-exit-conditions")
     seen = []

@@ -18,7 +18,6 @@ from tui.app.dashboard import Dashboard
 from tui.viewmodels import moments
 from tui.viewmodels.actions.menu import actions_for, trial_result_lines
 from tui.viewmodels.format import words_of
-from tui.viewmodels.go_line import letters_for
 from tui.viewmodels.moments import Bookmarks, compare_lines
 from tui.viewmodels.text import ItemRef, plain, width
 
@@ -83,32 +82,12 @@ def test_without_bookmarks_it_says_how_to_set_one(dashboard_at):
     drive(
         dashboard_at(LATER_S),
         "apostrophe",
-        lambda app: said.extend(text_of(app)),
+        lambda app: said.extend(notes(app)),
         *("escape", "c"),
         lambda app: said.extend(notes(app)),
     )
-    assert contains(said, "there is no bookmark yet: B sets one")
+    assert said[0] == "There is no bookmark yet: B sets one."
     assert said[-1].startswith("There is nothing to compare with yet")
-
-
-@pytest.mark.parametrize(("titles", "letters"), [(["Nodes", "Needs", "Node map"], "neo"), (["", "-"], "ab"), ([], "")])
-def test_each_pane_has_a_letter_of_its_own(titles, letters):
-    assert letters_for(titles) == list(letters)
-
-
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-def test_a_letter_goes_to_its_pane_and_any_other_key_nowhere(dashboard_at, size):
-    seen = []
-    focus = lambda app: seen.append((app.main_screen.focused.id, len(app.screen_stack)))  # noqa: E731
-    drive(
-        dashboard_at(LATER_S),
-        "apostrophe",
-        lambda app: seen.append(text_of(app)),
-        *("n", focus, "apostrophe", "p", focus, "apostrophe", "f9", focus, "apostrophe", "m", focus),
-        size=size,
-    )
-    assert contains(seen[0], " n ", " p ", " m ", "a letter goes to its pane")
-    assert seen[1:] == [("attention", 1), ("job-lists", 1), ("job-lists", 1), ("map", 1)]
 
 
 def test_two_moments_of_a_run_stand_in_two_columns_with_their_difference(session_at):

@@ -9,6 +9,7 @@ import pytest
 from tests.tui.conftest import SOON_S
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, text_of
+from tui.textual.keys import Keymap
 from tui.textual.views import Regions
 
 
@@ -116,6 +117,6 @@ def test_only_the_pane_with_the_focus_has_a_frame_and_no_pane_moves_with_it(dash
 
 def test_titles_show_the_keys_of_their_panes_as_they_are_now(dashboard_at):
     app = dashboard_at(330)
-    app.main_screen.keymap, _ = app.main_screen.keymap.rebound("row.why", "f9")
+    app.main_screen.keymap = Keymap({"row.why": "f9"})
     seen = after(app, size=(160, 50))
     assert contains(seen, "f9 why", "l lens", "a act   m mark", "H hour or all")

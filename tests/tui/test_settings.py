@@ -57,7 +57,7 @@ def test_columns_are_chosen_shown_and_remembered(dashboard_at):
         app,
         *("5", "C"),
         lambda app: seen.append(text_of(app)),
-        *("space", "down", "enter", "end", "escape"),
+        *("down", "enter", "down", "down", "enter", "escape"),
         *("up", "o", "down", "down"),
         lambda app: seen.append(text_of(app)),
     )

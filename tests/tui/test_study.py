@@ -15,7 +15,7 @@ from tests.builders import a_job, simulation
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tests.tui.studying import NODES, SCALED, PlayedHere, begin, bundled_dashboard
-from tui.dialogs.study import VariantRuns
+from tui.dialogs.pickers import NameFinder
 from tui.saving.settings import LIGHT, NO_COLOUR
 from tui.textual.screens import StudyNews
 from tui.textual.views import LinesView
@@ -206,17 +206,19 @@ def test_enter_lists_the_runs_and_opens_the_chosen_one(night):
     app, seen = night(), []
 
     def list_runs(app):
-        table = app.screen.query_one(Table)
-        seen.append((type(app.screen), table.key, [table.model.key(at) for at in range(table.model.count)]))
+        lines = [each for each in text_of(app) if " seed " in each]
+        seeds = [int(re.search(r"seed (\d+)", each)[1]) for each in lines]
+        median = next(seed for seed, each in zip(seeds, lines, strict=True) if "median" in each)
+        seen.append((type(app.screen), median, seeds))
 
     def look(app):
         simulation = app.session.simulation
         seen.append((simulation.scenario.variant.number, simulation.seed, type(app.screen).__name__))
 
-    drive(app, "V", "down", "down", "enter", list_runs, "end", "enter", look, "V", look, "escape", "V")
+    drive(app, "V", "down", "down", "enter", list_runs, *["down"] * 3, "enter", look, "V", look, "escape", "V")
     screen, median, seeds = seen[0]
     ends = {one["seed"]: one["summary"]["makespanSeconds"] for one in app.studies.shown.tally.results_of(3)}
-    assert screen is VariantRuns
+    assert screen is NameFinder
     assert seeds == sorted(ends, key=ends.__getitem__)
     assert median == seeds[1]
     assert seen[1] == (3, seeds[-1], "MainScreen")

@@ -11,8 +11,7 @@ from tests.tui.driving import drive, typed
 from tests.tui.screen_text import contains, text_of
 from tests.tui.studying import NODES, SCALED, PlayedHere, begin
 from tui.app.main_screen import palette_entries
-from tui.dialogs.scenarios import StudyForm
-from tui.dialogs.study import StudyScreen
+from tui.dialogs.study import StudyForm, StudyScreen
 from tui.viewmodels.study import StudyRequest, ValueNames, plan
 
 pytestmark = pytest.mark.usefixtures("played_here")
@@ -150,7 +149,7 @@ def test_the_palette_and_the_help_know_the_study(night):
 
     drive(app, find, "V", "question_mark", lambda app: seen.append(text_of(app)), size=(120, 60))
     assert seen[0]["Run a study of this scenario, or show it"] == "V"
-    assert contains(seen[1], "Help: Study", "Pareto", "The next cheaper variant")
+    assert contains(seen[1], "Help: Study", "Pareto", "Everything about the variant")
 
 
 def test_values_have_short_names(night):

@@ -102,7 +102,7 @@ def test_a_new_command_leaves_nothing_to_do_again(dashboard_at):
 def test_a_branch_keeps_the_run_that_is_left_and_it_is_opened_again(dashboard_at):
     app, seen = dashboard_at(LATER_S), []
     drive(app, *RESIZE, "comma", "comma", "b", "apostrophe", look(seen), "1", look(seen))
-    assert contains(seen[0], " 1 the run before the branch at")
+    assert contains(seen[0], "1  the run before the branch at")
     assert [name for _, name in by_hand(app)] == ["resizePool"]
     assert app.session.is_past
     assert contains(messages_of(app), "This is the run before the branch at")

@@ -329,14 +329,6 @@ class Dashboard(App[None]):
         dialogs.import_all()
         return self.main_screen.keymap.listed()
 
-    def rebind(self, identity: str, key: str | None) -> str:
-        """Give a binding another key, None for its own; return what is wrong with it, empty if nothing is."""
-        keymap, problem = self.main_screen.keymap.rebound(identity, key)
-        self.settings.keys = keymap.wanted
-        self.set_keymap(keymap.changed)
-        self.main_screen.use_keymap(keymap)
-        return problem
-
     def action_rules(self) -> None:
         """Show the text of the rules that the row under the cursor cites, or else the screen."""
         cited = rules_on(self.screen)

@@ -141,21 +141,22 @@ class Page(NamedTuple):
 _ABOUT = {title: (about, words) for title, words, about in read_table("pages.csv", __file__)}
 
 
-def _page(title: str, show: Callable[[ViewScreen], object]) -> Page:
+def page_of(title: str, show: Callable[[ViewScreen], object]) -> Page:
+    """Return the page with this title, which is in the table of pages."""
     return Page(title, *_ABOUT[title], show)
 
 
 PAGES = (
-    _page("Account", partial(_show_account, "Overview")),
-    _page("Statistics", partial(_show_job_tab, STATISTICS_TAB)),
-    _page("Critical path", partial(_show_job_tab, CRITICAL_PATH_TAB)),
-    _page("Storage", partial(_show_account, "Storage")),
+    page_of("Account", partial(_show_account, "Overview")),
+    page_of("Statistics", partial(_show_job_tab, STATISTICS_TAB)),
+    page_of("Critical path", partial(_show_job_tab, CRITICAL_PATH_TAB)),
+    page_of("Storage", partial(_show_account, "Storage")),
 )
 SHEETS = (
-    _page("Expectations", _show_expectations),
-    _page("Warnings", _show_warnings),
-    _page("Messages", partial(_run_in_app, "messages")),
-    _page("Requests", partial(_run_in_app, "requests")),
+    page_of("Expectations", _show_expectations),
+    page_of("Warnings", _show_warnings),
+    page_of("Messages", partial(_run_in_app, "messages")),
+    page_of("Requests", partial(_run_in_app, "requests")),
 )
 # What shows a page or sheet, by the name that is typed.
 SHOWN_PAGES: dict[str, Callable[[ViewScreen], object]] = {

@@ -191,10 +191,8 @@ def start_action(main: ViewScreen, kind: Kind, title: str, action: Action | None
 
 
 def _open_form(main: ViewScreen, action: Action) -> None:
-    main.app.push_screen(
-        dialogs.action_form.ActionForm(main.session, action, (), actions.trial.Trials(main.session)),
-        partial(_answered, main),
-    )
+    form = dialogs.action_form.ActionForm(main.session, action, actions.trial.Trials(main.session))
+    main.app.push_screen(form, partial(_submit, main))
 
 
 def _answered(main: ViewScreen, answer: list[Input] | Action | None) -> None:

@@ -204,7 +204,7 @@ def find_everywhere(main: ViewScreen, text: str = "") -> None:
 def _go_to_found(main: ViewScreen, target: Target | None) -> None:
     match target:
         case ItemRef("job schedule", key):
-            main.show_row("schedules", key)
+            main.show_view("schedules", key)
         case ItemRef():
             main.open_subject(target)
         case FileLocation():
@@ -256,9 +256,22 @@ def _toggle_all(main: ViewScreen) -> None:
 
 
 def _choose_columns(main: ViewScreen) -> None:
-    """Let the user choose the columns of the list."""
-    if main.list_page is not None:
-        main.app.push_screen(dialogs.pickers.ColumnChooser(main.list_page.model, main.update))
+    """Let the user show or hide a column of the list, and then another one, or go back to the usual ones."""
+    if main.list_page is None:
+        return
+    model = main.list_page.model
+    names = [column.name for column in model.named_columns]
+
+    def choose(number: int) -> None:
+        if number:
+            model.toggle_column(names[number - 1])
+        else:
+            model.chosen_columns = None
+        main.update()
+        _choose_columns(main)
+
+    shown = [f"[{'x' if name in model.shown_names() else ' '}] {name}" for name in names]
+    main.pick(f"Columns of {model.title}", ["the usual ones", *shown], choose, "")
 
 
 def _toggle_details(main: ViewScreen) -> None:
@@ -290,7 +303,7 @@ def _show_place(main: ViewScreen, place: Destination) -> None:
         focus_on(main.session, place.focus)
     kind = KIND_IN.get(place.view)
     if kind in (None, "job schedule") or place.row is None:
-        main.show_row(place.view, place.row)
+        main.show_view(place.view, place.row)
     else:
         main.open_subject(ItemRef(kind, place.row))
 

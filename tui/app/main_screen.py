@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from engine.pacing import DRAWING_S
 from tui import dialogs, viewmodels, workers
-from tui.app import go_line_keys, item_keys, list_keys, navigation_keys, run_keys
-from tui.app.go_line_keys import GO_LINE, PAGES, SHEETS
+from tui.app import item_keys, list_keys, navigation_keys, run_keys
+from tui.app.go_line_keys import GO_LINE, PAGES, SHEETS, SHOWN_PAGES, page_of
 from tui.app.view_screen import ViewScreen
 from tui.dialogs.sheets import Sheet
 from tui.panes.timeline import TimelineGrid
@@ -180,17 +180,13 @@ class MainScreen(ViewScreen):
         list_keys.open_in_table(self, message.table.model, message.key)
 
     def on_show_view(self, message: screens.ShowView) -> None:
-        """Show a view, with the cursor on a row if one is given."""
+        """Show a view, with the cursor on a row if one is given, or a sheet as if its name had been typed."""
         if message.focus is not None:
             focus_on(self.session, message.focus)
-        if message.row is None:
-            self.show_view(message.view_name)
+        if message.view_name in SHOWN_PAGES:
+            SHOWN_PAGES[message.view_name](self)
         else:
-            self.show_row(message.view_name, message.row)
-
-    def on_show_sheet(self, message: screens.ShowSheet) -> None:
-        """Show a sheet, as if its name had been typed."""
-        go_line_keys.go_to(self, message.name)
+            self.show_view(message.view_name, message.row)
 
     def on_open_subject(self, message: screens.OpenSubject) -> None:
         """Open the detail page of a subject."""
@@ -199,10 +195,6 @@ class MainScreen(ViewScreen):
     def on_open_one_of(self, message: screens.OpenOneOf) -> None:
         """Open one of several items."""
         navigation_keys.open_one_of(self, message.choices)
-
-    def on_go_to_failure(self, message: screens.GoToFailure) -> None:
-        """Go to the next or the previous failure."""
-        self.playback.seek_failure(message.by)
 
     def on_go_to_time(self, message: screens.GoToTime) -> None:
         """Go to a moment that was clicked."""
@@ -220,6 +212,12 @@ class MainScreen(ViewScreen):
 # -- the palette -------------------------------------------------------------------------------------------------
 
 
+_MORE = (
+    page_of("Write the run as a page", list_keys.ask_report),
+    page_of("Next failure", lambda main: main.playback.seek_failure(1)),
+    page_of("Previous failure", lambda main: main.playback.seek_failure(-1)),
+    page_of("New empty scenario", lambda main: run_keys.open_named(main, NEW_EMPTY)),
+)
 _LEFT_OUT = frozenset({"quit.ask", "interrupt", "palette", "pane.next", "pane.before"})
 _OPTION_WORDS = {
     "theme": "colours colors dark light black white contrast",
@@ -248,19 +246,8 @@ def palette_entries(
             title = binding.description[:1].upper() + binding.description[1:]
             keys = main.keymap.all_shown(binding)
             yield PaletteEntry(title, when_of(identity), run, keys, words_of(identity))
-    yield from (_of_page(main, page) for page in PAGES)
-    about = "One HTML file to show to somebody: the run at every moment, and why."
-    ask_report = partial(list_keys.ask_report, main)
-    words = "html report share export save summary document browser"
-    yield PaletteEntry("Write the run as a page", about, ask_report, words=words)
+    yield from (_of_page(main, page) for page in (*PAGES, *_MORE, *SHEETS))
     yield list_keys.picture_entry(partial(list_keys.take_picture, main))
-    for title, by in (("Next failure", 1), ("Previous failure", -1)):
-        about = "Goes to the moment at which something fails."
-        seek = partial(main.playback.seek_failure, by)
-        yield PaletteEntry(title, about, seek, words="failed error broken problem go time")
-    about, open_empty = "To build pools and jobs by hand from nothing.", partial(run_keys.open_named, main, NEW_EMPTY)
-    yield PaletteEntry("New scenario, empty", about, open_empty, words="blank fresh create open")
-    yield from (_of_page(main, page) for page in SHEETS)
     for what in actions.menu.NEW:
         create = partial(item_keys.create, main, what)
         yield PaletteEntry(f"Create: {what}", "By a form or by its body.", create, words="new add insert")

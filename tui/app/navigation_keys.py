@@ -12,7 +12,6 @@ from engine.base.values import quoted
 from engine.pacing import FASTEST
 from engine.views.resources.jobs import job_ids, pool_ids
 from engine.views.results import end_of_run
-from tui import dialogs
 from tui.dialogs.sheets import Pick, Sheet, details_sheet
 from tui.textual.keys import Command
 from tui.textual.screens import say
@@ -25,8 +24,6 @@ from tui.widgets.texts import AnswerError, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from textual.widget import Widget
 
     from engine import Simulation
     from tui.app.view_screen import ViewScreen
@@ -93,22 +90,19 @@ def _zoom(main: ViewScreen) -> None:
 
 
 def _jump(main: ViewScreen) -> None:
-    """Go to a pane by its letter, or to a bookmark or a run that was left by its digit."""
+    """Go to a bookmark, or open a run that was left."""
     kept, clock = main.bookmarks, main.session.clock
     names = [clock(one.shown_ms) + (", in a run that was left" * (not kept.is_here(one))) for one in kept.moments]
     names += [run.name for run in kept.runs]
     places = [*map(kept.run_of, kept.moments), *(run.left for run in kept.runs)]
 
-    def go(target: Widget | int | None) -> None:
-        if not isinstance(target, int):
-            main.set_focus(target or main.focused)
-        elif target < len(kept.moments) and kept.is_here(places[target]):
-            main.playback.seek(places[target].shown_ms)
+    def go(number: int) -> None:
+        if number < len(kept.moments) and kept.is_here(places[number]):
+            main.playback.seek(places[number].shown_ms)
         else:
-            _open_run(main, places[target], f"This is {names[target]}.")
+            _open_run(main, places[number], f"This is {names[number]}.")
 
-    panes = [pane for pane in main.focus_chain if pane.region.area]
-    main.app.push_screen(dialogs.pickers.Jump(panes, [main.session.text(each) for each in names]), go)
+    main.pick("Go to", names, go, "There is no bookmark yet: B sets one.")
 
 
 def _go_out(main: ViewScreen) -> None:
@@ -320,7 +314,7 @@ NAVIGATION: tuple[Command[ViewScreen], ...] = (
     Command("z", "pane.zoom", "maximise or restore the pane", _zoom),
     Command("tab", "pane.next", "next pane", lambda main: main.focus_next(), show=False),
     Command("shift+tab", "pane.before", "previous pane", lambda main: main.focus_previous(), show=False),
-    Command("apostrophe", "go.jump", "jump: a letter for a pane, a digit for a bookmark", _jump),
+    Command("apostrophe", "go.jump", "go to a bookmark, or open a run that was left", _jump),
     Command("J", "focus.job", "choose the job in focus", partial(_choose_focus, "job", job_ids)),
     Command("P", "focus.pool", "choose the pool in focus", partial(_choose_focus, "pool", pool_ids)),
 )

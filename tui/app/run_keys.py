@@ -90,7 +90,7 @@ def reload(main: ViewScreen) -> None:
 def _choose_scenario(main: ViewScreen) -> None:
     """Let the user choose a bundled scenario or a file, and open it."""
     main.playback.pause()
-    main.app.push_screen(dialogs.scenarios.ScenarioPicker(main.session.glyphs), partial(_open, main))
+    main.app.push_screen(dialogs.pickers.ScenarioPicker(main.session.glyphs), partial(_open, main))
 
 
 def open_named(main: ViewScreen, name: str) -> None:
@@ -179,7 +179,7 @@ def _ask_study(main: ViewScreen, scenario: Scenario, request: StudyRequest) -> N
             begin_study(main, scenario, *answer)
 
     main.playback.pause()
-    main.app.push_screen(dialogs.scenarios.StudyForm(main.session, scenario, request), answered)
+    main.app.push_screen(dialogs.study.StudyForm(main.session, scenario, request), answered)
 
 
 def begin_study(main: ViewScreen, scenario: Scenario, request: StudyRequest, study: Study) -> None:
@@ -195,9 +195,7 @@ def begin_study(main: ViewScreen, scenario: Scenario, request: StudyRequest, stu
         after = None if studies.shown is None else studies.shown.background
         if after is not None:
             after.stop()
-        background = workers.background.BackgroundStudy(
-            study, tell, results=request.path, after=after, search=request.search, currency=scenario.currency
-        )
+        background = workers.background.BackgroundStudy(study, tell, results=request.path, after=after)
         studies.shown = viewmodels.study.StudyModel(scenario, background)
         _show_study(main)
         if main.recorder.is_unsaved:

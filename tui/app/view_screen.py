@@ -62,10 +62,6 @@ class Header(Vertical):
         """Lay out three lines. The style sheet hides the scrubber on a low screen."""
         yield from (self._breadcrumb, self._scrubber, self._tab_line)
 
-    def set_tabs(self, tabs: Sequence[Tab]) -> None:
-        """Use these tabs and keys from the next ``show`` on."""
-        self._tabs, self._tabs_drawn = tabs, None
-
     def show(self, view: str, title: str, transport: Transport) -> None:
         """Bring the lines up to date."""
         cells = self._breadcrumb.size.width
@@ -150,12 +146,6 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         """Return the tabs with the keys that open them."""
         return [tab._replace(key=self.keymap.shown(f"view.{tab.name}")) for tab in TABS]
 
-    def use_keymap(self, keymap: Keymap) -> None:
-        """Show these keys in hints and tabs."""
-        self.keymap = keymap
-        self._header.set_tabs(self._tabs())
-        self.update_header()
-
     def introduce(self) -> None:
         """Show the first keys to a new user."""
         self.mount(Introduction(self.keymap, self.session.simulation.scenario.description), before=self._prompt)
@@ -218,27 +208,19 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         name, focus, page = self.view.id or "", self.session.focus, self.detail_page
         return VisitedView(name, focus) if page is None else VisitedView(name, focus, page.subject, page.page)
 
-    def show_view(self, name: str, key: int | None = None) -> None:
-        """Show a view, with the cursor on the row with this key if one is given."""
+    def show_view(self, name: str, row: int | str | None = None) -> None:
+        """Show a view, with the cursor on a row if one is given: a node or task by row number, anything else by id."""
         here = self._here
         if here.view != name:
             self._trail.visit(here, VisitedView(name, here.focus))
             self._switch(name)
-            if key is None:
+            if row is None:
                 return  # it is updated as soon as it is laid out
         self.update()
-        if key is not None and self.list_page is not None:
-            self.list_page.go_to(key)
-
-    def show_row(self, name: str, row: int | str | None) -> None:
-        """Show a list with the cursor on a row: a node or task by row number, anything else by id."""
-        self.show_view(name)
-        self.update()
         page = self.list_page
-        if page is not None and row is not None:
-            key = row if isinstance(row, int) else page.model.row_of(row)
-            if key is not None:
-                page.go_to(key)
+        key = page.model.row_of(row) if page is not None and isinstance(row, str) else row
+        if page is not None and isinstance(key, int):
+            page.go_to(key)
 
     def open_subject(self, subject: ItemRef, page: int = 0) -> None:
         """Open the detail page of a subject; its job or pool gets the focus."""

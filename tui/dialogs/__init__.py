@@ -9,9 +9,9 @@ from tui import at_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tui.dialogs import action_form, actions, files, pickers, scenarios, study
+    from tui.dialogs import action_form, actions, files, pickers, study
 
-__all__ = ["action_form", "actions", "files", "pickers", "scenarios", "study"]
+__all__ = ["action_form", "actions", "files", "pickers", "study"]
 
 
 def import_all() -> None:

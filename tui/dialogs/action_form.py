@@ -20,8 +20,8 @@ from tui.viewmodels.actions.action import Field
 from tui.viewmodels.actions.forms import FormResult, first_lines
 from tui.viewmodels.actions.menu import Action, effect_lines, joined, notice_lines, record_lines, trial_result_lines
 from tui.viewmodels.actions.trial import reason
-from tui.viewmodels.text import Line, Role, Span, clip, line, paragraph
-from tui.widgets.rows import Buttons
+from tui.viewmodels.text import Line, Role, Span, clip, line, link, paragraph
+from tui.widgets.texts import PageView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -107,11 +107,11 @@ _FRAME_LINES = 4  # the border, and a line of the main screen above and below it
 _LEAST_FORM, _FORM_REST = 22, 5  # lines of the form of a body, which leaves room for what would happen
 _READ_DELAY_S = 0.01  # after a key: several keys in quick succession are read once
 _MOST_HELD_S = 0.2  # until the first frame
-_CONFIRM = "confirm"
+_CONFIRM, _CANCEL = "confirm", "cancel"
 
 
-class ActionForm(Modal[list[Command] | Action | None]):
-    """Returns the confirmed commands, an action that fits better, no commands if it was cancelled, or None.
+class ActionForm(Modal[list[Command] | None]):
+    """Returns the confirmed commands, no commands if it was cancelled, or None.
 
     Escape goes back by one level, as in k9s or lazygit: from a form to the menu that it was chosen from, where another
     action can be chosen, and from there to the view. Cancel leaves menu and form at once.
@@ -122,7 +122,6 @@ class ActionForm(Modal[list[Command] | Action | None]):
         Binding("ctrl+s,ctrl+enter", "confirm", "do it", id="form.confirm"),
         Binding("ctrl+t", "toggle_body", "the form as a body, and back", id="form.body"),
         Binding("ctrl+g", "go_to_mistake", "go to the first mistake", id="form.mistake"),
-        Binding("ctrl+r", "fold", "show or shorten what is recorded", id="form.record"),
         Binding("down", "app.focus_next", "next line", show=False, id="form.next"),
         Binding("up", "app.focus_previous", "previous line", show=False, id="form.before"),
         Binding("pageup", "scroll(-1)", "consequences: up", show=False, id="form.up"),
@@ -130,20 +129,16 @@ class ActionForm(Modal[list[Command] | Action | None]):
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (104, "-wide")]  # noqa: RUF012  # as Textual declares it
 
-    def __init__(
-        self, session: Session, action: Action, better: Sequence[Action], trials: Trials, *, has_menu: bool = False
-    ) -> None:
-        """``better`` are actions with a button of their own; with ``has_menu`` the menu of actions lies below."""
+    def __init__(self, session: Session, action: Action, trials: Trials, *, has_menu: bool = False) -> None:
+        """With ``has_menu`` the menu of actions lies below."""
         super().__init__()
         self._back = "to the menu" if has_menu else "close"
         self._session = session
         self._action = action
-        self._better = better
         self._trial = FormTrial(self, trials, self._show_trial)
         self._inputs = FormInputs(session, action)
         asked = Field[Any](_CONFIRM, f"Type {action.to_type}", "then enter")
         self._confirmation = FieldRow(asked, "", (), session.glyphs)
-        self._is_folded = True
         self._is_asked = False  # somebody has tried to confirm: what is missing is shown too
         self._is_longer = False  # what would happen than the room for it
         self._is_warned = False  # that what was typed would be lost
@@ -163,14 +158,15 @@ class ActionForm(Modal[list[Command] | Action | None]):
             yield LinesView(id="field-help")
             if self._action.to_type:
                 yield self._confirmation
-            yield Buttons(self._session.glyphs.cursor, id="buttons")
+            yield PageView(self._session.glyphs.cursor, id="buttons")
 
     def on_mount(self) -> None:
-        action = self._action
-        labels = [action.title, *(f"{each.title.split()[0]} instead" for each in self._better), "Cancel"]
-        buttons = self.query_one(Buttons)
-        first = len(labels) - 1 if action.type.cannot_be_undone else 0
-        buttons.show([self._session.text(each) for each in labels], first)
+        action, buttons = self._action, self.query_one(PageView)
+        labels = [(action.title, _CONFIRM), ("Cancel", _CANCEL)]
+        if action.type.cannot_be_undone:
+            labels.reverse()
+        texts = [link(self._session.text(f"[ {label} ]"), target, Role.KEY) for label, target in labels]
+        buttons.show_page([line(*(part for text in texts for part in (text, Span(" "))))], is_new=True)
         if not self._inputs.focus_first():
             (self._confirmation.entry if action.to_type else buttons).focus()
         self.call_after_refresh(self._update)
@@ -258,14 +254,11 @@ class ActionForm(Modal[list[Command] | Action | None]):
     def fill(self) -> None:
         self._inputs.show(self._result, shows_missing=self._is_asked)
         view, cells, session = self.query_one("#consequences", LinesView), self._cells, self._session
-        effects = effect_lines(session, self._action, cells, asks=self._inputs.asks_for_choice)
+        effects = effect_lines(session, self._action, cells)
         news = self._news(cells)
         # A large form has little room for anything else on a small screen: what would happen comes first.
         parts = [news, effects] if self._action.document.is_editable else [effects, news]
-        rows = view.size.height - len(joined(*parts)) - 1 if self._action.document.is_editable else 0
-        commands, is_folded = self._result.commands, self._is_folded
-        record = record_lines(session, commands, cells, is_folded=is_folded, key="ctrl+r", rows=rows)
-        lines = joined(*parts, record)
+        lines = joined(*parts, record_lines(session, self._result.commands, cells))
         if not self._action.document.is_editable:
             others = self._inputs.line_count + bool(self._action.to_type) + bool(self._action.type.fields)
             room = self.size.height - _FRAME_LINES - others - 2
@@ -308,11 +301,6 @@ class ActionForm(Modal[list[Command] | Action | None]):
         view = self.query_one("#consequences", LinesView)
         view.scroll_relative(y=pages * max(1, view.size.height - 1), animate=False)
 
-    def action_fold(self) -> None:
-        """Show all lines that are recorded, or only the first ones."""
-        self._is_folded = not self._is_folded
-        self.fill()
-
     def on_descendant_focus(self, _: events.DescendantFocus) -> None:
         """Show the help for the field that has the focus now."""
         if self.is_attached:
@@ -325,18 +313,20 @@ class ActionForm(Modal[list[Command] | Action | None]):
         if self._action.to_type:
             self._confirmation.entry.focus()
         elif self._action.type.cannot_be_undone:
-            self.query_one(Buttons).focus()
+            self.query_one(PageView).focus()
         else:
             self.action_confirm()
 
-    def on_buttons_pressed(self, message: Buttons.Pressed) -> None:
-        """Confirm, return the better action, or cancel."""
-        if message.number == 0:
+    def on_page_view_followed(self, message: PageView.Followed) -> None:
+        """Confirm, or cancel."""
+        if message.target == _CONFIRM:
             self.action_confirm()
-        elif message.number <= len(self._better):
-            self.dismiss(self._better[message.number - 1])
         else:
             self.dismiss([])
+
+    def on_page_view_turned(self, message: PageView.Turned) -> None:
+        """Go to the next or the previous button."""
+        self.query_one(PageView).action_move(message.by)
 
     def action_confirm(self) -> None:
         """Return the commands, if what was typed has no mistakes."""

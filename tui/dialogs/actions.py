@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
-from textual.widgets import TextArea
+from textual.widgets import Input, TextArea
 
 from engine.specs.command import Command
 from engine.specs.commands import EnablePoolAutoScale, EvaluatePoolAutoScale
 from engine.views.resources.jobs import scale_page
 from tui.dialogs.action_form import ActionForm
+from tui.dialogs.pickers import Finder
 from tui.dialogs.sheets import Sheet
 from tui.textual.screens import Frame, Modal
 from tui.textual.views import LinesView
@@ -30,7 +31,6 @@ from tui.widgets.rows import Choices
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from textual import events
     from textual.app import ComposeResult
 
     from engine.views.diagnosis.model import Explanation, Next
@@ -234,55 +234,46 @@ _PAST = "This is the past. An action here branches: time goes on anew from this 
 _BRANCHES_NEXT = "Nothing was done yet. Enter again branches here; the run that is left is kept to compare."
 
 
-class ActionSheet(Modal[list[Command] | Action | None]):
+class ActionSheet(Finder[list[Command] | Action | None]):
     """Returns the confirmed commands, an action that needs the editor of formulas, or None."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "close", id="actions.close"),
-        Binding("pageup", "cursor(-10)", "ten lines up", show=False, priority=True, id="actions.page-up"),
-        Binding("pagedown", "cursor(10)", "ten lines down", show=False, priority=True, id="actions.page-down"),
-    ]
 
     def __init__(self, session: Session, title: str, groups: Sequence[ActionGroup], branch: Callable[[], None]) -> None:
         """The title names the items of the first group. ``branch`` makes the moment that is shown the present."""
-        super().__init__()
+        super().__init__(
+            session.text(title), "type to filter: reboot, kill, edit, clone ...", pointer=session.glyphs.cursor
+        )
         self._session = session
-        self._title = title
         self._offered = [(group.heading, action) for group in groups for action in group.actions]
         self._branch = branch
         self._trials = Trials(session)
-        self._typed = ""
         self._asked: Action | None = None  # in the past: the action chosen once; choosing it again branches
 
     def compose(self) -> ComposeResult:
-        with Frame(self._session.text(self._title), ""):
-            yield LinesView(id="typed-letters")
-            yield Choices(self._session.glyphs.cursor, id="choices")
+        with Frame(self._title, ""):
+            yield self.entry("typed")
+            yield self.found("choices")
             yield LinesView(id="consequences")
 
     def on_mount(self) -> None:
         self._show_keys()
-        self.call_after_refresh(self._show)
 
     def _show_keys(self) -> None:
         keys = "enter twice branches" if self._session.is_past else "enter choose"
-        self.query_one(Frame).name_keys(f"{keys}  K rules  esc close")
+        self.query_one(Frame).name_keys(f"{keys}  esc close")
 
-    def _fitting(self) -> list[int]:
-        """Return the numbers of the actions that fit what is typed, the best first."""
-        actions = [action for _, action in self._offered]
-        entries = [PaletteEntry(each.title, each.command, list, words=words_for(each.command)) for each in actions]
-        return [entries.index(each) for each in fitting(entries, self._typed)]
-
-    def _show(self) -> None:
+    def find(self, text: str) -> None:
+        """List the actions that fit the text, the best first; without one all of them, below headings."""
+        entries = [
+            PaletteEntry(each.title, each.command, list, words=words_for(each.command)) for _, each in self._offered
+        ]
         lines: list[tuple[int, Line]] = []
         shown = ""
-        for number in self._fitting():
+        for number in (entries.index(each) for each in fitting(entries, text)):
             heading, action = self._offered[number]
-            if not self._typed and heading != shown:
+            if not text and heading != shown:
                 shown = heading
                 lines.append((-1, line(Span(self._session.text(heading), Role.STRONG))))
-            reason = f"  {heading}" if self._typed and heading else ""
+            reason = f"  {heading}" if text and heading else ""
             reason += f"  ({action.unavailable})" if action.unavailable else ""
             role = Role.OFF if action.unavailable or self._session.is_past else Role.PLAIN
             lines.append((number, line(Span(self._session.text(action.title), role), Span(reason, Role.DIM))))
@@ -292,36 +283,12 @@ class ActionSheet(Modal[list[Command] | Action | None]):
             room = self.size.height * _MOST_PERCENT // 100 - _AROUND_LISTS - effects
             choices.styles.height = min(len(lines), self.size.height // 2, max(4, room))
         if lines:
-            advised = (number for number, (_, action) in enumerate(self._offered) if action.advice and not self._typed)
+            advised = (number for number, (_, action) in enumerate(self._offered) if action.advice and not text)
             choices.number = next(advised, lines[0][0])
             self._show_consequences(self._offered[choices.number][1])
         else:
             self.query_one("#consequences", LinesView).show([])
         choices.show(lines or [(-1, line(Span("No action fits. Backspace removes a letter.", Role.DIM)))])
-        choices.focus()
-        typed, cursor = self._typed, "_" if self._session.glyphs.ascii_only else "▏"
-        hint = Span("type to filter: reboot, kill, edit, clone ...", Role.DIM)
-        letters = line(Span(f"/ {typed}{cursor}", Role.KEY)) if typed else line(hint)
-        self.query_one("#typed-letters", LinesView).show([letters])
-
-    def action_cursor(self, by: int) -> None:
-        self.query_one(Choices).action_cursor(by)
-
-    def on_key(self, event: events.Key) -> None:
-        """Filter the actions by the letters typed so far. A digit is a view: close the menu and show it."""
-        letter = event.character or ""
-        if event.key == "backspace" and self._typed:
-            self._typed = self._typed[:-1]
-        elif letter.islower() or (self._typed and letter == " "):
-            self._typed += letter
-        elif letter.isdecimal():
-            self.dismiss(None)
-            self.app.call_later(self.app.simulate_key, event.key)
-        else:
-            return
-        event.stop()
-        event.prevent_default()
-        self._show()
 
     def _show_consequences(self, action: Action) -> None:
         view, lines = self.query_one("#consequences", LinesView), self._consequences(action)
@@ -339,8 +306,8 @@ class ActionSheet(Modal[list[Command] | Action | None]):
     def on_choices_moved(self, message: Choices.Moved) -> None:
         self._show_consequences(self._offered[message.number][1])
 
-    def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        self._open(self._offered[message.number][1])
+    def choose(self, number: int) -> None:
+        self._open(self._offered[number][1])
 
     def _open(self, action: Action) -> None:
         if self._session.is_past and action is not self._asked:
@@ -350,22 +317,18 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         if self._session.is_past:
             self._branch()
             self._show_keys()
-            self._show()
+            self.fill()
         if action.type.opens_formula:
             self.dismiss(action)
         else:
-            others = {each.command: each for _, each in self._offered}
-            better = [others[one.command] for one in action.better if one.command in others]
-            form = ActionForm(self._session, action, better, self._trials, has_menu=True)
+            form = ActionForm(self._session, action, self._trials, has_menu=True)
             self.query_one("#actions").visible = False  # it may be higher than the form
             self.app.push_screen(form, self._answered)
 
-    def _answered(self, answer: list[Command] | Action | None) -> None:
+    def _answered(self, answer: list[Command] | None) -> None:
         """Close with the commands, also if there are none; after Escape (None) stay open for another choice."""
-        if isinstance(answer, Action):
-            self._open(answer)
-        elif answer is not None:
+        if answer is not None:
             self.dismiss(answer)
         else:
             self.query_one("#actions").visible = True
-            self.query_one(Choices).focus()
+            self.query_one(Input).focus()

@@ -1,4 +1,4 @@
-"""The inputs of a form: fields or the body as a whole, and choices.
+"""The inputs of a form: fields, or the body as a whole.
 
 Each row has a label, the typed or chosen value, and the mistake in it.
 """
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message
-from textual.widgets import Input, TextArea
+from textual.widgets import Input, Static, TextArea
 
 from tui.textual.views import CursorView, LinesView, TextField, strip_of
-from tui.viewmodels.actions.action import LASTING, AnyField, Body
+from tui.viewmodels.actions.action import AnyField, Body
 from tui.viewmodels.actions.forms import FormMistake, FormResult, text_of
-from tui.viewmodels.text import Line, Role, Span, line, wrapped
-from tui.widgets.rows import Choices
+from tui.viewmodels.text import Role, Span, line, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,49 +179,28 @@ class FormInputs(Vertical):
         with Vertical(id="fields"):
             for entry in self._action.type.fields:
                 if entry.section:
-                    yield LinesView(id=f"section-{entry.name.replace('.', '_')}", classes="section")
+                    yield Static(Content(entry.section), classes="section")
                 yield self._rows[entry.name]
         body = TextArea("", show_line_numbers=True, compact=True, id="body")
         body.cursor_blink = False
         body.display = False
         yield body
-        choices = Choices(self._session.glyphs.cursor, id="choices")
-        choices.display = bool(self._action.type.choices)
-        yield choices
-
-    def on_mount(self) -> None:
-        for entry in self._action.type.fields:
-            if entry.section:
-                section = self.query_one(f"#section-{entry.name.replace('.', '_')}", LinesView)
-                section.show([line(Span(entry.section, Role.STRONG))])
 
     @property
     def _editor(self) -> TextArea:
         return self.query_one("#body", TextArea)
 
-    @property
-    def _choices(self) -> Choices:
-        return self.query_one("#choices", Choices)
-
     def focus_first(self) -> bool:
         """Put the cursor into the first input; return False if there is none."""
         if self._rows:
             next(iter(self._rows.values())).entry.focus()
-        elif self._action.type.choices:
-            self._choices.focus()
-        return bool(self._rows or self._action.type.choices)
+        return bool(self._rows)
 
     @property
     def line_count(self) -> int:
-        """The number of lines that the fields and choices take."""
-        choices = len(self._action.type.choices) + 1 if self.asks_for_choice else 0
+        """The number of lines that the fields take."""
         sections = sum(_SECTION_LINES for entry in self._action.type.fields if entry.section)
-        return sum(max(1, row.size.height) for row in self._rows.values()) + sections + choices
-
-    @property
-    def asks_for_choice(self) -> bool:
-        """True if the choices matter for what is typed."""
-        return self._choices.display
+        return sum(max(1, row.size.height) for row in self._rows.values()) + sections
 
     @property
     def focused_field(self) -> tuple[AnyField, str] | None:
@@ -235,8 +214,6 @@ class FormInputs(Vertical):
     @property
     def confirms_on_enter(self) -> bool:
         """True if the last input has the focus, where Enter confirms instead of going on."""
-        if self.asks_for_choice:
-            return self._choices.has_focus
         return any(self._is_last(row.entry) and row.entry.has_focus for row in self._rows.values())
 
     def _is_last(self, entry: Input | OptionField) -> bool:
@@ -249,11 +226,9 @@ class FormInputs(Vertical):
 
     def read(self) -> FormResult:
         """Return what is typed as commands, or its mistakes."""
-        action, texts = self._action, self._texts()
         if self.shows_body:
-            return action.read_body(self._editor.text)
-        asked = action.type.choices if action.asks(texts) else ()
-        return action.read_fields(texts, self._base, asked[self._choices.number].body if asked else None)
+            return self._action.read_body(self._editor.text)
+        return self._action.read_fields(self._texts(), self._base)
 
     @property
     def has_changes(self) -> bool:
@@ -306,7 +281,7 @@ class FormInputs(Vertical):
     # -- drawing -------------------------------------------------------------------------------------------------
 
     def show(self, result: FormResult, *, shows_missing: bool) -> None:
-        """Show each mistake below its field, those of empty fields only if ``shows_missing``, and the choices.
+        """Show each mistake below its field, those of empty fields only if ``shows_missing``.
 
         Where there is no mistake a warning is shown.
         """
@@ -320,24 +295,11 @@ class FormInputs(Vertical):
         for name, row in self._rows.items():
             said = self._session.text(found.get(name) or warned.get(name, ""))
             row.show_problem(said, cells, is_warning=name not in found)
-        self._show_choices()
 
     def show_labels(self) -> None:
         """Show the labels, that of the field with the focus brighter."""
         for row in self._rows.values():
             row.show_label()
-
-    def _show_choices(self) -> None:
-        choices, on = self._choices, "*" if self._session.glyphs.ascii_only else "•"
-        choices.display = bool(self._action.type.choices) and self._action.asks(self._texts())
-        asked = "How long" if self._action.type.choices == LASTING else "What happens to running tasks"
-        lines: list[tuple[int, Line]] = [(-1, line(Span(asked, Role.DIM)))]
-        lines += [
-            (number, line(f"({on if number == choices.number else ' '}) {choice.text}"))
-            for number, choice in enumerate(self._action.type.choices)
-        ]
-        choices.styles.height = len(lines)
-        choices.show(lines)
 
     def go_to(self, mistake: FormMistake) -> None:
         """Put the cursor where a mistake is."""
@@ -349,7 +311,6 @@ class FormInputs(Vertical):
 
     # -- messages of the inputs ----------------------------------------------------------------------------------
 
-    @on(Choices.Moved)
     @on(Input.Changed)
     @on(OptionField.Changed)
     def _take(self, message: Message) -> None:
@@ -362,17 +323,12 @@ class FormInputs(Vertical):
         if self.shows_body:
             self.post_message(self.Changed())
 
-    def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Go on with this choice."""
-        message.stop()
-        self.post_message(self.Submitted())
-
     @on(Input.Submitted)
     @on(OptionField.Submitted)
     def _go_on(self, message: Input.Submitted | OptionField.Submitted) -> None:
         """Go to the next input, or on after the last one."""
         message.stop()
-        if self.asks_for_choice or not self._is_last(message.control):
+        if not self._is_last(message.control):
             self.screen.focus_next()
         else:
             self.post_message(self.Submitted())

@@ -1,19 +1,19 @@
-"""Dialogs in which something is chosen: a place to go to, an item by its name, a command, columns, settings.
+"""Dialogs in which something is chosen: an item by its name, a command, a scenario, settings.
 
-Jump has a letter on each pane and a digit for each bookmark. Search looks for a name everywhere while it is typed.
-The command palette finds everything that the dashboard can do by the words that a person would type. The settings
-show each value, its source, and the keys that change it at once.
+Search looks for a name everywhere while it is typed. The command palette finds everything that the dashboard can do by
+the words that a person would type. The picker of scenarios has a note of what each shows. The settings show each value,
+its source, and the keys that change it at once.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.widget import Widget
+from textual.containers import Horizontal
 from textual.widgets import Input
 
 from engine.pacing import SPEEDS
@@ -21,113 +21,30 @@ from tui.textual.keys import start_work, yielder_of
 from tui.textual.screens import Frame, Modal, say
 from tui.textual.views import LinesView, TextField
 from tui.viewmodels import format as fmt
-from tui.viewmodels.go_line import PaletteEntry, about_cut_off, entry_line, fitting, letters_for
+from tui.viewmodels.go_line import PaletteEntry, about_cut_off, entry_line, fitting
 from tui.viewmodels.search import Search, Target, search_heading, search_lines
-from tui.viewmodels.sheets import SettingEntry, entries, entry_lines, next_value
+from tui.viewmodels.sheets import (
+    ScenarioEntry,
+    SettingEntry,
+    entries,
+    entry_lines,
+    next_value,
+    offered,
+    preview,
+    scenario_line,
+)
 from tui.viewmodels.text import Line, Role, Span, line, wrapped
 from tui.widgets.rows import Choices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from textual import events
     from textual.app import ComposeResult
+    from textual.timer import Timer
 
     from tui.saving.settings import Settings, Value
-    from tui.viewmodels.lists.rows import RowsModel
+    from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.session import Session
-
-
-class Jump(Modal[Widget | int | None]):
-    """Returns the pane or the number of the bookmark, from 0, that was chosen; any other key closes the dialog."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="jump.close")]
-
-    def __init__(self, panes: Sequence[Widget], moments: Sequence[str]) -> None:
-        """``panes`` are those of the screen below, ``moments`` the bookmarks and the runs that were left as text."""
-        super().__init__()
-        titles = [
-            Content.from_markup(pane.border_title).plain if pane.border_title else pane.id or "" for pane in panes
-        ]
-        self._panes = dict(zip(letters_for(titles), panes, strict=False))
-        self._moments = moments
-
-    def compose(self) -> ComposeResult:
-        for letter, pane in self._panes.items():
-            label = LinesView(classes="jump")
-            label.styles.offset = (pane.region.x, pane.region.y)
-            label.show([(Span(f" {letter} ", Role.CURSOR, is_fill=True),)])
-            yield label
-        marks = "a digit to its bookmark:" if self._moments else "there is no bookmark yet: B sets one"
-        numbered = (line(Span(f" {at} ", Role.KEY), Span(moment)) for at, moment in enumerate(self._moments, 1))
-        lines = [line(Span(f" a letter goes to its pane, {marks}", Role.DIM)), *numbered]
-        bookmarks = LinesView(id="bookmarks")
-        bookmarks.styles.height = len(lines)
-        bookmarks.show(lines)
-        yield bookmarks
-
-    def on_key(self, event: events.Key) -> None:
-        """Return the pane with this letter, or the bookmark with this digit."""
-        event.stop()
-        event.prevent_default()
-        pressed = event.character or ""
-        is_number = pressed.isdecimal() and 1 <= int(pressed) <= len(self._moments)
-        self.dismiss(int(pressed) - 1 if is_number else self._panes.get(pressed))
-
-    def on_click(self, event: events.Click) -> None:
-        """Return the pane that was clicked, or close the dialog."""
-        clicked = (pane for pane in self._panes.values() if pane.region.contains(event.screen_x, event.screen_y))
-        self.dismiss(next(clicked, None))
-
-
-class ColumnChooser(Modal[None]):
-    """A checkbox for each column; the list changes at once."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,C", "dismiss", "close", id="columns.close"),
-        Binding("space", "switch", "show or hide", id="columns.switch"),
-        Binding("d", "default", "restore the default columns", id="columns.default"),
-    ]
-
-    def __init__(self, model: RowsModel, on_change: Callable[[], None]) -> None:
-        """``on_change`` is called after each change."""
-        super().__init__()
-        self._model = model
-        self._on_change = on_change
-
-    def compose(self) -> ComposeResult:
-        with Frame(f"Columns of {self._model.title}", "space show or hide  d default  esc close"):
-            yield Choices(self._model.session.glyphs.cursor, id="choices")
-
-    def on_mount(self) -> None:
-        choices = self.query_one(Choices)
-        choices.styles.height = len(self._model.named_columns)
-        choices.focus()
-        self._show()
-
-    def _show(self) -> None:
-        shown = self._model.shown_names()
-        lines: list[tuple[int, Line]] = []
-        for number, column in enumerate(self._model.named_columns):
-            box = "[x] " if column.name in shown else "[ ] "
-            role = Role.DERIVED if column.is_derived else Role.PLAIN
-            lines.append((number, line(Span(box, Role.KEY), Span(column.name, role))))
-        self.query_one(Choices).show(lines)
-
-    def action_switch(self) -> None:
-        self._model.toggle_column(self._model.named_columns[self.query_one(Choices).number].name)
-        self._changed()
-
-    on_choices_chosen = action_switch
-
-    def action_default(self) -> None:
-        """Let the list choose the columns that fit."""
-        self._model.chosen_columns = None
-        self._changed()
-
-    def _changed(self) -> None:
-        self._show()
-        self._on_change()
 
 
 _SPEEDS = tuple(speed or 0.0 for speed in SPEEDS)
@@ -150,23 +67,15 @@ class ConfigurableApp(Protocol):
     def listed_keys(self) -> list[tuple[str, str, str]]:
         """Return the id of each binding, its keys, and what it does."""
 
-    def rebind(self, identity: str, key: str | None) -> str:
-        """Give a binding another key, None for its own; return what is wrong with it."""
-
-
-class _Entries(Choices):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right,space", "screen.change(1)", "the next value", id="settings.next"),
-        Binding("left", "screen.change(-1)", "the value before", id="settings.previous"),
-    ]
-
 
 class SettingsScreen(Modal[None]):
-    """Options and keys. Changes are visible behind the dialog."""
+    """Options and keys. Changes of options are visible behind the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,s", "dismiss", "close", id="settings.close"),
         Binding("d", "default", "restore the default", id="settings.default"),
+        Binding("right,space", "change(1)", "the next value", priority=True, id="settings.next"),
+        Binding("left", "change(-1)", "the value before", priority=True, id="settings.previous"),
     ]
 
     def __init__(self, configurable: ConfigurableApp) -> None:
@@ -177,7 +86,7 @@ class SettingsScreen(Modal[None]):
     def compose(self) -> ComposeResult:
         keys = "enter or left right change  d default  esc close"
         with Frame("Settings", keys, id="settings", classes="sheet"):
-            yield _Entries(self._configurable.session.glyphs.cursor, id="choices")
+            yield Choices(self._configurable.session.glyphs.cursor, id="choices")
             yield LinesView(id="said")
 
     def on_mount(self) -> None:
@@ -208,50 +117,20 @@ class SettingsScreen(Modal[None]):
         self.action_change(1)
 
     def action_change(self, by: int) -> None:
-        """Take the next or previous value; of a binding ask for a key."""
-        entry = self._entry
-        if entry.kind == "option":
-            value = self._configurable.settings.value(entry.name)
-            self._configurable.choose(entry.name, next_value(entry.name, value, by, _SPEEDS))
-        else:
-            self.app.push_screen(KeyCatcher(entry.said), self._rebind)
+        """Take the next or previous value; keys are changed in the file."""
+        name = self._entry.name
+        if self._entry.kind == "key":
+            say(self, f'Keys are changed in the settings file: below [keys], "{name}" = "f7" or another key.')
+            return
+        value = self._configurable.settings.value(name)
+        self._configurable.choose(name, next_value(name, value, by, _SPEEDS))
         self.fill()
 
     def action_default(self) -> None:
-        """Take the default of the option or binding."""
-        entry = self._entry
-        if entry.kind == "option":
-            self._configurable.choose(entry.name, None)
-        else:
-            self._configurable.rebind(entry.name, None)
-        self.fill()
-
-    def _rebind(self, key: str | None) -> None:
-        if key is not None and (wrong := self._configurable.rebind(self._entry.name, key)):
-            say(self, wrong, "error")
-        self.fill()
-
-
-class KeyCatcher(Modal[str | None]):
-    """Returns the next key that is pressed; None for Escape."""
-
-    def __init__(self, does: str) -> None:
-        """``does`` is what the key is to do."""
-        super().__init__()
-        self._does = does
-
-    def compose(self) -> ComposeResult:
-        with Frame("Press a key", ""):
-            yield LinesView(id="said")
-
-    def on_mount(self) -> None:
-        does = line("for: ", Span(self._does, Role.STRONG))
-        self.query_one(LinesView).show([does, line(Span("esc: none", Role.DIM))])
-
-    def on_key(self, event: events.Key) -> None:
-        event.stop()
-        event.prevent_default()
-        self.dismiss(None if event.key == "escape" else event.key)
+        """Take the default of the option."""
+        if self._entry.kind == "option":
+            self._configurable.choose(self._entry.name, None)
+            self.fill()
 
 
 ResultT = TypeVar("ResultT")
@@ -428,3 +307,74 @@ class SearchDialog(Finder[Target | None]):
     def choose(self, number: int) -> None:
         if number < len(self._targets):
             self.dismiss(self._targets[number])
+
+
+_REST_S = 0.05
+
+
+class ScenarioPicker(Finder[str | None]):
+    """Returns the name or path of the scenario that was chosen, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "complete", "take the name under the cursor", show=False, priority=True, id="scenarios.tab"),
+    ]
+
+    def __init__(self, glyphs: GlyphSet) -> None:
+        hint = "part of a name, or a path such as ./mine.yaml"
+        super().__init__("Open a scenario", hint, pointer=glyphs.cursor)
+        self._entries: list[ScenarioEntry] = []
+        self._rest: Timer | None = None  # until the cursor rests
+
+    def compose(self) -> ComposeResult:
+        with Frame(self._title, "type to filter, or a path  enter opens  esc close", id="scenarios"):
+            yield self.entry("wanted")
+            with Horizontal():
+                yield self.found("offered")
+                yield LinesView(id="about")
+
+    @property
+    def _entry(self) -> ScenarioEntry | None:
+        number = self.query_one(Choices).number
+        return self._entries[number] if 0 <= number < len(self._entries) else None
+
+    def find(self, text: str) -> None:
+        """List what fits a text, and what the first one shows."""
+        self._entries = offered(text)
+        lines = [(number, scenario_line(entry, self.cells)) for number, entry in enumerate(self._entries)]
+        self.query_one(Choices).show(lines)
+        self.on_choices_moved()
+
+    def on_choices_moved(self) -> None:
+        """Show what the scenario under the cursor is about, and its mistakes if the cursor rests there."""
+        self._show_preview(checks=False)
+        if self._rest is not None:
+            self._rest.stop()
+        self._rest = self.set_timer(_REST_S, partial(self._show_preview, checks=True))
+
+    def _show_preview(self, *, checks: bool) -> None:
+        about = self.query_one("#about", LinesView)
+        about.show(preview(self._entry, max(20, about.size.width - 2), checks=checks))
+
+    def action_complete(self) -> None:
+        """Put the name under the cursor into the text."""
+        if self._entry is not None:
+            self._type(self._entry.name)
+
+    def on_input_submitted(self) -> None:
+        """Return a path that is not listed; one that is listed is chosen."""
+        if not self._entries and self.typed.strip():
+            self.dismiss(self.typed.strip())
+
+    def choose(self, number: int) -> None:
+        """Return the scenario, or look into the directory."""
+        entry = self._entries[number]
+        if entry.is_directory:
+            self._type(entry.name)
+        else:
+            self.dismiss(entry.name)
+
+    def _type(self, text: str) -> None:
+        entry = self.query_one(Input)
+        entry.value = text
+        entry.cursor_position = len(text)
+        entry.focus()

@@ -1,97 +1,62 @@
-"""The study of a scenario, and the runs of a variant, one of which is opened.
+"""The study of a scenario: its variants, the runs of one, of which any is opened, and the form that asks what to study.
 
 The variants stand in a table above the plot of end against cost, while runs are played.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from os.path import commonprefix
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Horizontal, Vertical
+from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.geometry import Size
 
+from engine.base.errors import ScenarioError
 from engine.base.values import SECOND_MS
+from engine.scenario.locations import completions
+from engine.scenario.tree import parse_valid
 from engine.studies.measures import may_go_on
 from engine.studies.outcome import deadline_s
-from engine.studies.runs import Run
+from engine.studies.runs import DEFAULT_SEEDS, Run
+from tui.dialogs.form_fields import FieldRow
+from tui.dialogs.pickers import NameFinder
 from tui.dialogs.sheets import HelpScreen, Sheet
 from tui.textual.overrides import set_subtitle, set_title
 from tui.textual.screens import Frame, Modal, say
-from tui.textual.views import LinesView
+from tui.textual.views import LinesView, TextField
 from tui.viewmodels import format as fmt
+from tui.viewmodels.actions.action import Field
 from tui.viewmodels.sheets import HelpPage, problem_lines
-from tui.viewmodels.study import legend_line, progress_line, said_lines, size_text
-from tui.viewmodels.study_results import RunsModel, VariantsModel, dots_of, scatter_lines
-from tui.viewmodels.text import Role, Span, block_lines, line, wrapped
+from tui.viewmodels.study import (
+    RESULTS,
+    SEEDS,
+    StudyRequest,
+    factor_lines,
+    field_of,
+    legend_line,
+    plan,
+    progress_line,
+    said_lines,
+    size_text,
+)
+from tui.viewmodels.study_results import VariantsModel, dots_of, run_texts, scatter_lines
+from tui.viewmodels.text import Role, Span, block_lines, clip, line, wrapped
 from tui.widgets.table import Table
 from tui.widgets.texts import Prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping
 
+    from textual import events
     from textual.app import ComposeResult
-    from textual.geometry import Region
-    from textual.strip import Strip
 
     from engine.scenario.model import Scenario
+    from engine.studies.runs import Study
     from tui.textual.keys import Keymap
     from tui.viewmodels.session import Session
     from tui.viewmodels.study import StudyModel
     from tui.viewmodels.text import Line
-
-
-_AROUND = 8  # lines: the frames, the head, and two lines of the screen below
-_MOST_VALUES = 4
-
-
-class VariantRuns(Modal[int | None]):
-    """Returns the seed of the run that was chosen, or None. The cursor begins on the median one."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "close", id="runs.close")]
-
-    def __init__(self, session: Session, study: StudyModel, variant: int) -> None:
-        super().__init__()
-        self._session = session
-        self._study = study
-        self._variant = variant
-        self._model = RunsModel(session, study, variant)
-
-    def compose(self) -> ComposeResult:
-        keys = "enter opens the run  o sorts  home best  end worst  esc close"
-        with Frame(f"Runs of variant {self._variant:,}", keys, id="runs"):
-            yield LinesView(id="run-values")
-            with Horizontal(classes="body"):
-                yield Table(self._model)
-
-    def on_mount(self) -> None:
-        self.query_one(Table).focus()
-        self.call_after_refresh(self._begin)
-
-    def _begin(self) -> None:
-        table = self.query_one(Table)
-        table.update()
-        self.fill()
-        median = self._study.median_seed(self._variant)
-        if median is not None:
-            table.move_to_key(median)
-
-    def fill(self) -> None:
-        """Say the values of the variant, and make the dialog as high as its runs."""
-        view = self.query_one("#run-values", LinesView)
-        values = self._session.text(self._study.names.line_of(self._study.tally.variant(self._variant)))
-        texts = wrapped(values, max(20, view.size.width - 2)) if values else []
-        view.show([line(Span(f" {each}", Role.DIM)) for each in texts[:_MOST_VALUES]])
-        view.styles.height = len(texts[:_MOST_VALUES])
-        lines = self._model.count + len(texts) + _AROUND
-        self.query_one("#runs").styles.height = min(lines, self.size.height)
-
-    def on_table_arranged(self) -> None:
-        self.query_one(Table).update()
-
-    def on_table_opened(self, message: Table.Opened) -> None:
-        self.dismiss(message.key)
 
 
 _CLOCK_S = 1.0  # between two updates without news
@@ -106,29 +71,6 @@ class StudyActions(NamedTuple):
     ask: Callable[[], object]  # what to study
 
 
-class Plot(LinesView):
-    """A picture made for the size that the widget turns out to have."""
-
-    def __init__(self, draw: Callable[[int, int], Sequence[Line]], scenario: Scenario) -> None:
-        """``draw`` returns the lines for a number of cells and of rows."""
-        super().__init__(id="study-plot", classes="panel")
-        self.border_title = f"End against cost{' until done' if may_go_on(scenario) else ''}"
-        self._draw = draw
-        self._made_for = Size(0, 0)
-
-    def update(self) -> None:
-        """Draw anew."""
-        self._made_for = self.size
-        if self.size.width and self.size.height:
-            self.show(self._draw(self.size.width, self.size.height))
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the visible lines, of a picture drawn anew if the size has changed."""
-        if self._made_for != self.size:
-            self.update()
-        return super().render_lines(crop)
-
-
 class StudyScreen(Modal[None]):
     """Table and plot of a study, with its progress and its recommendation."""
 
@@ -137,8 +79,6 @@ class StudyScreen(Modal[None]):
         Binding("f", "ask", "other factors and seeds", id="study.ask"),
         Binding("c", "stop", "stop the study, or continue it", id="study.stop"),
         Binding("d", "details", "everything about the variant", id="study.details"),
-        Binding("left", "along(-1)", "the next cheaper variant", show=False, id="study.cheaper"),
-        Binding("right", "along(1)", "the next dearer variant", show=False, id="study.dearer"),
         Binding("question_mark,f1", "help", "help", id="study.help"),
     ]
     HINTS: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -147,7 +87,6 @@ class StudyScreen(Modal[None]):
         ("study.ask", "factors"),
         ("study.details", "details"),
         ("table.sort", "sort"),
-        ("study.cheaper study.dearer", "cheaper, dearer"),
         ("study.help", "help"),
         ("study.close", "close"),
     )
@@ -168,13 +107,15 @@ class StudyScreen(Modal[None]):
             yield LinesView(id="study-progress")
             with Vertical(id="study-panes", classes="body"):
                 yield Table(self._model)
-                yield Plot(self._plot_lines, self.study.scenario)
+                yield LinesView(id="study-plot", classes="panel")
             yield LinesView(id="study-said")
             yield Prompt()
 
     def on_mount(self) -> None:
         scenario = self.study.scenario.name
         self.query_one("#study").border_title = Content(self._session.text(f"Study of {scenario}"))
+        until = " until done" if may_go_on(self.study.scenario) else ""
+        self.query_one("#study-plot").border_title = f"End against cost{until}"
         self.query_one(Table).focus()
         self.call_after_refresh(self._begin)
         self._clock = self.set_interval(_CLOCK_S, self._tick)
@@ -237,7 +178,8 @@ class StudyScreen(Modal[None]):
         more = f"{hidden} more column{'s' * (hidden > 1)}, {self._keymap.shown('study.details')}" if hidden else ""
         set_title(table, f"Variants {self._model.count:,}", more)
         set_subtitle(self.query_one("#study"), size_text(study.study))
-        self.query_one(Plot).update()
+        plot = self.query_one("#study-plot", LinesView)
+        plot.show(self._plot_lines(*plot.size) if plot.size.area else ())
         view = self.query_one("#study-said", LinesView)
         most = _MOST_SAID - self.has_class("-short") - 2 * self.has_class("-low")
         lines = said_lines(study, table.key, session.glyphs, max(20, self.size.width - 4), most)
@@ -274,17 +216,18 @@ class StudyScreen(Modal[None]):
 
     def on_table_opened(self, message: Table.Opened) -> None:
         """List the runs of a variant, and open the one that is chosen."""
-        self.study.cursor = message.key
+        self.study.cursor, results = message.key, self.study.results_by_end(message.key)
 
-        def opened(seed: int | None) -> None:
-            if seed is not None:
-                self._actions.open_run(Run(message.key, seed))
+        def opened(at: int | None) -> None:
+            if at is not None:
+                self._actions.open_run(Run(message.key, results[at]["seed"]))
 
-        if self.study.tally.variant(message.key).runs:
-            self.app.push_screen(VariantRuns(self._session, self.study, message.key), opened)
+        texts = run_texts(self.study, message.key, self._session.glyphs)
+        if texts:
+            finder = NameFinder(f"Runs of variant {message.key:,}", texts, pointer=self._session.glyphs.cursor)
+            self.app.push_screen(finder, opened)
         else:
-            said = "The search has played no run of" if self.study.is_complete else "No run has ended yet of"
-            say(self, f"{said} variant {message.key:,}.")
+            say(self, f"No run has ended yet of variant {message.key:,}.")
 
     # -- keys ----------------------------------------------------------------------------------------------------
 
@@ -312,14 +255,167 @@ class StudyScreen(Modal[None]):
             blocks = self._model.blocks(key)
             self.app.push_screen(Sheet(f"Variant {key:,}", lambda cells: block_lines(blocks, cells)))
 
-    def action_along(self, by: int) -> None:
-        """Move the cursor to the variant that costs next less or next more."""
-        table = self.query_one(Table)
-        dots = sorted(dots_of(self.study), key=lambda dot: (dot.cost.median or 0, dot.number))
-        in_order = [dot.number for dot in dots]
-        if table.key in in_order:
-            table.move_to_key(in_order[max(0, min(in_order.index(table.key) + by, len(in_order) - 1))])
-
     def action_help(self) -> None:
         about, pane = HelpPage("Study", fmt.help_on("Study"), self._model.columns), self.query_one(Table)
         self.app.push_screen(HelpScreen(about, self._keymap, self._session.glyphs, pane, StudyScreen))
+
+
+_FACTORS = 4  # fields for factors, at least
+_READ_AT_ONCE = 200_000  # characters of a scenario that is read at each key
+_MOST_OFFERED = 12
+_AROUND = 5  # lines: the frame, two gaps, and what can follow
+
+
+class StudyForm(Modal[tuple[StudyRequest, "Study"] | None]):
+    """Returns what is wanted and the study that it makes, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "close", id="study-form.close"),
+        Binding("ctrl+s,ctrl+enter", "confirm", "begin the study", id="study-form.confirm"),
+        Binding("tab", "complete", "complete the path, else the next line", priority=True, id="study-form.complete"),
+        Binding("down", "app.focus_next", "next line", show=False, id="study-form.next"),
+        Binding("up,shift+tab", "app.focus_previous", "previous line", show=False, id="study-form.before"),
+    ]
+
+    def __init__(self, session: Session, scenario: Scenario, request: StudyRequest) -> None:
+        """Begin with an earlier request; ``scenario`` is the one to study, not a variant of it."""
+        super().__init__()
+        self._session = session
+        self._scenario = scenario
+        self._root = parse_valid(scenario.source.text)
+        seeds = len(scenario.study.seeds or DEFAULT_SEEDS)
+        count = max(_FACTORS, len(request.vary) + 1)
+        factors = {f"factor-{at}": Field[Any](f"factor-{at}", f"Factor {at + 1}", "PATH=VALUES") for at in range(count)}
+        fields = factors | {
+            SEEDS: Field[Any](SEEDS, "Seeds", f"{seeds}; a number, or a range such as 1..20"),
+            RESULTS: Field[Any](RESULTS, "Results file", "none; a file keeps what is played"),
+        }
+        texts = {f"factor-{at}": option for at, option in enumerate(request.vary)}
+        texts |= {SEEDS: request.seeds, RESULTS: request.results}
+        self._is_asked = False  # somebody has tried to begin: mistakes stand below their lines
+        self._factors = list(factors)
+        self._rows = {name: FieldRow(field, texts.get(name, ""), (), session.glyphs) for name, field in fields.items()}
+
+    def compose(self) -> ComposeResult:
+        title = f"Study {self._scenario.name}"
+        with Frame(self._session.text(title), "enter begins  tab completes  esc close", id="study-form"):
+            yield LinesView(id="study-about")
+            yield from self._rows.values()
+            yield LinesView(id="study-offer")
+
+    def on_mount(self) -> None:
+        empty = (row for row in self._rows.values() if not row.entry.value)
+        next(empty, self._rows[SEEDS]).entry.focus()
+        self.call_after_refresh(self.fill)
+
+    # -- what is typed -------------------------------------------------------------------------------------------
+
+    @property
+    def _request(self) -> StudyRequest:
+        vary = tuple(text for name in self._factors if (text := self._rows[name].entry.value.strip()))
+        return StudyRequest(vary, *(self._rows[name].entry.value.strip() for name in (SEEDS, RESULTS)))
+
+    def _read(self) -> tuple[Study | None, dict[str, str], list[str]]:
+        """Return the study that was typed; else the mistake of each field, and those of none."""
+        request, found, others = self._request, dict[str, str](), list[str]()
+        try:
+            return plan(self._scenario, request), {}, []
+        except ScenarioError as error:
+            used = [name for name in self._factors if self._rows[name].entry.value.strip()]
+            for problem in error.problems:
+                at = field_of(problem, request)
+                if at is None:
+                    others.append(str(problem))
+                else:
+                    found.setdefault(SEEDS if at == SEEDS else used[int(at)], problem.message)
+        return None, found, others
+
+    def on_input_changed(self) -> None:
+        """Show what can follow, and how large the study would be."""
+        if self._is_asked:
+            self._show_problems(self._read()[1])
+        self._show_offer()
+
+    def on_descendant_focus(self, _: events.DescendantFocus) -> None:
+        """Show what can be typed into the line that has the focus now."""
+        if self.is_attached:
+            self._show_offer()
+
+    def action_confirm(self) -> None:
+        """Return the study, unless something typed is wrong."""
+        study, found, others = self._read()
+        if study is not None:
+            self.dismiss((self._request, study))
+            return
+        self._is_asked = True
+        self._show_problems(found)
+        first = next((row for name, row in self._rows.items() if name in found), None)
+        if first is not None:
+            first.entry.focus()
+        if others:
+            self.notify(self._session.text(others[0]), severity="error")
+
+    on_input_submitted = action_confirm
+
+    def _show_problems(self, found: Mapping[str, str]) -> None:
+        """Show each mistake below its line."""
+        cells = self.query_one("#study-form").size.width - 2
+        for name, row in self._rows.items():
+            row.show_problem(self._session.text(found.get(name, "")), cells, is_warning=False)
+
+    # -- completion ----------------------------------------------------------------------------------------------
+
+    @property
+    def _typed_path(self) -> str | None:
+        """The path in the line that has the focus; None where there is none, or its values are being typed."""
+        name = next((name for name, row in self._rows.items() if row.entry.has_focus), "")
+        text = self._rows[name].entry.value if name in self._factors else "="
+        return None if "=" in text else text
+
+    def action_complete(self) -> None:
+        """Complete the path, else go to the next line."""
+        path = self._typed_path
+        offered = [] if not path else completions(self._root, path)
+        prefix = commonprefix(offered)  # noqa: RUF071  # paths of a document
+        if len(offered) == 1:
+            prefix += "." if completions(self._root, f"{prefix}.") else "="
+        entry = self.focused
+        if path and len(prefix) > len(path) and isinstance(entry, TextField):
+            entry.value = prefix
+            entry.cursor_position = len(prefix)
+        else:
+            self.focus_next()
+
+    # -- drawing -------------------------------------------------------------------------------------------------
+
+    def fill(self) -> None:
+        view = self.query_one("#study-about", LinesView)
+        cells = max(20, view.size.width - 1)
+        said = ["Every combination of the values is a variant: a.b.c=1,2,4 or 10..80:10 or null."]
+        known = factor_lines(self._scenario.study.factors)
+        if known:
+            said += ["The scenario varies these; the same path here replaces the values:", *known]
+        lines = [line(Span(clip(each, cells), Role.DIM)) for text in said for each in wrapped(text, cells)[:2]]
+        lines = lines[: max(1, self.size.height - len(self._rows) - _AROUND)]
+        view.styles.height = len(lines)
+        view.show(lines)
+        for row in self._rows.values():
+            row.show_label()
+        self._show_offer()
+
+    def _show_offer(self) -> None:
+        view = self.query_one("#study-offer", LinesView)
+        for row in self._rows.values():
+            row.show_label()
+        path = self._typed_path
+        offered = [] if path is None else completions(self._root, path)[:_MOST_OFFERED]
+        if offered:
+            shown = (each.rpartition(".")[2] for each in offered)
+            lines = [line(Span("tab ", Role.KEY), Span("  ".join(shown), Role.DIM))]
+        elif len(self._scenario.source.text) <= _READ_AT_ONCE:
+            study, found, others = self._read()
+            said = size_text(study) if study is not None else next(iter([*found.values(), *others]))
+            lines = [line(Span(self._session.text(said), Role.DERIVED if study is not None else Role.WARNING))]
+        else:
+            lines = [()]
+        view.show(lines)

@@ -14,7 +14,7 @@ from textual.message import Message
 from engine.views.hook_status import HookStatus
 from tui.panes.watch_panes import JobLists, JobStrip, NodeMapPane
 from tui.textual.overrides import set_title
-from tui.textual.screens import GoToTime, ShowSheet, ShowView, View
+from tui.textual.screens import GoToTime, ShowView, View
 from tui.textual.views import LinesView, Regions, ResizeFilter, entitle
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, TASK_GLYPHS, glyph_of_job
@@ -33,7 +33,7 @@ from tui.viewmodels.watch.arrangement import (
     Wish,
     arrange,
 )
-from tui.viewmodels.watch.attention import SHEETS, AttentionModel
+from tui.viewmodels.watch.attention import AttentionModel
 from tui.viewmodels.watch.job_strip import EVENTS_TAB, EXPECTATIONS_TAB, PREPARATION_TAB, RELEASE_TAB, TASKS_TAB
 from tui.viewmodels.watch.lenses import Form
 from tui.widgets.charts import Curves, NodeMap
@@ -115,10 +115,7 @@ class Attention(ResizeFilter, Choices):
             self.post_message(GoToTime(concern.since_ms))
             return
         there = self._model.destination(message.number)
-        if there.view in SHEETS.values():
-            self.post_message(ShowSheet(there.view))
-        else:
-            self.post_message(ShowView(there.view, there.row, there.focus))
+        self.post_message(ShowView(there.view, there.row, there.focus))
 
 
 _SIDES = 4  # cells of frame and padding
@@ -367,7 +364,7 @@ class Watch(View):
         """Open the whole list with the cursor on the same row; an event leads to its moment."""
         if self._lists.name_shown == EXPECTATIONS_TAB:
             message.stop()
-            self.post_message(ShowSheet(EXPECTATIONS_TAB))
+            self.post_message(ShowView(EXPECTATIONS_TAB))
         elif self._lists.name_shown != EVENTS_TAB:
             message.stop()
             self.post_message(ShowView(self._lists.name_shown, message.key))

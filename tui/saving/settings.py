@@ -6,12 +6,11 @@ at every start, and none of what reads and writes the file.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.values import quoted, shortened, value_at, with_short_words
 from tui.saving.targets import FileLines, TargetError
@@ -323,85 +322,21 @@ def _flat(nested: Mapping[str, Any], above: Path_ = ()) -> dict[Path_, object]:
 
 def _changed(text: str, changes: Mapping[Path_, object]) -> str:
     """Return the text with the changed values. Raises ValueError if it is not valid, or cannot be changed."""
-    import tomllib
-
-    is_whole = (path for path, value in changes.items() if isinstance(value, float) and value.is_integer())
-    wanted = {**changes, **{path: int(cast("float", changes[path])) for path in is_whole}}
-    for as_lines in (True, False):  # where a table is written in a line, or by dotted names, it can have no header
-        made = _with_changes(text, wanted, as_lines=as_lines)
-        with suppress(tomllib.TOMLDecodeError):
-            found = tomllib.loads(made)
-            if all(value is _MISSING or value_at(found, *path) == value for path, value in wanted.items()):
-                return made
-    raise ValueError(_NO_PLACE)
-
-
-def _with_changes(text: str, changes: Mapping[Path_, object], *, as_lines: bool) -> str:
-    """Return the text with the changed values. New ones are lines of their own below the header of their table."""
     import tomlkit
 
     document = tomlkit.parse(text)
-    new = []
     for path, value in changes.items():
-        table = _table(document, path[:-1])
-        if table is not None and path[-1] in table:
-            if value is _MISSING:
-                del table[path[-1]]
-            else:
-                table[path[-1]] = value
-        elif value is not _MISSING and as_lines:
-            new.append((path[:-1], f"{tomlkit.key(path[-1]).as_string()} = {tomlkit.item(value).as_string()}"))
-        elif value is not _MISSING:
-            inner: MutableMapping[str, Any] = document
-            for name in path[:-1]:
-                inner = inner.setdefault(name, {})
-                if not isinstance(inner, dict):
-                    raise ValueError(_NO_PLACE)
-            inner[path[-1]] = value
-    lines = tomlkit.dumps(document).splitlines()
-    for table_path, line in new:
-        _insert(lines, table_path, line)
-    return "\n".join(lines)
-
-
-def _table(document: MutableMapping[str, Any], path: Path_) -> MutableMapping[str, Any] | None:
-    for name in path:
-        if not isinstance(document.get(name), dict):
-            return None
-        document = document[name]
-    return document
-
-
-def _insert(lines: list[str], table: Path_, line: str) -> None:
-    """Insert a line after the last value of a table, ahead of comments that may belong to the next one.
-
-    TOML Kit would insert it after the comments.
-    """
-    headers = [(-1, ()), *((at, path) for at, each in enumerate(lines) if (path := _header(each)) is not None)]
-    found = [number for number, (_, path) in enumerate(headers) if path == table]
-    if not found:
-        lines += ["", f"[{'.'.join(table)}]", line]
-        return
-    first = headers[found[0]][0] + 1
-    stop = headers[found[0] + 1][0] if found[0] + 1 < len(headers) else len(lines)
-    values = [at for at in range(first, stop) if lines[at].strip() and not lines[at].lstrip().startswith("#")]
-    if not values and not table:
-        values = [at for at in range(first, stop) if not lines[at].strip()][:1]  # below the heading of the file
-    lines.insert(values[-1] + 1 if values else first, line)
-
-
-def _header(line: str) -> Path_ | None:
-    """Return the path of the table that begins with this line, None if none does."""
-    import tomllib
-
-    if not line.lstrip().startswith("["):
-        return None
-    try:
-        nested: Any = tomllib.loads(line)
-    except tomllib.TOMLDecodeError:
-        return None
-    path = []
-    while nested:
-        name, nested = next(iter(nested.items()))
-        path.append(name)
-    return tuple(path)
+        table: MutableMapping[str, Any] = document
+        for name in path[:-1]:
+            table = table.setdefault(name, {})
+            if not isinstance(table, dict):
+                raise ValueError(_NO_PLACE)
+        if value is _MISSING:
+            table.pop(path[-1], None)
+        else:
+            table[path[-1]] = int(value) if isinstance(value, float) and value.is_integer() else value
+    made = tomlkit.dumps(document)
+    found = tomlkit.parse(made)
+    if any(value is not _MISSING and value_at(found, *path) != value for path, value in changes.items()):
+        raise ValueError(_NO_PLACE)  # what TOML Kit makes of some tables in a line
+    return made

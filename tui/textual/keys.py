@@ -125,21 +125,10 @@ def keys_of(binding: Binding) -> list[str]:
     return [_long_name(key.strip()) for key in binding.key.split(",")]
 
 
-# Our widgets, screens and applications with bindings, in the order in which the settings list them, but for the main
-# screen and the application, which come first there.
-_CONTEXTS = (
-    "_PromptInput Table JobLists JobStrip TimelineGrid FileTree Choices _Entries OptionField Buttons NodeMap"
-    " SheetText PageView TextView Modal Finder Sheet Autoscale Why SettingsScreen ActionForm ActionSheet FormulaEditor"
-    " Picker HelpScreen Files Jump VariantRuns StudyScreen StudyForm ScenarioPicker ColumnChooser MainScreen Dashboard"
-)
-# Of the main screen, those that the settings list after the keys of time and before all others.
-_LISTED_EARLY = "row.act job.act row.new row.mark row.mark-all session.undo session.redo pool.scale session.save"
-
-
 def contexts() -> dict[type[DOMNode], list[Binding]]:
-    """Return the bindings of each of our widgets, screens and applications, in the order of ``_CONTEXTS``."""
-    found = {each.__name__: (each, bound) for each in _ours(DOMNode) if (bound := list(_bound(each)))}
-    return dict(found[name] for name in sorted(found, key=_CONTEXTS.split().index))
+    """Return the bindings of our widgets, screens and applications by name, those of the application first."""
+    found = {each: bound for each in _ours(DOMNode) if (bound := list(_bound(each)))}
+    return {each: found[each] for each in sorted(found, key=lambda each: (not _is_outer(each), each.__name__))}
 
 
 def _ours(base: type[DOMNode]) -> Iterator[type[DOMNode]]:
@@ -170,11 +159,6 @@ def _is_within(context: type[DOMNode]) -> bool:
     return _is_outer(context) or context.__module__.startswith((f"{_PACKAGE}panes.", f"{_PACKAGE}widgets."))
 
 
-def _rank(identity: str) -> int:
-    """Return the place of a key of the main screen in the settings."""
-    return 0 if group_of(identity) is Group.TIME else 1 if identity in _LISTED_EARLY.split() else 2
-
-
 class Keymap:
     """The declared keys, with the user's changes.
 
@@ -183,12 +167,11 @@ class Keymap:
 
     def __init__(self, wanted: Mapping[str, str] | None = None) -> None:
         """``wanted`` has the user's keys, separated by commas, by binding id."""
-        self.wanted = dict(wanted or {})
         self.changed: dict[str, str] = {}
         self.problems: list[str] = []
         self._keys: dict[str, list[str]] = {}
         self._declare()
-        self._take(self.wanted.items())
+        self._take((wanted or {}).items())
         self._shown: dict[str, str] = {}  # what ``shown`` has been asked for: hints ask for the same in each frame
 
     def _declare(self) -> None:
@@ -237,22 +220,11 @@ class Keymap:
         """Return the present keys of a binding."""
         return self._keys.get(binding.id or "") or keys_of(binding)
 
-    def rebound(self, identity: str, key: str | None) -> tuple[Keymap, str]:
-        """Return a keymap with another key for a binding (None: the declared key), and what is wrong with it."""
-        wanted = {each: keys for each, keys in self.wanted.items() if each != identity}
-        if key is not None:
-            wanted[identity] = key
-        keymap = Keymap(wanted)
-        problems = [each for each in keymap.problems if each.startswith(f"{identity}:")]
-        return (self, problems[0]) if problems else (keymap, "")
-
     def listed(self) -> list[tuple[str, str, str]]:
-        """Return the id of each binding, its keys, and what it does; those of the main screen first."""
+        """Return the id of each binding, its keys, and what it does; those of the application first."""
         self._declare()
-        outer = [each for context, bound in self._contexts.items() if _is_outer(context) for each in bound]
-        inner = [each for context, bound in self._contexts.items() if not _is_outer(context) for each in bound]
-        bound = [*sorted(outer, key=lambda binding: _rank(binding.id or "")), *inner]
-        return [(binding.id, self.all_shown(binding), binding.description) for binding in bound if binding.id]
+        every = (binding for bound in self._contexts.values() for binding in bound)
+        return [(binding.id, self.all_shown(binding), binding.description) for binding in every if binding.id]
 
     def shown(self, identities: str) -> str:
         """Return the first key of each binding id in a text; words that are not ids stay."""

@@ -81,7 +81,7 @@ class ActsWhileShown(MessagePump):
 
 @dataclass
 class ShowView(Message):
-    """Show a view, with the cursor on ``row`` if one is given: a node or task by row number, anything else by id.
+    """Show a view or a sheet, with the cursor on ``row`` if one is given: a node or task by number, others by id.
 
     An item in ``focus`` gets the focus, or its job or pool does.
     """
@@ -89,20 +89,6 @@ class ShowView(Message):
     view_name: str
     row: int | str | None = None
     focus: ItemRef | None = None
-
-
-@dataclass
-class ShowSheet(Message):
-    """Show a sheet of the go line."""
-
-    name: str
-
-
-@dataclass
-class GoToFailure(Message):
-    """Go to the next failure in time, or with ``by`` -1 to the previous one."""
-
-    by: int
 
 
 @dataclass

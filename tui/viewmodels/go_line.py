@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache, partial
 from itertools import islice
-from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -64,17 +63,6 @@ TABS = (
 )
 VIEW_NAMES = tuple(tab.name for tab in TABS)
 LISTS = {tab.name: tab.model for tab in TABS if tab.model is not None}
-
-
-def letters_for(titles: Sequence[str]) -> list[str]:
-    """Return a letter for each title, preferably one of its own that no title before it has."""
-    letters: list[str] = []
-    for title in titles:
-        wanted = (letter for letter in title.lower() + ascii_lowercase if letter in ascii_lowercase)
-        free = next((letter for letter in wanted if letter not in letters), None)
-        if free is not None:
-            letters.append(free)
-    return letters
 
 
 _SEARCHED = ("jobs", "pools", "nodes", "tasks", "schedules")  # the lists in which an id is searched, in this order

@@ -23,7 +23,6 @@ from engine.scenario.record import flow_text, values_text
 from engine.scenario.tree import parse_valid
 from engine.studies.outcome import DAY_S, TIME_STEPS_S, Tally, pace_text, recommendation, short_names
 from engine.studies.runs import Run, StudyState, Variants, installed_version, planned
-from engine.studies.search import most_runs
 from tui.viewmodels.format import counted
 from tui.viewmodels.glyphs import (
     VARIANT_BREAKS,
@@ -127,26 +126,16 @@ def _names_of(factor: Factor, root: Tree) -> dict[str, str]:
 CONFIDENCE = 0.95
 RUN_LIMIT = 100_000
 """More runs than these are for the command line."""
-SEEDS, RESULTS, PLAYED = "seeds", "results", "played"
-ALL_RUNS, SEARCH = "all runs", "a search"
+SEEDS, RESULTS = "seeds", "results"
 
 
 @dataclass(frozen=True, slots=True)
 class StudyRequest:
-    """The factors, each ``PATH=VALUES``, seeds such as ``20`` or ``1..20``, and a file; as the command takes them.
-
-    ``played`` is ``ALL_RUNS`` or ``SEARCH``.
-    """
+    """The factors, each ``PATH=VALUES``, seeds such as ``20`` or ``1..20``, and a file; as the command takes them."""
 
     vary: tuple[str, ...] = ()
     seeds: str = ""
     results: str = ""
-    played: str = ALL_RUNS
-
-    @property
-    def search(self) -> float | None:
-        """The confidence of a search; None if all runs are to be played."""
-        return CONFIDENCE if self.played == SEARCH else None
 
     @property
     def path(self) -> Path | None:
@@ -166,9 +155,7 @@ def plan(scenario: Scenario, request: StudyRequest) -> Study:
         ScenarioError: What was typed has mistakes. The path of each problem is the option that has it.
     """
     study = planned(scenario, request.vary, seeds=request.seeds or None, version=installed_version())
-    if request.search is not None and not scenario.expect:
-        raise ScenarioError([Problem("The scenario expects nothing, so there is no variant to search for", "")])
-    runs = most_runs(study, request.search)
+    runs = study.variants * len(study.seeds)
     if runs > RUN_LIMIT:
         said = f"{study.variants:,} variants make {runs:,} runs; here at most {RUN_LIMIT:,} are played"
         raise ScenarioError([Problem(f"{said}: `batchdeck study --yes` plays so many", "")])
@@ -250,14 +237,10 @@ class StudyModel:
         background = self.background
         return background.results is None and background.done > 0 and background.pace[1] > _WORTH_S
 
-    def is_of(self, scenario: Scenario) -> bool:
-        """Return True if this is a study of a scenario, or of the one of which it is a variant."""
-        return self.scenario.source == scenario.source
-
     def glyph(self, one: VariantSummary) -> Glyph:
         """Return the mark of a variant."""
         summary = self.tally.summary
-        if not one.runs or (self.is_complete and not one.is_whole):
+        if not one.runs:
             return VARIANT_PENDING
         if one.errors == one.runs:
             return VARIANT_FAILED
@@ -277,11 +260,6 @@ class StudyModel:
     def results_by_end(self, variant: int) -> list[Result]:
         """Return the results of a variant, the earliest end first, those without one last."""
         return sorted(self.tally.results_of(variant), key=_by_end)
-
-    def median_seed(self, variant: int) -> int | None:
-        """Return the seed of the run whose end is the median one; None without a run that has ended."""
-        ended = [one for one in self.results_by_end(variant) if one["summary"] is not None]
-        return ended[(len(ended) - 1) // 2]["seed"] if ended else None
 
 
 def _by_end(result: Result) -> tuple[bool, float, int]:
@@ -352,7 +330,6 @@ def legend_line(study: StudyModel, glyphs: GlyphSet) -> Line:
             (VARIANT_BREAKS, "breaks"),
         ]
     there = {study.glyph(one) for one in study.summary.variants}
-    marks += [(VARIANT_PENDING, "not all seeds")] if study.is_complete else []
     known = [(glyph, word) for glyph, word in marks if glyph in there]
     spread = (Span(f"{glyphs.wide}{glyphs.high} {SPREAD}", Role.DIM),) if known else ()
     return (*(span for glyph, word in known for span in (glyphs.span(glyph), Span(f" {word}  ", Role.DIM))), *spread)

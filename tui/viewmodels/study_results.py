@@ -1,18 +1,17 @@
 """The results of a study: a table of variants, the runs of a variant, and a scatter plot.
 
-The table has a line for each variant, as ``batchdeck study`` prints it. The runs of a variant have a line for each
+The table has a line for each variant, as ``batchdeck study`` prints it. The runs of a variant have a text for each
 seed, so that the best, the usual and the worst can be opened. The plot shows the end of each variant against its cost,
 in characters.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from functools import cache, partial
 from itertools import pairwise
 from math import floor, log10
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.values import USD, currency_sign
 from engine.scenario.model import JobEnd
@@ -47,34 +46,35 @@ if TYPE_CHECKING:
     from tui.viewmodels.study import StudyModel
 
 
-T = TypeVar("T")
-
 _FACTOR_CELLS = 14
 _LEAST_FACTOR, _LEAST_OF_MANY, _MANY = 12, 6, 3  # cells of a factor, and of each if there are more than so many
 _MEASURE_CELLS, _SPREAD_CELLS = 9, 19
 _WITHOUT_SPREAD, _MORE_MEASURES, _RUNS_FROM = 60, 70, 40  # from these widths on columns are shown
 
 
-class ResultColumn(NamedTuple, Generic[T]):
-    """A column of results, and the number by which it sorts one; None, not known, comes last."""
+class ResultColumn(NamedTuple):
+    """A column of variants, and the number by which it sorts one; None, not known, comes last."""
 
-    column: Column[T]
-    value: Callable[[T], float | None] = lambda _: None
+    column: Column[VariantSummary]
+    value: Callable[[VariantSummary], float | None] = lambda _: None
 
 
-class ResultsModel(RowsModel, Generic[T]):
-    """Results of a study, by number."""
+class VariantsModel(RowsModel):
+    """The variants of a study, by number. The key of a row is the number of its variant."""
 
-    def __init__(self, session: Session, study: StudyModel, made: Iterable[ResultColumn[T]]) -> None:
-        """Show the results of a study so far, in these columns."""
+    title = "Variants"
+    own_order = "number"
+
+    def __init__(self, session: Session, study: StudyModel) -> None:
+        """Show the results of a study so far."""
         self.study = study
-        self._made = tuple(made)
+        self.session = session
+        self._values = cache(lambda number: study.names.of(study.study.values(number)))  # as they are drawn
+        self._measures = shown_measures(measures_of(study.scenario))
+        self._made = tuple(self._made_columns(study))
         self.columns = tuple(each.column for each in self._made)
         super().__init__(session)
-
-    @abstractmethod
-    def result(self, key: int) -> T:
-        """Return the result with this number."""
+        self.recall(study.arrangement)
 
     def moment(self) -> object:
         return self.study.summary
@@ -90,22 +90,7 @@ class ResultsModel(RowsModel, Generic[T]):
         value = next(each.value for each in self._made if each.column.name == name)
         return lambda keys: [(one is None, one or 0.0) for one in (value(self.result(key)) for key in keys)]
 
-
-class VariantsModel(ResultsModel["VariantSummary"]):
-    """The variants of a study, by number. The key of a row is the number of its variant."""
-
-    title = "Variants"
-    own_order = "number"
-    columns: tuple[Column[Any], ...] = ()
-
-    def __init__(self, session: Session, study: StudyModel) -> None:
-        """Show the results of a study so far."""
-        self._values = cache(lambda number: study.names.of(study.study.values(number)))  # as they are drawn
-        self._measures = shown_measures(measures_of(study.scenario))
-        super().__init__(session, study, self._made_columns(study))
-        self.recall(study.arrangement)
-
-    def _made_columns(self, study: StudyModel) -> Iterator[ResultColumn[VariantSummary]]:
+    def _made_columns(self, study: StudyModel) -> Iterator[ResultColumn]:
         yield ResultColumn(Column("", 1, cell=lambda one: self.session.glyphs.span(study.glyph(one))))
         cells, said = len(str(study.study.variants)), "the number of the variant"
         number = Column("#", cells, said, self._number, is_right=True, is_whole=True)
@@ -137,6 +122,7 @@ class VariantsModel(ResultsModel["VariantSummary"]):
         return range(1, self.study.study.variants + 1)
 
     def result(self, key: int) -> VariantSummary:
+        """Return the variant with this number."""
         return self.study.tally.variant(key)
 
     def _role(self, one: VariantSummary) -> Role:
@@ -161,8 +147,6 @@ class VariantsModel(ResultsModel["VariantSummary"]):
         return Span("") if median is None else Span(text_of(measure, one.currency)(median), self._role(one))
 
     def _runs(self, one: VariantSummary) -> Span:
-        if not one.runs and self.study.is_complete:
-            return Span("not played", Role.DIM)
         if one.errors:
             return Span(f"{one.runs:,}, {one.errors:,} failed", Role.FAILED)
         return Span(f"{one.runs:,}", Role.DIM if one.runs == len(self.study.study.seeds) else Role.PLAIN)
@@ -224,72 +208,22 @@ def _width(measure: str | JobEnd, one: VariantSummary) -> float | None:
 _MARKS = {True: EXPECTATION[ExpectationState.MET], False: EXPECTATION[ExpectationState.BROKEN]}
 
 
-class RunsModel(ResultsModel["Result"]):
-    """The runs of a variant that have results, the earliest end first. The key of a row is its seed."""
-
-    title = "Runs"
-    own_order = "end, the earliest first"
-
-    def __init__(self, session: Session, study: StudyModel, variant: int) -> None:
-        """Show the runs of a variant, as they are now."""
-        currency = study.scenario.currency
-        seed = Column[Any]("Seed", 6, "the seed", lambda one: f"{one['seed']}", is_right=True, is_whole=True)
-        broken = Column[Any]("Broken", 18, "the expectations that were broken, by number", _broken)
-        error = Column[Any]("Error", 20, "why the run failed", cell=_error, from_width=50, stretch=True)
-        money = partial(cost_text, currency=currency)
-        columns: tuple[ResultColumn[Result], ...] = (
-            ResultColumn(Column("", 1, cell=self._mark)),
-            ResultColumn(seed, lambda one: one["seed"]),
-            _measured("End", 9, "when the last task ended", lambda one: one["makespanSeconds"], end_text),
-            _measured(currency, 8, "what the nodes cost", lambda one: amount_of(one, currency), money),
-            ResultColumn(broken, lambda one: one["expectations"].count(False)),
-            ResultColumn(error, lambda one: one["error"] is not None),
-        )
-        super().__init__(session, study, columns)
-        self.variant = variant
-        self._results: dict[int, Result] = {}
-
-    def order(self) -> Sequence[int]:
-        self._results = {one["seed"]: one for one in self.study.results_by_end(self.variant)}
-        return list(self._results)
-
-    def result(self, key: int) -> Result:
-        return self._results[key]
-
-    def _mark(self, one: Result) -> Span:
-        has_mark = bool(one["expectations"]) or one["error"] is not None
-        return self.session.glyphs.span(_MARKS[not _has_failed(one)]) if has_mark else Span(" ")
-
-    def is_failed(self, key: int) -> bool:
-        return _has_failed(self._results[key])
-
-    def empty(self) -> Sequence[str]:
-        return ("No run of this variant has ended yet.",)
+def run_texts(study: StudyModel, variant: int, glyphs: GlyphSet) -> list[str]:
+    """Return a text for each run of a variant that has results, the earliest end first: what came out, what failed."""
+    results, currency = study.results_by_end(variant), study.scenario.currency
+    median = (sum(one["summary"] is not None for one in results) - 1) // 2
+    return [f"{_run_text(one, currency, glyphs)}{'  median' if at == median else ''}" for at, one in enumerate(results)]
 
 
-def _has_failed(one: Result) -> bool:
-    return one["error"] is not None or not all(one["expectations"])
-
-
-def _measured(
-    head: str, cells: int, said: str, of: Callable[[Any], float | None], text: Callable[[float | None], str]
-) -> ResultColumn[Result]:
-    """Return the column of a measure, read from the summary of each run."""
-
-    def value(one: Result) -> float | None:
-        return None if one["summary"] is None else of(one["summary"])
-
-    return ResultColumn(Column(head, cells, said, lambda one: text(value(one)), is_right=True, is_whole=True), value)
-
-
-def _error(one: Result) -> Span:
-    return Span(one["error"] or "", Role.FAILED)
-
-
-def _broken(one: Result) -> Span:
-    """Return the numbers of the expectations that were broken: ``1, 3 of 4``."""
+def _run_text(one: Result, currency: str, glyphs: GlyphSet) -> str:
     broken = [str(at) for at, is_met in enumerate(one["expectations"], start=1) if not is_met]
-    return Span(f"{', '.join(broken)} of {len(one['expectations'])}" if broken else "", Role.FAILED)
+    has_mark = bool(one["expectations"]) or one["error"] is not None
+    mark = glyphs.of(_MARKS[not broken and one["error"] is None]) if has_mark else " "
+    wrong = one["error"] or (f"breaks {', '.join(broken)} of {len(one['expectations'])}" if broken else "")
+    measured = one["summary"]
+    end = "" if measured is None else end_text(measured["makespanSeconds"])
+    cost = "" if measured is None else cost_text(amount_of(measured, currency), currency)
+    return f"{mark} seed {one['seed']:<6} {end:>9} {cost:>9}  {wrong}".rstrip()
 
 
 _MOST_NUMBERS = 60  # points with their numbers; more cannot be read

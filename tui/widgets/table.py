@@ -13,7 +13,7 @@ from textual.message import Message
 from engine.pacing import DRAWING_S
 from tui.textual.keys import start_work, yielder_of
 from tui.textual.overrides import post_around, set_line_count
-from tui.textual.screens import GoToFailure, say
+from tui.textual.screens import say
 from tui.textual.views import ResizeFilter, RowsView, drawn, look_of, row_bindings
 from tui.viewmodels.lists.rows import AT_ONCE
 from tui.widgets.rows import MARGIN, TableRow, TableRows
@@ -45,10 +45,8 @@ class Table(ResizeFilter, RowsView):
         Binding("o", "sort", "sort by the next column", id="table.sort"),
         Binding("O", "reverse", "reverse the order", id="table.turn"),
         Binding("exclamation_mark", "only_failed", "only failed", id="table.failed"),
-        Binding("n", "next_failure(1)", "next failed row; of only failed ones: in time", id="table.next-failure"),
-        Binding(
-            "N", "next_failure(-1)", "previous failed row; of only failed ones: in time", id="table.failure-before"
-        ),
+        Binding("n", "next_failure(1)", "next failed row", id="table.next-failure"),
+        Binding("N", "next_failure(-1)", "previous failed row", id="table.failure-before"),
     ]
 
     class Moved(Message):
@@ -416,10 +414,7 @@ class Table(ResizeFilter, RowsView):
         self._sorted_for()
 
     def action_next_failure(self, by: int) -> None:
-        """Go to the next failed row; if only failed rows are shown, to the moment of the next failure."""
-        if self.model.only_failed:
-            self.post_message(GoToFailure(by))
-            return
+        """Go to the next failed row."""
         place = self.model.next_failed(self._at, by) if self.model.count else None
         if place is not None:
             self.move_to(place)

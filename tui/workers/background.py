@@ -5,13 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import ExitStack
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from engine.base.errors import ScenarioError
-from engine.base.values import USD
 from engine.studies.runs import Run, StudyState, Variants
-from engine.studies.search import most_runs, rounds
 from tui.saving.targets import TargetError
 from tui.workers.dispatch import WorkersLost
 from tui.workers.runs import NoResults, ResultsFile, results_of
@@ -43,8 +40,6 @@ class BackgroundStudy:
         *,
         results: Path | None = None,
         after: BackgroundStudy | None = None,
-        search: float | None = None,
-        currency: str = USD,
     ) -> None:
         """Begin to play the study.
 
@@ -53,12 +48,10 @@ class BackgroundStudy:
             on_news: Is called in the thread when there are results, or the state has changed.
             results: A file that collects the results; those that it has are not played again.
             after: A study that is stopped; this one begins when that has ended.
-            search: The confidence of a search for the variant to recommend; without it all runs are played.
-            currency: The currency in which a search compares costs.
         """
         self.study = study
         self.results = results
-        self.total = most_runs(study, search)
+        self.total = study.variants * len(study.seeds)
         self.state = StudyState.CHECKING
         self.problems: list[Problem] = []
         self.reason = ""
@@ -66,8 +59,6 @@ class BackgroundStudy:
         self._on_news = on_news
         self._new: list[Result] = []  # that were not taken yet
         self._known: dict[Run, Result] = {}
-        self._search = search
-        self._currency = currency
         self._played = 0  # since the study was begun or continued
         self._lock = threading.Lock()
         self._stops = threading.Event()
@@ -130,7 +121,7 @@ class BackgroundStudy:
             after.join()
         try:
             self._play()
-            self.total, state = most_runs(self.study, None), StudyState.DONE
+            state = StudyState.DONE
         except _Stopped:
             state = StudyState.STOPPED
         except ScenarioError as error:
@@ -158,18 +149,17 @@ class BackgroundStudy:
             if file is not None:
                 wanted = set(study.runs())
                 self._take_in(result for run, result in file.results.items() if run in wanted)
-            missing = rounds(study, self._known, self._search, self._currency)
-            first = next(missing, None)
-            if not first:
+            missing = [run for run in study.runs() if run not in self._known]
+            if not missing:
                 return
-            count = min(processors(), max(1, self.total - self.done))
+            count = min(processors(), len(missing))
             workers = stack.enter_context(LocalWorkers(study, count, yields=True))
             Variants(study).check(between=check)
             if file is not None:
                 file.open()
             self.began_s = time.monotonic()
             self.state = StudyState.PLAYING
-            for results in results_of(study, chain([first], missing), workers, file):
+            for results in results_of(study, [missing], workers, file):
                 self._played += len(results)
                 self._take_in(results)
                 self._on_news()
@@ -180,4 +170,3 @@ class BackgroundStudy:
         with self._lock:
             self._new += found
             self._known |= {Run(result["variant"], result["seed"]): result for result in found}
-            self.total = max(self.total, self.done)

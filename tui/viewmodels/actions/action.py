@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args, g
 from pydantic.fields import FieldInfo
 
 from engine.base.terms import OnAllTasksComplete, Plain, PoolState, WireOption
-from engine.base.values import called, format_duration, quoted, value_at
+from engine.base.values import format_duration, quoted, value_at
 from engine.scenario.bodies import fields_of, model_of
 from engine.scenario.record import flow_text
 from engine.scenario.tree import parse_value
@@ -247,13 +247,6 @@ ID = Field[Any]("id", "Id", "letters, digits, - and _; at most 64", is_required=
 DISPLAY_NAME = Field[Any]("displayName", "Display name", "shown by the portal; anything")
 
 
-class Choice(NamedTuple):
-    """A choice of the form: what it adds to the command's body, and its text."""
-
-    body: Body
-    text: str
-
-
 class Better(NamedTuple):
     """Another action that suits a row better: its command, and the reason."""
 
@@ -289,13 +282,10 @@ class ActionType(Generic[T]):
     title: str
     command: str
     effects: tuple[str, ...] | Callable[[T], Sequence[str]] = ()
-    choices: tuple[Choice, ...] = ()
     fields: tuple[Field[T], ...] = ()
     document: Callable[[T, Session], Document] | None = None  # the body, if it can be written as a whole
-    asks: Callable[[T, Mapping[str, str]], bool] = lambda *_: True  # whether the choices matter for what is typed
     adds: Callable[[T], Body] = lambda _: {}  # part of the body that nobody types
     counts: Callable[[T], Mapping[str, int]] = lambda _: {}  # affected items; added up over all rows
-    choice_effects: tuple[str, ...] = ()  # further ones, only where the choices matter
     unavailable: Callable[[T], str] = lambda _: ""  # why the service would refuse it now
     offered: Callable[[T], bool] = lambda _: True
     better: Callable[[T], Better | None] = lambda _: None
@@ -315,26 +305,23 @@ class ActionType(Generic[T]):
         return Document(start, is_editable=False)
 
 
-def options(name: str, *, keeps_data: bool, verb: str) -> tuple[Choice, ...]:
-    """Return the choices for running tasks before ``verb`` happens.
-
-    ``keeps_data`` adds the choice to wait for the retention of their files.
-    """
-    texts = {
-        "requeue": f"Requeue: stop them, queue them again, {verb} now",
-        "terminate": f"Terminate: stop them for good, {verb} now",
-        "taskcompletion": f"Task completion: no new tasks, {verb} when they have ended",
-        "retaineddata": "Retained data (deprecated): then wait for the files too",
-    }
-    return tuple(Choice({name: value}, text) for value, text in texts.items() if keeps_data or value != "retaineddata")
+_RUNNING = {
+    "requeue": "they are stopped and queued again",
+    "terminate": "they are stopped for good",
+    "taskcompletion": "no new ones start; it is done when they have ended",
+    "retaineddata": "deprecated: it is done when their files are no longer kept",
+    "wait": "they continue; no new ones start",
+}
 
 
-# The durations of a fault.
-LASTING = (
-    Choice({"for": "PT10M"}, "for ten minutes"),
-    Choice({"for": "PT1H"}, "for an hour"),
-    Choice({}, "until somebody repairs it"),
-)
+def running_tasks(name: str) -> AnyField:
+    """Return the field for the property that says what happens to running tasks."""
+    said = "what happens to them"
+    return Field(name, "Running tasks", said, "requeue", about=lambda text: _RUNNING.get(text, ""))
+
+
+LASTING = (Field[Any]("for", "Lasts", f"until somebody repairs it if empty; {DURATION}", "PT10M"),)
+"""The duration of a fault."""
 
 
 _NUMBER = "{0}"  # stands for the task's number in a factory
@@ -392,31 +379,12 @@ def pool_for_jobs(session: Session) -> str:
     return (with_nodes or pools or [""])[-1]
 
 
-def cautions_about_job(session: Session, body: Body, prefix: str = "") -> list[Caution]:
+def cautions_about_job(body: Body, prefix: str = "") -> list[Caution]:
     """Return the cautions about a job, or about the jobs of a schedule if their properties follow ``prefix``."""
-    found: list[Caution] = []
-    release, pool = f"{prefix}jobReleaseTask.commandLine", f"{prefix}poolInfo.poolId"
-    if property_at(body, release) is not None and not _ends_by_itself(body, prefix):
-        text = "the release task never runs unless a user ends the job; choose terminatejob above (JOB-7)"
-        found.append((release, text))
-    pool_id = property_at(body, pool)
-    return [*found, *(_about_pool(session, pool_id, pool) if isinstance(pool_id, str) else [])]
-
-
-def cautions_about_schedule(session: Session, body: Body) -> list[Caution]:
-    """Return the cautions about the jobs of a schedule; without a job manager task nobody gives them tasks."""
-    prefix = "jobSpecification."
-    found = []
-    if property_at(body, f"{prefix}jobManagerTask") is None:
-        text = "its jobs have no tasks unless others add them: a job manager task does (JM-3)"
-        found.append((f"{prefix}jobManagerTask.commandLine", text))
-    return [*found, *cautions_about_job(session, body, prefix)]
-
-
-def cautions_about_tasks(session: Session, job_id: str) -> list[Caution]:
-    """Return the cautions about tasks that are added to a job."""
-    job = session.job(job_id)
-    return [] if job is None else _about_pool(session, job.record.pool_id, "")
+    release = f"{prefix}jobReleaseTask.commandLine"
+    if property_at(body, release) is None or _ends_by_itself(body, prefix):
+        return []
+    return [(release, "the release task never runs unless a user ends the job; choose terminatejob above (JOB-7)")]
 
 
 def _ends_by_itself(body: Body, prefix: str) -> bool:
@@ -428,20 +396,6 @@ def _ends_by_itself(body: Body, prefix: str) -> bool:
         or (isinstance(manager, Mapping) and manager.get("killJobOnCompletion") is not False)
         or "terminateJob" in json.dumps(body)  # a process of the job gives the command (JM-11)
     )
-
-
-def _about_pool(session: Session, pool_id: str, path: str) -> list[Caution]:
-    """Return that there is no such pool, or that it has no nodes and gets none."""
-    pool = session.pool(pool_id)
-    if pool is None and pool_id:
-        return [(path, f"no task runs until somebody creates {called('pool', pool_id)} (POOL-18)")]
-    if pool is None or _gets_nodes(session, pool_id):
-        return []
-
-    why = "is deleted" if pool.state is None else "is being deleted"
-    if pool.state is PoolState.ACTIVE:
-        why = "has no nodes, and its target is 0"
-    return [(path, f"no task runs there: {called('pool', pool_id)} {why}")]
 
 
 def _gets_nodes(session: Session, pool_id: str) -> bool:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain, count, pairwise
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from engine.base.errors import Problem
@@ -21,7 +21,7 @@ from engine.scenario.text import shown
 from engine.specs.base import wire_names
 from engine.specs.bodies import JobScheduleUpdate, PoolReplacement
 from engine.specs.command import Command
-from engine.specs.commands import COMMANDS, AddTasks
+from engine.specs.commands import COMMANDS
 from engine.views.resources.account import account_in_force, schedule_ids
 from engine.views.resources.jobs import job_ids, pool_ids
 from engine.views.rest.lookup import (
@@ -41,8 +41,6 @@ from tui.viewmodels.actions.action import (
     Document,
     Field,
     cautions_about_job,
-    cautions_about_schedule,
-    cautions_about_tasks,
     fold_tasks,
     pool_for_jobs,
     property_at,
@@ -126,15 +124,15 @@ def _in_pool(pool_id: str) -> dict[str, Any]:
 def new_job(session: Session, pool_id: str = "") -> Document:
     """Return the body of a new job in this pool, else in the one in focus."""
     pool = _in_pool(pool_id or pool_for_jobs(session))
-    return _job(session, {"id": _free_id("job", _job_ids(session)), **pool})
+    return _job({"id": _free_id("job", _job_ids(session)), **pool})
 
 
-def _job(session: Session, start: Body) -> Document:
+def _job(start: Body) -> Document:
     return Document(
         start,
         unfold=unfold_tasks,
         fold=partial(fold_tasks, default_id=FIRST_ID),
-        cautions=partial(cautions_about_job, session),
+        cautions=cautions_about_job,
     )
 
 
@@ -144,16 +142,11 @@ def new_tasks(session: Session, job_id: str) -> Document:
     stem = "task"
     while page.find(f"{stem}-1") is not None or page.find(stem) is not None:
         stem += "-new"
-    return _tasks(session, job_id, {"id": stem, "commandLine": "work", "simulate": {"duration": "PT1M"}})
+    return _tasks({"id": stem, "commandLine": "work", "simulate": {"duration": "PT1M"}})
 
 
-def _tasks(session: Session, job_id: str, task: Body) -> Document:
-    return Document(
-        {"tasks": [task]},
-        unfold=partial(unfold_tasks, needs_one=True),
-        fold=fold_tasks,
-        cautions=lambda _: cautions_about_tasks(session, job_id),
-    )
+def _tasks(task: Body) -> Document:
+    return Document({"tasks": [task]}, unfold=partial(unfold_tasks, needs_one=True), fold=fold_tasks)
 
 
 def new_certificate(number: int) -> Document:
@@ -168,11 +161,11 @@ def new_schedule(session: Session) -> Document:
         "schedule": {"recurrenceInterval": "PT1H"},
         "jobSpecification": {**_in_pool(pool_for_jobs(session)), "onAllTasksComplete": "terminatejob"},
     }
-    return _schedule(session, start)
+    return _schedule(start)
 
 
-def _schedule(session: Session, start: Body) -> Document:
-    return Document(start, cautions=partial(cautions_about_schedule, session))
+def _schedule(start: Body) -> Document:
+    return Document(start, cautions=partial(cautions_about_job, prefix="jobSpecification."))
 
 
 # -- copies
@@ -186,7 +179,7 @@ def pool_like(session: Session, pool_id: str) -> Document:
 def job_like(session: Session, job_id: str) -> Document:
     """Return the body of a job like this one, with the tasks that it was created with, under a new id."""
     body = _copy_of(job_as_created(session.simulation, job_id), job_id, _job_ids(session))
-    return _job(session, body | tasks_as_created(session.simulation, job_id))
+    return _job(body | tasks_as_created(session.simulation, job_id))
 
 
 def task_like(session: Session, job_id: str, task: int) -> Document:
@@ -194,13 +187,13 @@ def task_like(session: Session, job_id: str, task: int) -> Document:
     page = session.tasks(job_id)
     body = task_as_created(session.simulation, task) or {}
     copied = _copy_of(body, str(body.get("id", "task")), lambda name: page.find(name) is not None)
-    return _tasks(session, job_id, copied)
+    return _tasks(copied)
 
 
 def schedule_like(session: Session, schedule_id: str) -> Document:
     """Return the body of a job schedule like this one, under a new id."""
     body = schedule_as_created(session.simulation, schedule_id)
-    return _schedule(session, _copy_of(body, schedule_id, _job_ids(session)))
+    return _schedule(_copy_of(body, schedule_id, _job_ids(session)))
 
 
 # -- changes
@@ -221,9 +214,6 @@ def changes_of_task(session: Session, task: int) -> Document:
     return Document({"constraints": shown})
 
 
-# The service takes so many tasks in one request, and so many bytes (TASK-3).
-_MOST_TASKS = 100
-_MOST_BYTES = 900_000
 _MOST_SHOWN = 8  # mistakes
 _ONE_TASK = lazy_regex(r"^(?:tasks\[0\]|taskFactory\.repeatTask)(?=\.|$)")
 
@@ -300,18 +290,17 @@ class Form:
                 mistakes.append(FormMistake("is required", field.name, field.label))
         return dict(self.document.fold(body)), mistakes
 
-    def read_fields(self, texts: Mapping[str, str], base: Body | None = None, chosen: Body | None = None) -> FormResult:
+    def read_fields(self, texts: Mapping[str, str], base: Body | None = None) -> FormResult:
         """Return what was typed into the fields as commands, with all mistakes.
 
         Args:
             texts: What was typed, by the names of the properties.
             base: The whole body with the properties that have no field; by default the one that the form begins with.
-            chosen: What a choice adds to the body.
         """
         body, mistakes = self.body_of(self.document.start if base is None else base, texts)
         if mistakes:
             return FormResult((), tuple(mistakes))
-        commands, *found = self.read_body({**body, **(chosen or {})})
+        commands, *found = self.read_body(body)
         labels = {field.name: field.label for field in self.type.fields}
         return FormResult(commands, *(tuple(_of_field(each, labels) for each in some) for some in found))
 
@@ -329,7 +318,7 @@ class Form:
         commands = [first, *(COMMANDS[self.command].from_wire({**sent, **beside}) for beside in self.bodies[1:])]
         cautions = tuple(FormMistake(said, path) for path, said in self.document.cautions(typed.body))
         warnings = (*_mistakes(typed.warnings), *cautions)
-        return FormResult(tuple(chain(*map(in_requests, commands))), (), _mistakes(typed.refusals), warnings)
+        return FormResult(tuple(commands), (), _mistakes(typed.refusals), warnings)
 
     def _typed(self, body: Body | str) -> TypedCommand:
         return read_typed(self.command, body, self.bodies[0], self.document.account)
@@ -373,28 +362,6 @@ def _of_field(mistake: FormMistake, labels: Mapping[str, str]) -> FormMistake:
 
 def _mistakes(problems: Sequence[Problem]) -> tuple[FormMistake, ...]:
     return tuple(FormMistake(each.message, each.path, "", each.line, each.column) for each in problems)
-
-
-def in_requests(command: Command) -> list[Command]:
-    """Return a command as the requests that the service takes: so many tasks in each (TASK-3)."""
-    if not isinstance(command, AddTasks) or not command.tasks:
-        return [command]
-    body = command.wire()
-    tasks = body.pop("tasks", None) or body.pop("value", [])
-    factory = {name: value for name, value in body.items() if name == "taskFactory"}
-    rest = {name: value for name, value in body.items() if name != "taskFactory"}
-    cuts, size = [0], 0
-    for at, task in enumerate(tasks):
-        bytes_of_task = len(json.dumps(task))
-        if at - cuts[-1] >= _MOST_TASKS or (size + bytes_of_task > _MOST_BYTES and at > cuts[-1]):
-            cuts.append(at)
-            size = 0
-        size += bytes_of_task
-    if len(cuts) == 1:
-        return [command]
-    requests = [{**rest, "tasks": tasks[begin:end]} for begin, end in pairwise([*cuts, len(tasks)])]
-    requests += [{**rest, **factory}] if factory else []
-    return [AddTasks.from_wire(each) for each in requests]
 
 
 def first_lines(mistakes: Sequence[FormMistake]) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,7 +30,7 @@ from tui.viewmodels.actions.trial import heading, trial_lines
 from tui.viewmodels.text import ItemRef, Line, Role, Span, line, paragraph, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from engine.specs.command import Command
     from engine.views.resources.jobs import PoolRow
@@ -127,7 +126,6 @@ class Action(Form):
 
     title: str
     options: Mapping[str, Sequence[str]]  # of the fields that are chosen from
-    asks: Callable[[Mapping[str, str]], bool]  # whether the choices matter for these texts
     counts: tuple[tuple[str, int], ...]  # affected items, at present
     effects: tuple[str, ...]
     unavailable: str  # why the service would refuse it for every item; else empty
@@ -255,7 +253,6 @@ def _action(session: Session, action: ActionType[Any], targets: Sequence[ActionT
         document=action.document_for(first, session),
         title=action.title.format(name),
         options={entry.name: entry.options_in(action.command, session) for entry in action.fields},
-        asks=partial(action.asks, first),
         counts=tuple((label, number) for label, number in counts.items() if number),
         effects=tuple(_told(effect, names, len(targets)) for effect, names in effects.items()),
         unavailable=reasons[0] if all(reasons) else "",
@@ -283,13 +280,11 @@ def _bodies(action: ActionType[Any], targets: Sequence[ActionTarget]) -> tuple[B
     return tuple({**body, **action.adds(each.row)} for body, each in zip(bodies, targets, strict=False))
 
 
-_MOST_FOLDED = 3
-
 PAST = "This is the past. Press b to branch here first."
 
 
-def effect_lines(session: Session, action: Action, cells: int, *, asks: bool = False) -> list[Line]:
-    """Return advice, better actions, items affected now, and effects by the rules; ``asks`` if the choices matter."""
+def effect_lines(session: Session, action: Action, cells: int) -> list[Line]:
+    """Return advice, better actions, items affected now, and effects by the rules."""
     advice = [session.text(action.advice), *(f"Better: {one.why}" for one in action.better)]
     better = [each for text in filter(None, advice) for each in paragraph(text, cells, Role.WARNING)]
     if action.unavailable:
@@ -299,7 +294,7 @@ def effect_lines(session: Session, action: Action, cells: int, *, asks: bool = F
     if action.counts:
         touched = f" {session.glyphs.dot} ".join(f"{label}: {number:,}" for label, number in action.counts)
         lines += paragraph(f"at present   {touched}", cells, Role.DIM)
-    for effect in (*action.effects, *(action.type.choice_effects if asks else ())):
+    for effect in action.effects:
         lines += paragraph(f"{session.glyphs.dot} {session.text(effect)}", cells)
     return [*better, line(Span("Effects", Role.STRONG)), *lines] if lines else better
 
@@ -310,18 +305,11 @@ def trial_result_lines(session: Session, trial: TrialResult, cells: int) -> list
     return [title, *trial_lines(session, trial, cells), *paragraph(heading(session, trial), cells, Role.DIM, "  ")]
 
 
-def record_lines(
-    session: Session, commands: Sequence[Command], cells: int, *, is_folded: bool, key: str, rows: int = 0
-) -> list[Line]:
-    """Return the lines that record commands; if folded and more than ``rows`` the first ones: ``key`` shows all."""
-    texts = [each for script in script_of(commands, session.now_ms) for each in wrapped(script, cells)]
-    rest = len(texts) - _MOST_FOLDED
-    more: list[Line] = []
-    if is_folded and rest > 1 and len(texts) >= rows:
-        texts = texts[:_MOST_FOLDED]
-        more = [line(Span(f"and {rest:,} more lines, ", Role.DIM), Span(key, Role.KEY), Span(" shows them", Role.DIM))]
+def record_lines(session: Session, commands: Sequence[Command], cells: int) -> list[Line]:
+    """Return the lines that record commands."""
+    texts = (each for script in script_of(commands, session.now_ms) for each in wrapped(script, cells))
     lines = [line(Span(each, Role.DERIVED)) for each in texts]
-    return [line(Span("Recorded as", Role.STRONG)), *lines, *more] if lines else []
+    return [line(Span("Recorded as", Role.STRONG)), *lines] if lines else []
 
 
 def notice_lines(title: str, notices: Sequence[str], cells: int) -> list[Line]:

@@ -6,7 +6,6 @@ The account's actions create everything, and change its certificates, applicatio
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import CertificateState, JobScheduleState, JobState, TaskState
@@ -15,7 +14,7 @@ from engine.views.resources.account import AccountPage, JobScheduleRow
 from engine.views.resources.jobs import JobRow
 from engine.views.resources.tasks import TaskRow
 from tui.viewmodels.actions import forms
-from tui.viewmodels.actions.action import ActionType, AnyField, Better, Choice, Document, Field, file_to_delete
+from tui.viewmodels.actions.action import ActionType, AnyField, Better, Document, Field, file_to_delete, running_tasks
 from tui.viewmodels.actions.item_fields import (
     JOB_CHANGES,
     JOB_FIELDS,
@@ -26,9 +25,7 @@ from tui.viewmodels.actions.item_fields import (
     TASK_FIELDS,
 )
 from tui.viewmodels.actions.on_pools import (
-    AVAILABLE_NODES,
     FIRST_PREPARATION,
-    NO_CAPACITY,
     OTHER_QUOTAS,
     STORAGE_OUTAGE,
     AccountTarget,
@@ -168,15 +165,6 @@ ACCOUNT: tuple[ActionType[AccountTarget], ...] = (
         cannot_be_undone=True,
     ),
     OTHER_QUOTAS,
-    ActionType(
-        "Fault: the region runs out of a node size",
-        "capacity",
-        NO_CAPACITY,
-        fields=(
-            Field("vmSize", "VM size", "such as standard_d2s_v3", "standard_d2s_v3", is_required=True),
-            replace(AVAILABLE_NODES, is_required=True),
-        ),
-    ),
     STORAGE_OUTAGE,
 )
 
@@ -250,21 +238,10 @@ def _ends(job: JobRow) -> Sequence[str]:
 
 JOB: tuple[ActionType[JobRow], ...] = (
     ActionType(
-        "Change the priority of {}",
-        "updateJob",
-        ("running tasks continue",),
-        fields=(Field("priority", "Priority", "-1000 to 1000", lambda job: str(job.record.priority)),),
-        unavailable=_is_over,
-    ),
-    ActionType(
         "Disable {}",
         "disableJob",
         ("no task starts until the job is enabled",),
-        (
-            Choice({"disableTasks": "requeue"}, "Requeue: stop running tasks and queue them again"),
-            Choice({"disableTasks": "terminate"}, "Terminate: stop running tasks, they fail"),
-            Choice({"disableTasks": "wait"}, "Wait: running tasks finish, no new ones start"),
-        ),
+        (running_tasks("disableTasks"),),
         counts=_busy,
         unavailable=lambda job: _is_over(job) or ("it is already disabled" if job.state is JobState.DISABLED else ""),
     ),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from engine.base.terms import AllocationState, NodeState, SchedulingState
@@ -12,12 +13,10 @@ from engine.views.resources.account import AccountPage, CoreQuotas
 from engine.views.resources.jobs import PoolRow
 from engine.views.resources.nodes import NodeRow
 from tui.viewmodels.actions import forms
-from tui.viewmodels.actions.action import LASTING, ActionType, Better, Field, file_to_delete, options
+from tui.viewmodels.actions.action import LASTING, ActionType, Better, Field, file_to_delete, running_tasks
 from tui.viewmodels.actions.item_fields import JOB_FIELDS, POOL_CHANGES, POOL_FIELDS, POOL_PROPERTIES
 
 FIRST_PREPARATION = "a preparation task, if it has one, runs on a node before its first task there (PREP-1)"
-NO_CAPACITY = ("later requests get at most that many (RSZ-12); in the simulation only",)
-AVAILABLE_NODES = Field[Any]("nodes", "Nodes", "nodes of this size still available", "0")
 STORAGE_OUTAGE = ActionType[Any](
     "Fault: storage outage", "storageOutage", ("downloads and uploads wait or fail; in the simulation only",), LASTING
 )
@@ -97,27 +96,25 @@ def _no_resize(pool: PoolTarget) -> Better | None:
     return None if _is_steady(pool) else Better("stopPoolResize", "one resize at a time: stop this one first (RSZ-1)")
 
 
-def _shrinks(pool: PoolTarget, texts: Mapping[str, str]) -> bool:
-    """Return whether nodes have to leave for what is typed, as far as it can be read."""
-    present = {"targetDedicatedNodes": pool.row.current_dedicated, "targetLowPriorityNodes": pool.row.current_spot}
-    return any(text.isdecimal() and int(text) < present[name] for name, text in texts.items() if name in present)
-
-
 _RESIZE_TIMEOUT = Field[Any]("resizeTimeout", "Resize timeout", "at least 5m, such as 15m or PT15M", "PT15M")
+_ON_NODES_THAT_LEAVE = replace(
+    running_tasks("nodeDeallocationOption"), default="", hint="on nodes that leave; requeue by default"
+)
 
 POOL: tuple[ActionType[PoolTarget], ...] = (
     ActionType(
         "Resize {}",
         "resizePool",
-        lambda pool: (f"it has {pool.row.current_dedicated:,} dedicated and {pool.row.current_spot:,} Spot nodes",),
-        options("nodeDeallocationOption", keeps_data=True, verb="remove"),
+        lambda pool: (
+            f"it has {pool.row.current_dedicated:,} dedicated and {pool.row.current_spot:,} Spot nodes",
+            "of nodes that leave failed ones go first, then starting, idle and least busy ones (RSZ-6)",
+        ),
         (
             Field("targetDedicatedNodes", "Dedicated nodes", "the target", lambda pool: str(pool.row.target_dedicated)),
             Field("targetLowPriorityNodes", "Spot nodes", "the target", lambda pool: str(pool.row.target_spot)),
             _RESIZE_TIMEOUT,
+            _ON_NODES_THAT_LEAVE,
         ),
-        asks=_shrinks,
-        choice_effects=("failed nodes leave first, then starting, idle and least busy ones (RSZ-6)",),
         unavailable=lambda pool: "autoscale sets the targets" if _scales_itself(pool) else _resizing(pool),
         better=_no_resize,
     ),
@@ -217,8 +214,8 @@ POOL: tuple[ActionType[PoolTarget], ...] = (
     ActionType(
         "Fault: the region runs out of the node size of {}",
         "capacity",
-        NO_CAPACITY,
-        fields=(AVAILABLE_NODES,),
+        ("later requests get at most that many (RSZ-12); in the simulation only",),
+        fields=(Field("nodes", "Nodes", "nodes of this size still available", "0"),),
         adds=lambda pool: {"vmSize": pool.row.record.spec.vm_size},
     ),
     OTHER_QUOTAS,
@@ -234,6 +231,7 @@ POOL: tuple[ActionType[PoolTarget], ...] = (
 )
 
 
+_WITHOUT_DATA = "requeue", "terminate", "taskcompletion"
 _REACHABLE = (NodeState.IDLE, NodeState.RUNNING)
 _REPAIRABLE = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED)
 
@@ -337,7 +335,7 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         "Reboot {}",
         "rebootNode",
         _reboot,
-        options("nodeRebootOption", keeps_data=True, verb="reboot"),
+        (running_tasks("nodeRebootOption"),),
         counts=lambda node: _restarts(
             node, node.prepared_again, "eligible again" if _reboot_helps(node) else "stays ineligible for a job"
         ),
@@ -347,14 +345,14 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         "Reimage {}",
         "reimageNode",
         _reimage,
-        options("nodeReimageOption", keeps_data=True, verb="reimage"),
+        (running_tasks("nodeReimageOption"),),
         counts=lambda node: _restarts(node, node.prepared, "eligible again"),
     ),
     ActionType(
         "Disable scheduling on {}",
         "disableNodeScheduling",
         ("no new tasks start here; offline when the running ones end (NOP-6)",),
-        options("nodeDisableSchedulingOption", keeps_data=False, verb="offline"),
+        (replace(running_tasks("nodeDisableSchedulingOption"), options=lambda _: _WITHOUT_DATA),),
         counts=_tasks,
         unavailable=lambda node: "" if _takes_tasks(node) else "it is already disabled",
         better=_repair_instead,
@@ -369,8 +367,7 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         "Remove {} from the pool",
         "removeNodes",
         ("the node leaves the pool; its files are lost", "the pool's target decreases by one for each node (RSZ-8)"),
-        options("nodeDeallocationOption", keeps_data=True, verb="remove"),
-        (_RESIZE_TIMEOUT,),
+        (_RESIZE_TIMEOUT, _ON_NODES_THAT_LEAVE),
         counts=_tasks,
         cannot_be_undone=True,
         asks_for_count=True,
@@ -379,7 +376,7 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         "Deallocate {}",
         "deallocateNode",
         ("the VM is deallocated; files are lost",),
-        options("nodeDeallocateOption", keeps_data=True, verb="deallocate"),
+        (running_tasks("nodeDeallocateOption"),),
         counts=_tasks,
         offered=lambda node: node.row.state is not NodeState.DEALLOCATED,
     ),
