@@ -555,7 +555,7 @@ HOSTILE = (
     "nsenter -t 1 -a sh -c 'echo {mark} > {target}'",
     "for n in 3 4 5 6 7 8 9; do echo {mark} >&$n; done; echo {mark} > /proc/self/fd/3",
     "for p in /proc/[0-9]*; do echo {mark} > $p/root{target}; echo {mark} > $p/cwd/../../{target}; done",
-    "cd ../../../../../..; echo {mark} > .{target}; rm -rf root home var etc/passwd bin/sh",
+    "cd ../../../../../../../../../../../..; echo {mark} > .{target}; rm -rf root home var etc/passwd bin/sh",
     "(setsid sh -c 'sleep 0.05; echo {mark} > {target}' &)",
     "kill -KILL {host} 1 -1; kill -STOP {host}; echo {mark} > {target}",
     "mknod disk b 254 0; mknod memory c 1 1; echo {mark} > disk; cat memory > {target}",
