@@ -4,8 +4,6 @@ It is a process of its own that imports only the standard library. For each star
 whatever its program leaves behind: also what has called ``setsid`` or was forked twice. A guardian kills that tree when
 it is asked to, when the program has ended, and when the command or the supervisor has gone, however they ended. What a
 killed guardian leaves is adopted and killed by the supervisor.
-
-Processes of the same user can be killed by a program that is not isolated; then its guardian may be killed with it.
 """
 
 from __future__ import annotations
@@ -31,8 +29,7 @@ if sys.platform != "win32":
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-KEPT_BYTES = 10_000_000
-"""The bytes of each stream that are kept; the others are counted."""
+KEPT_BYTES = 10_000_000  # of each stream; the others are counted
 _KILLED = 128 + signal.SIGKILL
 _LINUX = sys.platform == "linux"
 _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
@@ -50,12 +47,10 @@ def main() -> None:
     """Fork a guardian for each connection that comes through the socket, until that is closed."""
     control = socket.socket(fileno=int(sys.argv[1]))
     control.set_inheritable(False)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    _adopt_orphans()
-    wake = _wake_when_children_end()
+    wake = _adopt()
     lifeline, held = os.pipe()
-    bound = _threads_of_user()
+    # Those of a user are bounded together, with what the user has already: at most all threads of the machine.
+    bound = int(Path("/proc/loadavg").read_text("ascii").split("/")[1].split()[0]) if _LINUX else 0
     prefix = f"batchdeck-{os.getpid()}-"
     groups = _Groups(f"{prefix}0", memory=1 << 40, processes=1)
     groups.remove()
@@ -133,7 +128,7 @@ class _Groups:
     def __init__(self, name: str, *, memory: int | None, processes: int) -> None:
         unified = os.path.exists(f"{_GROUPS}/cgroup.controllers")
         memory_file = "memory.max" if unified else "memory.limit_in_bytes"
-        self._paths: list[str] = []
+        self._paths: set[str] = set()
         self.bounds_memory = self._bound(name if unified else f"memory/{name}", memory_file, memory)
         self.bounds_processes = self._bound(name if unified else f"pids/{name}", "pids.max", processes)
 
@@ -141,8 +136,7 @@ class _Groups:
         path = f"{_GROUPS}/{name}"
         try:
             os.makedirs(path, exist_ok=True)
-            if path not in self._paths:
-                self._paths.append(path)
+            self._paths.add(path)
             if value is not None:
                 Path(path, file).write_text(str(value), "ascii")
         except OSError:
@@ -229,7 +223,7 @@ class _Bubblewrap:
         flags = ("--args", options, "--json-status-fd", status_end, "--block-fd", go_end, "--")
         self.argv = [words[0], *map(str, flags)]
         self._told = b""
-        self._first: int | None = None  # the first process in the sandbox
+        self._first = 0  # process in the sandbox
 
     def has_begun(self, argv: Sequence[str]) -> bool:
         """Let the program begin once its number is known; return True when it has."""
@@ -237,14 +231,12 @@ class _Bubblewrap:
             self._told += os.read(self._status, _CHUNK)
         if b'"exit-code"' in self._told:
             return True
-        if self._first is None and b"\n" in self._told:
+        if not self._first and b"\n" in self._told:
             self._first = int(json.loads(self._told.partition(b"\n")[0])["child-pid"])
             if self._processes is not None:
                 with suppress(OSError):
                     resource.prlimit(self._first, resource.RLIMIT_NPROC, (self._processes, self._processes))
             os.write(self._go, b"x")
-        if self._first is None:
-            return False
         with suppress(OSError):
             child, *_ = Path(f"/proc/{self._first}/task/{self._first}/children").read_bytes().split() or [b"0"]
             # Until it becomes the program, it has the arguments of bubblewrap.
@@ -347,8 +339,7 @@ class _Guardian:
             elif not _kill_tree():
                 break  # another user's, such as what sudo has started
             time.sleep(_POLL_S)
-        if self.exit_code is None:
-            self.exit_code = _KILLED
+        self.exit_code = _KILLED if self.exit_code is None else self.exit_code
 
     def finish(self) -> dict[str, Any]:
         """Close everything when the program has ended; return what is to be told."""
@@ -390,8 +381,7 @@ def _become_user(user: int, root: str, mount_point: str) -> None:
 def _guard(channel: socket.socket, lifeline: int, prefix: str, bound: int) -> NoReturn:
     """Run the program that is asked for, until it has ended or is not wanted any more."""
     try:
-        _adopt_orphans()
-        wake = _wake_when_children_end()
+        wake = _adopt()
         try:
             last = _watched(channel, lifeline, wake, prefix, bound)
         except (OSError, ValueError) as error:
@@ -443,14 +433,10 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _adopt_orphans() -> None:
-    """Become the parent of descendants that lose theirs."""
+def _adopt() -> int:
+    """Become the parent of descendants that lose theirs; return a file that can be read when a child has ended."""
     if _LINUX:
         _libc().prctl(_SET_CHILD_SUBREAPER, 1)
-
-
-def _wake_when_children_end() -> int:
-    """Return a file that has something to read after a child has ended."""
     wake, end = os.pipe()
     os.set_blocking(end, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -500,23 +486,10 @@ def _descendants(spare: Collection[int]) -> set[int]:
             with suppress(OSError):
                 parent = int(Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[1])
                 children.setdefault(parent, []).append(int(name))
-    found: set[int] = set()
-    ahead = [os.getpid()]
-    while ahead:
-        nearer = [child for child in children.get(ahead.pop(), ()) if child not in spare]
-        found.update(nearer)
-        ahead += nearer
-    return found
-
-
-def _threads_of_user() -> int:
-    """Return how many threads the user has, who may have a bounded number of them."""
-    found = 0
-    for place in glob("/proc/[0-9]*"):
-        with suppress(OSError):
-            if os.stat(place).st_uid == os.getuid():
-                found += len(os.listdir(f"{place}/task"))
-    return found
+    found = [os.getpid()]
+    for pid in found:
+        found += [child for child in children.get(pid, ()) if child not in spare]
+    return set(found[1:])
 
 
 def _as_in_proc(argv: Sequence[str]) -> bytes:
@@ -524,7 +497,4 @@ def _as_in_proc(argv: Sequence[str]) -> bytes:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        remove_containers(*sys.argv[1:])
-    else:
-        main()
+    remove_containers(*sys.argv[1:]) if len(sys.argv) > 2 else main()
