@@ -224,22 +224,42 @@ class Execution:
                 folder.follow()
         for number, acting in world.acting.executing().items():
             if number not in self._programs:
-                self._programs[number] = self._begin(number, acting)
+                self._begin(number, acting)
         self._mark()
 
-    def _begin(self, number: int, acting: Acting) -> _Program:
+    def _begin(self, number: int, acting: Acting) -> None:
         """Start a program, whose files are brought first."""
-        world = self._simulation.world
+        world, now_ms = self._simulation.world, self._simulation.now_ms
         begun = execution.begun(world, acting.process)
+        launch, rows = begun.launch, self._rows_of(acting.process, begun.node)
+        self._executed |= {(event, *rows) for event in _EVENTS[acting.process.kind]}
+        self._simulation.executed[number] = Executed(launch.subject, launch.attempt, launch.node, acting.started_ms)
         folder = self._folders.get(begun.node)
         if folder is None:
             folder = self._folders[begun.node] = NodeFolder(self._settings.nodes, world, begun.node)
-        program = _Program(number, acting, begun, folder)
-        rows = self._rows_of(acting.process, begun.node)
-        self._executed |= {(event, *rows) for event in _EVENTS[acting.process.kind]}
-        launch = begun.launch
-        self._simulation.executed[number] = Executed(launch.subject, launch.attempt, launch.node, acting.started_ms)
-        for package in (*world.nodes[begun.node].packages, *launch.setup.packages):
+        program = self._programs[number] = _Program(number, acting, begun, folder)
+        try:
+            start = self._furnish(program)
+            wanted = self._wanted(program)
+        except OSError as error:  # a full disk, or a link in place of a directory
+            program.end(now_ms, Seen(Simulate(fails=Failing(code="DiskFull", values={"Message": str(error)}))))
+            return
+        words, path = _words(launch.command_line), program.environment.get("PATH")
+        if not words or ("/" not in words[0] and shutil.which(words[0], path=path) is None):
+            program.end(now_ms, Seen(Simulate(found=False)))
+        elif wanted:
+            program.preparing = self._threads.submit(self._prepare, wanted, start)
+        else:
+            program.preparing = Future()
+            try:
+                program.preparing.set_result(self._sandbox.start(start))
+            except (ProgramNotFound, OSError) as error:
+                program.preparing.set_exception(error)
+
+    def _furnish(self, program: _Program) -> Start:
+        """Make the folder of a process with all that it finds there; return how its program is to start."""
+        world, (node, launch, _), folder = self._simulation.world, program.begun, program.folder
+        for package in (*world.nodes[node].packages, *launch.setup.packages):
             source = source_of(self._simulation.scenario, package.application_id)
             if source is not None:
                 folder.install(source, package_directory(package.application_id, package.version))
@@ -248,32 +268,18 @@ class Execution:
         program.stdout, program.stderr = (
             _Stream(folder.place(f"{launch.directory}/{name}.txt")) for name in ("stdout", "stderr")
         )
-        program.environment = environment = self._environment(program)
-        words = _words(launch.command_line)
-        if not words or ("/" not in words[0] and shutil.which(words[0], path=environment.get("PATH")) is None):
-            program.end(self._simulation.now_ms, Seen(Simulate(found=False)))
-            return program
-        memory, disk = world.pool_of(begun.node).size.memory_gib, world.pool_of(begun.node).size.task_disk_gib
-        start = Start(
+        program.environment = self._environment(program)
+        size = world.pool_of(node).size
+        return Start(
             launch.command_line,
             folder.place(working_directory(launch.directory)),
-            environment,
+            program.environment,
             program.stdout.place,
             program.stderr.place,
             folder.path,
-            Limits(memory_bytes=round(memory * _GIB), file_bytes=round(disk * _GIB)),
-            _image(begun),
+            Limits(memory_bytes=round(size.memory_gib * _GIB), file_bytes=round(size.task_disk_gib * _GIB)),
+            _image(program.begun),
         )
-        wanted = self._wanted(program)
-        if wanted:
-            program.preparing = self._threads.submit(self._prepare, wanted, start)
-        else:
-            program.preparing = Future()
-            try:
-                program.preparing.set_result(self._sandbox.start(start))
-            except (ProgramNotFound, OSError) as error:
-                program.preparing.set_exception(error)
-        return program
 
     def _prepare(self, wanted: Sequence[Wanted], start: Start) -> Running:
         for each in wanted:

@@ -6,10 +6,11 @@ import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
-from engine.base.paths import TOP_DIRECTORIES, NodeRoot, is_from_outside, working_directory
+from engine.base.paths import TOP_DIRECTORIES, NodeRoot, is_from_outside, parent, working_directory
 from engine.base.terms import OsFamily
+from engine.execution.supervisor import open_below
 from engine.shell.files import NodeFiles
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ class Changes(NamedTuple):
 class NodeFolder:
     """The folder of one node, and how its files were when they were last looked at."""
 
-    def __init__(self, parent: Path, world: World, node: int) -> None:
+    def __init__(self, above: Path, world: World, node: int) -> None:
         """Make the folder ``<pool>/<node>`` with the standard directories."""
-        self.path = parent / world.pool_of(node).id / world.nodes[node].id
+        self.path = above / world.pool_of(node).id / world.nodes[node].id
         self.root = NodeRoot(OsFamily.LINUX, str(self.path))
         self._world, self._node = world, node
         self._seen: dict[str, tuple[int, int]] = {}  # size and time of each file, by key
@@ -50,26 +51,38 @@ class NodeFolder:
 
     def read(self, key: str) -> bytes | None:
         """Read a file, of which the beginning is enough if it is very long; None if there is none in this folder."""
-        place = self.place(key)
-        if not place.resolve().is_relative_to(self.path.resolve()) or not place.is_file():
-            return None
-        with suppress(OSError), place.open("rb") as stream:
+        with suppress(OSError), self._open(key, "rb") as stream:
             return stream.read(_MOST_READ)
         return None
 
+    def _open(self, key: str, mode: Literal["rb", "wb"]) -> BinaryIO:
+        """Open a file without following a link that a program may have put there. Raises OSError."""
+        flags = os.O_RDONLY if mode == "rb" else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        return open(open_below(str(self.path), str(self.place(key)), flags), mode)
+
+    def _make(self, directory: str) -> None:
+        """Make a directory, without following links. Raises OSError."""
+        place = self.path
+        for part in directory.split("/"):
+            place /= part
+            if place.is_symlink():
+                raise OSError(f"{place} is a link")
+            place.mkdir(exist_ok=True)
+
     def bring(self, directory: str) -> None:
         """Make a process's directory with its output files, and what the simulated disk has there and in ``shared``."""
-        self.place(working_directory(directory)).mkdir(parents=True, exist_ok=True)
+        self._make(working_directory(directory))
         for name in _STREAMS:
-            self.place(f"{directory}/{name}").write_bytes(b"")
+            with self._open(f"{directory}/{name}", "wb"):
+                pass  # an empty file
         files = self._world.disks[self._node]
         for key in files.all_files():
             place = self.place(key)
             is_installed = is_from_outside(key) and place.parent.exists()
             if key.startswith("/") or place.name in _STREAMS or is_installed or place.exists():
                 continue
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with place.open("wb") as stream:
+            self._make(parent(key))
+            with self._open(key, "wb") as stream:
                 stream.write((files.read(key) or "").encode("utf-8", "surrogatepass"))
                 stream.truncate(files.size(key))
             self._seen[key] = _state(place)
@@ -136,8 +149,8 @@ class NodeFolder:
         """Return the text of a file; None if it is long, or not text."""
         if size > LONGEST_TEXT:
             return None
-        with suppress(OSError, UnicodeDecodeError), self.place(key).open(encoding="utf-8", newline="") as stream:
-            return stream.read()
+        with suppress(OSError, UnicodeDecodeError), self._open(key, "rb") as stream:
+            return stream.read().decode()
         return None
 
     def _files(self) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -382,3 +382,16 @@ def test_execute_without_the_option_is_a_warning() -> None:
     scenario = builders.scenario(done(task("t", "true", execute=True)))
     assert [problem.code for problem in scenario.warnings] == ["not-executed"]
     assert scenario.executing().warnings == ()
+
+
+def test_a_link_that_a_program_has_put_is_not_followed(real: Any, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("secret")
+    script = f"cd ..; rm -r wd; ln -s {outside} wd; ln -s {outside}/secret link; exit 1"
+    run = real(done(task("t", script, constraints={"maxTaskRetryCount": 1})))
+    run.wait()
+    (event,) = run.events()
+    assert event["failureInfo"]["code"] == "DiskFull"
+    assert [path.name for path in outside.iterdir()] == ["secret"]
+    assert_replays(run.simulation)
