@@ -32,14 +32,16 @@ if TYPE_CHECKING:
     from engine.run.simulation import Simulation
     from engine.specs.command import Command
     from engine.state.tables import NamedRecords
+    from engine.views.rest.nodes import DepartedDisk
     from engine.world import World
 
 
 class Latest:
     """Readers of the log that are kept between calls, so that each call reads only new entries."""
 
-    def __init__(self, simulation: Simulation) -> None:
-        """Create readers that have read nothing yet."""
+    def __init__(self, simulation: Simulation, departed: Mapping[int, DepartedDisk]) -> None:
+        """Create readers that have read nothing yet; ``departed`` are the disks of ``session.KeptFiles``."""
+        self.departed = departed
         self.transitions = TaskTransitions(simulation.world)
         self.tasks = LatestTasks(simulation)
 

@@ -24,6 +24,7 @@ from engine.run.simulation import Simulation
 from engine.scenario.load import load
 from engine.scenario.record import keys_of, with_settings
 from engine.scenario.text import read_source
+from engine.views.rest.nodes import DepartedDisk
 from engine.views.results import recorded
 
 if TYPE_CHECKING:
@@ -226,6 +227,47 @@ class Present:
     def _leave(self) -> None:
         self._other = None
         self.shown.present_ms = 0
+
+
+KEEP_FILES_S = 60.0
+"""How long ``KeptFiles`` keeps files unless somebody says otherwise."""
+
+
+class KeptFiles:
+    """Keeps the disks of nodes that auto pools have had, for a time by the clock of clients.
+
+    Clients look for the end of a job, and for its outputs, every few seconds. At speed 60 the service would have
+    deleted the job's own pool meanwhile.
+    """
+
+    def __init__(self, simulation: Simulation, keep_s: float, now_s: Callable[[], float]) -> None:
+        """Keep those of a simulation from now on, for ``keep_s`` seconds of the clock that ``now_s`` reads."""
+        self.departed: dict[int, DepartedDisk] = {}
+        self._world = simulation.world
+        self._keep_s = keep_s
+        self._now_s = now_s
+        self._until_s: dict[int, float] = {}
+        if keep_s > 0:
+            self._world.disks.on_departure = self._departs
+
+    def of(self, simulation: Simulation) -> KeptFiles:
+        """Return what does this for another simulation."""
+        return KeptFiles(simulation, self._keep_s, self._now_s)
+
+    def _departs(self, node: int) -> None:
+        """Keep the disk of a node that begins to leave its pool; the time counts anew once it has left."""
+        self.expire()
+        if self._world.nodes.state_of(node) is not None:
+            since_ms = self._world.nodes[node].disk_since_ms
+            self.departed[node] = DepartedDisk(self._world.disks.part(node), since_ms)
+        self._until_s[node] = self._now_s() + self._keep_s
+
+    def expire(self) -> None:
+        """Drop what has been kept for long enough."""
+        now_s = self._now_s()
+        for node in [node for node, until_s in self._until_s.items() if until_s <= now_s]:
+            del self._until_s[node]
+            self.departed.pop(node, None)
 
 
 _TIMES = ("doNotRunUntil", "doNotRunAfter", "startTime", "endTime")

@@ -23,7 +23,7 @@ from engine.specs.account import BlobContent, UrlParts, parts_of, without_query
 from engine.state.tables import Kept, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from engine.base.calendar import Calendar
     from engine.shell.protocol import PlainOutputs
@@ -105,6 +105,8 @@ class Disks:
         self._saved_packed: dict[int, array[int]] = {}
         # A lower bound of the free bytes by node, kept as long as only plain tasks leave files there.
         self._room: dict[int, int] = {}
+        # Called when the node of an auto pool begins to leave, before its disk is wiped, and when it has left.
+        self.on_departure: Callable[[int], object] = lambda _: None
 
     def __getitem__(self, node: int) -> NodeFiles:
         """Return the node's files, to be read only."""
@@ -191,6 +193,15 @@ class Disks:
         was_packed = self._packed.pop(node, None) is not None
         if self._files.pop(node, None) is not None or was_packed:
             self._edited.add(node)
+
+    def part(self, node: int) -> Disks:
+        """Return disks with the files of one node alone, which stay when it is wiped."""
+        part = Disks(self._tasks, self._calendar)
+        if node in self._files:
+            part._files[node] = self._files[node]
+        if node in self._packed:
+            part._packed[node] = self._packed[node]
+        return part
 
     def delete_everywhere(self, directory: str) -> None:
         """Delete a directory on all nodes, whatever its retention (JOB-16, REL-18, TASK-14)."""

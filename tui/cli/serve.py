@@ -19,9 +19,9 @@ from tui.cli.arguments import (
     echo,
     is_json,
     needing,
+    parse_duration_option,
     parse_key,
     parse_speed,
-    parse_step,
     print_warnings,
     scenario_mistakes,
     seed_option,
@@ -65,6 +65,7 @@ class ClientOptions(TypedDict):
     proxy: int | None
     storage: str | None
     own_clock: bool
+    keep_files: str | None
 
 
 class _Given(ClientOptions):
@@ -110,6 +111,12 @@ _ABOUT_CLIENTS = (
     ),
     click.option("--storage", metavar="URL", help="Pass storage accounts on to an emulator such as Azurite."),
     click.option("--own-clock", is_flag=True, help="Take times that clients send for simulated ones."),
+    click.option(
+        "--keep-files",
+        metavar="DURATION",
+        help="Leave the files of an auto pool readable for this long after it is gone.  [default: PT1M, by the clock "
+        "here; none with --step]",
+    ),
 )
 
 
@@ -151,7 +158,7 @@ def read_options(
         port=given["port"],
         credentials=serving.Credentials(account, key, given["any_key"]),
         speed=_speed(speed),
-        step_ms=None if given["step"] is None else parse_step(given["step"]),
+        step_ms=None if given["step"] is None else parse_duration_option(given["step"], "--step"),
         seed=seed,
         save=given["save"],
         requests=given["requests"],
@@ -161,8 +168,18 @@ def read_options(
         client_secret=given["client_secret"],
         proxy=given["proxy"],
         own_clock=given["own_clock"],
+        keep_files_s=_kept_s(given["keep_files"], given["step"]),
         storage=None if given["storage"] is None else _storage(given["storage"]),
     )
+
+
+def _kept_s(text: str | None, step: str | None) -> float:
+    """Return how long the files of an auto pool stay readable, in seconds."""
+    from engine.rest.session import KEEP_FILES_S
+
+    if text is None:
+        return KEEP_FILES_S if step is None else 0.0
+    return parse_duration_option(text, "--keep-files") / 1000
 
 
 def _name(text: str, option: str) -> str:

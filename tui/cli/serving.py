@@ -73,6 +73,7 @@ class Options(NamedTuple):
     proxy: int | None = None  # its port; 0 for the usual one, or a free one if that is taken
     storage: Storage | None = None
     own_clock: bool = False
+    keep_files_s: float = 0.0
     program: tuple[str, ...] = ()  # that is run with the server, and its arguments
 
 
@@ -97,7 +98,7 @@ def serve(options: Options) -> int:
         target = None if options.save is None else stack.enter_context(FileLines(Path(options.save)))
         endpoint = Endpoint(options, stack)
         clock = PacedClock(simulation, options.speed) if options.step_ms is None else None
-        service = Service(simulation, endpoint.credentials, step_ms=options.step_ms, on_shift=endpoint.on_shift)
+        service = endpoint.service(simulation)
         app = application(endpoint.answering(service, stack), clock, endpoint.log, hosts=endpoint.hosts)
         server = endpoint.server(app, lambda: _announce(endpoint))
         program = None if not options.program else Program(options.program, endpoint.variables, server)
@@ -187,6 +188,18 @@ class Endpoint:
         self.companions.append(Plain(application(Front([identity.managed], Nothing()), report=self.log), listener))
         managed_url = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
         self.variables |= identity.variables(self.url if self.options.tls else LOGIN, managed_url)
+
+    def service(self, simulation: Simulation, present: Present | None = None) -> Service:
+        """Return the account on a simulation."""
+        options = self.options
+        return Service(
+            simulation,
+            self.credentials,
+            step_ms=options.step_ms,
+            present=present,
+            keep_files_s=options.keep_files_s,
+            on_shift=self.on_shift,
+        )
 
     def answering(self, service: Service, stack: ExitStack) -> Answering:
         """Return what answers at this address: the account, and the logins; open the proxy if there is to be one."""
@@ -375,10 +388,7 @@ class DashboardHost(Endpoint):
         if self.log is not None:
             self.log.on_failure = served.warn
         self._present = Present(self._simulation, served.newest_ms, served.speed)
-        options, present = self.options, self._present
-        service = Service(
-            self._simulation, self.credentials, step_ms=options.step_ms, present=present, on_shift=self.on_shift
-        )
+        service = self.service(self._simulation, self._present)
         app = application(
             self.answering(service, self._stack), report=self._report, turns=Turns(served.pause), hosts=self.hosts
         )
