@@ -43,7 +43,7 @@ def profile_of(world: World, job: Job, spec: TaskSpec) -> TaskProfile:
     pool = world.pools.find(job.pool_id)
     os = pool.os if pool is not None else OsFamily.LINUX
     directory = task_directory(job.id, spec.id)
-    launch = Launch(TaskKind.TASK, spec.command_line, spec.simulate, (), 1, directory, spec.resource_files)
+    launch = Launch(TaskKind.TASK, spec.line_to_run, spec.simulate, (), 1, directory, spec.resource_files)
     launch = world.executor.read(launch, os)
     limits, several = spec.constraints, spec.multi_instance_settings
     special = pool is None or several is not None or setup.may_matter(pool, TaskKind.TASK, spec)
