@@ -27,7 +27,7 @@ from engine.base.values import SECOND_MS, format_duration, format_utc, quoted, w
 from engine.rest import jobs, messages, pools
 from engine.rest.handlers import Call, Latest
 from engine.rest.messages import LONGEST_BODY, Answer
-from engine.rest.session import KeptFiles, has_time, not_found, shifted
+from engine.rest.session import KeptFiles, not_found, shifted
 from engine.specs.draws import draw_ms, uniform
 from engine.views.rest.account import account_url
 
@@ -413,16 +413,15 @@ class Service:
 
     def _read(self, raw: bytes) -> dict[str, Any]:
         """Return the JSON object of a body; its times are as far from the simulation's present as the client meant."""
-        body = messages.json_object(raw)
-        if self._on_shift is None or not has_time(raw):
-            return body
+        if self._on_shift is None:
+            return messages.json_object(raw)
         present = self.simulation.scenario.start + timedelta(milliseconds=self.simulation.now_ms)
         ahead = present - datetime.fromtimestamp(self._utc_s(), UTC)
-        body, kinds = shifted(body, ahead)
+        raw, kinds = shifted(raw, ahead)
         for kind in sorted(kinds - self._shifted):
             self._on_shift(f"{kind} of clients is read by the clock here; simulated time is {_distance(ahead)}")
         self._shifted |= kinds
-        return body
+        return messages.json_object(raw)
 
     @property
     def azure_url(self) -> str:
