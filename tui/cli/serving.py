@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from engine.rest.messages import Answer, Answering, Request
     from engine.rest.proxy import Storage
     from engine.rest.running import Companion
+    from engine.rest.server import Report
     from tui.viewmodels.frame import Served
 
 
@@ -99,7 +100,7 @@ def serve(options: Options) -> int:
         endpoint = Endpoint(options, stack)
         clock = PacedClock(simulation, options.speed) if options.step_ms is None else None
         service = endpoint.service(simulation)
-        app = application(endpoint.answering(service, stack), clock, endpoint.log, hosts=endpoint.hosts)
+        app = application(endpoint.answering(service, stack), clock, endpoint.report, hosts=endpoint.hosts)
         server = endpoint.server(app, lambda: _announce(endpoint))
         program = None if not options.program else Program(options.program, endpoint.variables, server)
         if program is not None:
@@ -152,6 +153,8 @@ class Endpoint:
         """
         self.options = options
         self.log = None if options.requests is None else stack.enter_context(closing(RequestLog(options.requests)))
+        self.report: Report | None = self.log
+        self.turns: Turns | None = None
         try:
             self.listener = stack.enter_context(http.listen(options.host, options.port))
         except (OSError, ValueError) as error:  # a name that cannot be looked up may be either
@@ -212,7 +215,8 @@ class Endpoint:
             inner = stack.enter_context(http.listen(LOOPBACK, 0))
             login = Front([self.identity.login], Nothing())
             names: dict[Azure, Answering] = {Azure.BATCH: service, Azure.LOGIN: login, Azure.MANAGEMENT: plane}
-            app = application(ByName(names, Nothing()), report=self.log, hosts=Hosts(more=azure_name))
+            hosts = Hosts(more=azure_name)
+            app = application(ByName(names, Nothing()), report=self.report, turns=self.turns, hosts=hosts)
             port, own_port = inner.getsockname()[1], self.listener.getsockname()[1]
             self._proxy = Proxy(listener, self._authority, port, own_port, self.options.storage)
             self.companions += [Plain(over_tls(app), inner), self._proxy]
@@ -388,10 +392,9 @@ class DashboardHost(Endpoint):
         if self.log is not None:
             self.log.on_failure = served.warn
         self._present = Present(self._simulation, served.newest_ms, served.speed)
+        self.report, self.turns = self._report, Turns(served.pause)
         service = self.service(self._simulation, self._present)
-        app = application(
-            self.answering(service, self._stack), report=self._report, turns=Turns(served.pause), hosts=self.hosts
-        )
+        app = application(self.answering(service, self._stack), report=self.report, turns=self.turns, hosts=self.hosts)
         self._server = self.server(app, lambda: None)
 
     async def serve(self) -> None:
