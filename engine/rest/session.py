@@ -272,11 +272,8 @@ class KeptFiles:
             self.departed.pop(node, None)
 
 
-_TIMES = re.compile(
-    rb'(?P<before>"(?P<name>doNotRunUntil|doNotRunAfter|startTime|endTime)"\s*:\s*")(?P<moment>[^"]*)'
-    rb"""|(?P<mark>(?:[?&]|\\u0026)se=)(?P<end>[^&\s"'\\]+)""",
-    re.IGNORECASE,
-)
+_NAMED = re.compile(rb'("(doNotRunUntil|doNotRunAfter|startTime|endTime)"\s*:\s*")([^"]*)')
+_ENDS = re.compile(rb"""(se=)(?:(?<=[?&]se=)|(?<=\\u0026se=))()([^&\s"'\\]+)""")  # begins with what is rare
 
 
 def shifted(raw: bytes, ahead: timedelta) -> tuple[bytes, set[str]]:
@@ -295,10 +292,11 @@ def shifted(raw: bytes, ahead: timedelta) -> tuple[bytes, set[str]]:
         return f"{moved_on:%Y-%m-%dT%H:%M:%SZ}".encode()
 
     def replaced(found: re.Match[bytes]) -> bytes:
-        before, moment = found["before"] or found["mark"], moved(found["moment"] or found["end"] or b"")
+        before, name, given = found.groups()
+        moment = moved(given)
         if not moment:
             return found[0]
-        kinds.add(found["name"].decode() if found["name"] else "se=")
-        return before + (moment if found["name"] else moment.replace(b":", b"%3A"))
+        kinds.add(name.decode() or "se=")
+        return before + (moment if name else moment.replace(b":", b"%3A"))
 
-    return _TIMES.sub(replaced, raw), kinds
+    return _ENDS.sub(replaced, _NAMED.sub(replaced, raw)), kinds
