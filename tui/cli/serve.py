@@ -229,7 +229,7 @@ class _Serve(click.Command):
 def serve(context: click.Context, /, scenario: str | None, **given: Unpack[_Given]) -> int:
     """Let clients of Azure Batch act on a simulation.
 
-    SDKs, az batch and tools such as Airflow and Nextflow use it like the service: give them the endpoint, account and
+    SDKs, az batch and tools such as Airflow and Snakemake use it like the service: give them the endpoint, account and
     key that are printed. Without a SCENARIO the account is empty. Runs until Ctrl-C.
 
     \b
