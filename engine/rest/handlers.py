@@ -32,14 +32,16 @@ if TYPE_CHECKING:
     from engine.run.simulation import Simulation
     from engine.specs.command import Command
     from engine.state.tables import NamedRecords
+    from engine.views.rest.nodes import DepartedDisk
     from engine.world import World
 
 
 class Latest:
     """Readers of the log that are kept between calls, so that each call reads only new entries."""
 
-    def __init__(self, simulation: Simulation) -> None:
-        """Create readers that have read nothing yet."""
+    def __init__(self, simulation: Simulation, departed: Mapping[int, DepartedDisk]) -> None:
+        """Create readers that have read nothing yet; ``departed`` are the disks of ``session.KeptFiles``."""
+        self.departed = departed
         self.transitions = TaskTransitions(simulation.world)
         self.tasks = LatestTasks(simulation)
 
@@ -157,7 +159,22 @@ def page(
 def described(call: Call, name: str, body: Body, headers: Mapping[str, str] | None = None) -> Answer:
     """Return an answer with a body and its ``odata.metadata``, in which its set or type is called ``name``."""
     head = {"odata.metadata": messages.metadata(call.request.base, name)}
+    if call.query["api-version"] < _SLOTS_SINCE:
+        body = _before_slots({**body, **body.get("taskCounts", {})})
     return messages.json_body(call.route.status, {**head, **body}, headers)
+
+
+_SLOTS_SINCE = "2020-09-01"
+
+
+def _before_slots(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return a body in the words of API versions that had no task slots (GEN-15)."""
+    if isinstance(value, list):
+        return [_before_slots(each) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    renamed = {"taskSlotsPerNode": "maxTasksPerNode"}
+    return {renamed.get(name, name): _before_slots(each) for name, each in value.items() if "Counts" not in name}
 
 
 def present(rows: Sequence[Any], body: Callable[[Any], Body]) -> Following[int]:

@@ -306,7 +306,15 @@ TreeOf = Callable[["Call"], FileTree]
 
 def of_node(call: Call) -> FileTree:
     """Return the files of the node that the path names. Raises BatchError: PoolNotFound or NodeNotFound."""
-    return node_tree(call.world, node_named(call))
+    try:
+        node = node_named(call)
+    except BatchError:
+        world, wanted = call.world, f"{call.names['poolId']}/{call.names['nodeId']}".lower()
+        for each, disk in call.latest.departed.items():
+            if wanted == f"{world.pool_of(each).id}/{world.nodes[each].id}".lower():
+                return node_tree(world, each, disk)
+        raise
+    return node_tree(call.world, node)
 
 
 def of_task(call: Call) -> FileTree:
@@ -315,7 +323,7 @@ def of_task(call: Call) -> FileTree:
     Raises:
         BatchError: JobNotFound, TaskNotFound, TaskFilesUnavailable or TaskFilesCleanedup.
     """
-    return task_tree(call.world, task_named(call), call.now_ms)
+    return task_tree(call.world, task_named(call), call.now_ms, call.latest.departed)
 
 
 def list_files(tree_of: TreeOf, call: Call) -> Answer:

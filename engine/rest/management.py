@@ -94,6 +94,10 @@ def _resources(call: Call) -> Answer:
     return listed([{name: own[name] for name in ("id", "name", "type", "location", "tags")}] if is_wanted else [])
 
 
+def _storage_id(call: Call, name: str) -> str:
+    return f"{call.group}/providers/Microsoft.Storage/storageAccounts/{name}"
+
+
 def _storage(call: Call) -> Answer:
     """Answer with a storage account, or with its keys: those of Azurite, which stands in for it."""
     name = call.names["storage"]
@@ -102,8 +106,7 @@ def _storage(call: Call) -> Answer:
             {"keys": [{"keyName": f"key{at}", "value": _AZURITE, "permissions": "FULL"} for at in (1, 2)]}
         )
     services = {kind: f"https://{name}.{kind}.core.windows.net/" for kind in ("blob", "queue", "table", "file")}
-    path = f"{call.group}/providers/Microsoft.Storage/storageAccounts/{name}"
-    head = {"id": path, "name": name, "type": "Microsoft.Storage/storageAccounts"}
+    head = {"id": _storage_id(call, name), "name": name, "type": "Microsoft.Storage/storageAccounts"}
     properties = {"primaryEndpoints": services, "provisioningState": "Succeeded"}
     return json_answer({**head, "location": call.world.account.location, "properties": properties})
 
@@ -136,6 +139,7 @@ def _account(call: Call) -> dict[str, object]:
         "activeJobAndJobScheduleQuota": quotas.active_jobs_and_schedules,
         "allowedAuthenticationModes": ["AAD", "SharedKey", "TaskAuthenticationToken"],
         "encryption": {"keySource": "Microsoft.Batch"},
+        "autoStorage": {"storageAccountId": _storage_id(call, call.plane.service.credentials.account)},
     }
     more = {"location": account.location, "tags": dict(call.plane.tags), "identity": {"type": "None"}}
     return resource(call.account, "batchAccounts", properties, **more)

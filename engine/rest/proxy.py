@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from engine.base.values import shortened, visible
-from engine.rest.hosts import CLOUDS, LOCALHOST, LOOPBACK, STORE_PASSWORD, host_name
+from engine.rest.hosts import CLOUDS, LOCALHOST, LOOPBACK, STORE_PASSWORD, address_of, host_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,6 +88,11 @@ class Storage(NamedTuple):
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
             raise ValueError("must be a URL such as http://127.0.0.1:10000, without a path")
         return cls(parts.hostname, parts.port or (_HTTPS if parts.scheme == "https" else 80), parts.scheme == "https")
+
+    @property
+    def is_here(self) -> bool:
+        """True on loopback, where an emulator has a certificate of its own making and nobody is in between."""
+        return self.host == LOCALHOST or address_of(self.host).startswith(("127.", "::1"))
 
 
 class _RefusedError(Exception):
@@ -223,10 +228,14 @@ def _asked_for(head: bytes) -> tuple[str, int]:
 
 
 async def _connected(place: Storage) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    tls = ssl.create_default_context() if place.is_tls else None
+    if tls is not None and place.is_here:
+        tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
     try:
-        return await asyncio.open_connection(place.host, place.port, ssl=place.is_tls or None)
+        return await asyncio.open_connection(place.host, place.port, ssl=tls)
     except (OSError, ssl.SSLError) as error:
-        raise _RefusedError(f"nothing answers at {place.host}:{place.port}: {error}") from None
+        wrong = "there is no TLS as it should be" if isinstance(error, ssl.SSLError) else "nothing answers"
+        raise _RefusedError(f"{wrong} at {place.host}:{place.port}: {error}") from None
 
 
 async def _refuse(writer: asyncio.StreamWriter, refusal: _RefusedError) -> None:

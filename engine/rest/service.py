@@ -28,7 +28,7 @@ from engine.base.values import SECOND_MS, format_duration, format_utc, quoted, w
 from engine.rest import jobs, messages, pools
 from engine.rest.handlers import Call, Latest
 from engine.rest.messages import LONGEST_BODY, Answer
-from engine.rest.session import has_time, not_found, shifted
+from engine.rest.session import KeptFiles, not_found, shifted
 from engine.specs.draws import draw_ms, uniform
 from engine.views.rest.account import account_url
 
@@ -344,6 +344,7 @@ class Service:
         *,
         step_ms: int | None = None,
         present: Present | None = None,
+        keep_files_s: float = 0.0,
         wall_s: Callable[[], float] = time.monotonic,
         utc_s: Callable[[], float] = time.time,
         on_shift: Callable[[str], object] | None = None,
@@ -351,7 +352,7 @@ class Service:
         """Answer requests with what is in ``simulation``, or with what ``present`` says at each request.
 
         With ``on_shift`` the times of clients are read by their own clock, see ``session.shifted``; it is told the
-        first time of each kind.
+        first time of each kind. The files of an auto pool stay for ``keep_files_s`` seconds after it is gone.
 
         ``wall_s`` reads a clock that limits requests, ``utc_s`` the one that the dates of requests are compared with,
         in seconds since the epoch.
@@ -363,10 +364,11 @@ class Service:
         self._utc_s = utc_s
         self._on_shift = on_shift
         self._shifted: set[str] = set()
-        self._latest = Latest(simulation)
         settings = simulation.scenario.simulate.service
         now_s = wall_s if step_ms is None else lambda: self.simulation.now_ms / SECOND_MS
         self._faults = ServiceFaults(settings, simulation.seed, now_s)
+        self._kept_files = KeptFiles(simulation, keep_files_s, now_s)
+        self._latest = Latest(simulation, self._kept_files.departed)
 
     def answer(self, request: Request, refused: BatchError | None = None) -> Answer:
         """Return the answer to a request, with all its headers. Errors are answers, too.
@@ -425,16 +427,15 @@ class Service:
 
     def _read(self, raw: bytes) -> dict[str, Any]:
         """Return the JSON object of a body; its times are as far from the simulation's present as the client meant."""
-        body = messages.json_object(raw)
-        if self._on_shift is None or not has_time(raw):
-            return body
+        if self._on_shift is None:
+            return messages.json_object(raw)
         present = self.simulation.scenario.start + timedelta(milliseconds=self.simulation.now_ms)
         ahead = present - datetime.fromtimestamp(self._utc_s(), UTC)
-        body, kinds = shifted(body, ahead, with_signatures=not self.simulation.scenario.executes)
+        raw, kinds = shifted(raw, ahead, with_signatures=not self.simulation.scenario.executes)
         for kind in sorted(kinds - self._shifted):
             self._on_shift(f"{kind} of clients is read by the clock here; simulated time is {_distance(ahead)}")
         self._shifted |= kinds
-        return body
+        return messages.json_object(raw)
 
     @property
     def azure_url(self) -> str:
@@ -444,7 +445,9 @@ class Service:
     def renew(self) -> None:
         """Turn to the present run, which is another one after a branch."""
         if self._present is not None and (present := self._present.simulation()) is not self.simulation:
-            self.simulation, self._latest = present, Latest(present)
+            self._kept_files = self._kept_files.of(present)
+            self.simulation, self._latest = present, Latest(present, self._kept_files.departed)
+        self._kept_files.expire()
 
     def _check_faults(self, operation: str) -> None:
         """Let a request pass, or refuse it as the scenario says (GEN-22).

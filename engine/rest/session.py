@@ -10,12 +10,14 @@ first one, which therefore comes to the same present when it is moved forward.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from engine.base.errors import BatchError
 from engine.base.values import DAY_MS, SECOND_MS, format_duration, format_utc, parse_utc
@@ -24,6 +26,7 @@ from engine.run.simulation import Simulation
 from engine.scenario.load import load
 from engine.scenario.record import keys_of, with_settings
 from engine.scenario.text import read_source
+from engine.views.rest.nodes import DepartedDisk
 from engine.views.results import recorded
 
 if TYPE_CHECKING:
@@ -236,45 +239,74 @@ class Present:
         self.shown.present_ms = 0
 
 
-_TIMES = ("doNotRunUntil", "doNotRunAfter", "startTime", "endTime")
-_EXPIRY = re.compile(r"(?<=[?&]se=)[^&\s\"']+", re.ASCII)
-_TIME = re.compile(rb'"(?:' + "|".join(_TIMES).encode() + rb')"|[?&]se=', re.IGNORECASE)
+KEEP_FILES_S = 60.0
+"""How long ``KeptFiles`` keeps files unless somebody says otherwise."""
 
 
-def has_time(raw: bytes) -> bool:
-    """Return whether a body may have a time that ``shifted`` reads."""
-    return _TIME.search(raw) is not None
+class KeptFiles:
+    """Keeps the disks of nodes that auto pools have had, for a time by the clock of clients.
+
+    Clients look for the end of a job, and for its outputs, every few seconds. At speed 60 the service would have
+    deleted the job's own pool meanwhile.
+    """
+
+    def __init__(self, simulation: Simulation, keep_s: float, now_s: Callable[[], float]) -> None:
+        """Keep those of a simulation from now on, for ``keep_s`` seconds of the clock that ``now_s`` reads."""
+        self.departed: dict[int, DepartedDisk] = {}
+        self._world = simulation.world
+        self._keep_s = keep_s
+        self._now_s = now_s
+        self._until_s: dict[int, float] = {}
+        if keep_s > 0:
+            self._world.disks.on_departure = self._departs
+
+    def of(self, simulation: Simulation) -> KeptFiles:
+        """Return what does this for another simulation."""
+        return KeptFiles(simulation, self._keep_s, self._now_s)
+
+    def _departs(self, node: int) -> None:
+        """Keep the disk of a node that begins to leave its pool; the time counts anew once it has left."""
+        self.expire()
+        if self._world.nodes.state_of(node) is not None:
+            since_ms = self._world.nodes[node].disk_since_ms
+            self.departed[node] = DepartedDisk(self._world.disks.part(node), since_ms)
+        self._until_s[node] = self._now_s() + self._keep_s
+
+    def expire(self) -> None:
+        """Drop what has been kept for long enough."""
+        now_s = self._now_s()
+        for node in [node for node, until_s in self._until_s.items() if until_s <= now_s]:
+            del self._until_s[node]
+            self.departed.pop(node, None)
 
 
-def shifted(body: dict[str, Any], ahead: timedelta, *, with_signatures: bool = True) -> tuple[dict[str, Any], set[str]]:
-    """Return a body whose absolute times are moved by ``ahead``, and what they are: names, and "se=" of signatures.
+_NAMED = re.compile(rb'("(doNotRunUntil|doNotRunAfter|startTime|endTime)"\s*:\s*")([^"]*)')
+_ENDS = re.compile(rb"""(se=)(?:(?<=[?&]se=)|(?<=\\u0026se=))()([^&\s"'\\]+)""")  # begins with what is rare
+
+
+def shifted(raw: bytes, ahead: timedelta, *, with_signatures: bool = True) -> tuple[bytes, set[str]]:
+    """Return a body of JSON whose absolute times are moved by ``ahead``, and what they are: names, or "se=" of URLs.
 
     A client that means "until half an hour from now" reads its own clock, from which simulated time has moved away.
     Real storage would not know a signature whose time is moved.
     """
     kinds: set[str] = set()
 
-    def moved(text: str, kind: str) -> str:
+    @cache  # the tasks of a collection often have the same
+    def moved(moment: bytes) -> bytes:
         try:
-            moment = parse_utc(unquote(text)) + ahead
+            moved_on = parse_utc(unquote(json.loads(b'"%s"' % moment))) + ahead
         except (ValueError, OverflowError):
-            return text
-        kinds.add(kind)
-        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+            return b""
+        return f"{moved_on:%Y-%m-%dT%H:%M:%SZ}".encode()
 
-    def of(value: Any, name: str) -> Any:  # noqa: ANN401 - any JSON
-        if isinstance(value, dict):
-            return {key: of(inner, key) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [of(inner, name) for inner in value]
-        if not isinstance(value, str):
-            return value
-        if name in _TIMES:
-            return moved(value, name)
-        return (
-            _EXPIRY.sub(lambda found: quote(moved(found[0], "se=")), value)
-            if with_signatures and "se=" in value
-            else value
-        )
+    def replaced(found: re.Match[bytes]) -> bytes:
+        before, name, given = found.groups()
+        moment = moved(given)
+        if not moment:
+            return found[0]
+        kinds.add(name.decode() or "se=")
+        return before + (moment if name else moment.replace(b":", b"%3A"))
 
-    return of(body, ""), kinds
+    raw = _NAMED.sub(replaced, raw)
+    return _ENDS.sub(replaced, raw) if with_signatures else raw, kinds

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from engine.base.partial_files import PartialFile
 from engine.rest.server import Server, application, listen
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY, Credentials, Service
-from engine.rest.session import PacedClock, begin, saved
+from engine.rest.session import KEEP_FILES_S, PacedClock, begin, saved
 from engine.specs.base import parse_time
 
 if TYPE_CHECKING:
@@ -173,7 +173,8 @@ def local_account(
     path = None if scenario is None else os.fspath(scenario)
     simulation = begin(path, now or (None if speed is None else datetime.now(UTC)), seed)
     clock = None if speed is None else PacedClock(simulation, speed)
-    service = Service(simulation, Credentials(name, key, any_key), step_ms=step_ms)
+    kept_s = 0.0 if speed is None else KEEP_FILES_S
+    service = Service(simulation, Credentials(name, key, any_key), step_ms=step_ms, keep_files_s=kept_s)
     server = _Background(lambda on_start: Server(application(service, clock), on_start))
     server.start()
     try:

@@ -154,6 +154,8 @@ def clear_disk(world: World, stopped: NodeStopped | NodeLost) -> None:
     node = stopped.node
     world.traffic.forget_node(node)
     if stopped.disk is Disk.WIPED:
+        if world.nodes.state_of(node) is NodeState.LEAVING_POOL and world.pool_of(node).is_auto:
+            world.disks.on_departure(node)
         world.disks.wipe(node)
         world.nodes.wipe_disk(world.now_ms, node)
     else:
@@ -162,11 +164,14 @@ def clear_disk(world: World, stopped: NodeStopped | NodeLost) -> None:
 
 def _vanish(world: World, node: int) -> None:
     """Take the node out of its pool: its id and address are free again (RSZ-7)."""
+    pool = world.pool_of(node)
     world.cancel_node_step(node)
     world.nodes.set_state(world.now_ms, node, None)
     world.disks.wipe(node)
+    if pool.is_auto:
+        world.disks.on_departure(node)
     world.traffic.forget_node(node)
-    world.pool_of(node).remove_node(node, world.nodes[node].ip)
+    pool.remove_node(node, world.nodes[node].ip)
     world.emit(NodeGone(node))
 
 

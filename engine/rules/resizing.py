@@ -310,7 +310,7 @@ def _log_resize(world: World, pool: Pool, event: str, rule: str) -> None:
         ("currentLowPriorityNodes", spot),
         ("targetLowPriorityNodes", pool.target_spot),
         ("enableAutoScale", pool.auto_scale),
-        ("isAutoPool", pool.auto_job >= 0 or pool.auto_schedule >= 0),
+        ("isAutoPool", pool.is_auto),
     )
     if event == "PoolResizeComplete":
         errors = pool.gathered_errors

@@ -443,6 +443,10 @@ class AuthenticationTokenSettings(Occasional):
     access: tuple[Text, ...] = ()
 
 
+IMAGE_PROGRAM = "entrypoint"
+"""Stands for the program of a container's image, of which nothing is known but its name."""
+
+
 class CommandLine(Spec):
     """Base of all bodies with a command line: files, environment, user, container, and ``simulate``."""
 
@@ -456,6 +460,11 @@ class CommandLine(Spec):
     user_identity: UserIdentity = UserIdentity(auto_user=AutoUser())
     simulate: OptionalSimulate = None
     execute: OptionalExecute = None
+
+    @property
+    def line_to_run(self) -> str:
+        """The line that is run: where a container's is empty, the program that its image names (CONT-1)."""
+        return self.command_line or (IMAGE_PROGRAM if self.container_settings is not None else "")
 
     @model_validator(mode="before")
     @classmethod

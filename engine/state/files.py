@@ -107,6 +107,8 @@ class Disks:
         self._saved_packed: dict[int, array[int]] = {}
         # A lower bound of the free bytes by node, kept as long as only plain tasks leave files there.
         self._room: dict[int, int] = {}
+        # Called when the node of an auto pool begins to leave, before its disk is wiped, and when it has left.
+        self.on_departure: Callable[[int], object] = lambda _: None
 
     def __getitem__(self, node: int) -> NodeFiles:
         """Return the node's files, to be read only."""
@@ -198,6 +200,15 @@ class Disks:
         was_packed = self._packed.pop(node, None) is not None
         if self._files.pop(node, None) is not None or was_packed:
             self._edited.add(node)
+
+    def part(self, node: int) -> Disks:
+        """Return disks with the files of one node alone, which stay when it is wiped."""
+        part = Disks(self._tasks, self._calendar)
+        if node in self._files:
+            part._files[node] = self._files[node]
+        if node in self._packed:
+            part._packed[node] = self._packed[node]
+        return part
 
     def delete_everywhere(self, directory: str) -> None:
         """Delete a directory on all nodes, whatever its retention (JOB-16, REL-18, TASK-14)."""

@@ -193,6 +193,11 @@ class Pool(Named):
         return dedicated, spot
 
     @property
+    def is_auto(self) -> bool:
+        """True for the pool of a job or job schedule, which the service has created (AUTO-2)."""
+        return self.auto_job >= 0 or self.auto_schedule >= 0
+
+    @property
     def hosts_gangs(self) -> bool:
         """True if multi-instance tasks can run in the pool (MI-2)."""
         return self.spec.enable_inter_node_communication and self.slots == 1

@@ -36,6 +36,16 @@ CLIENTS = {
     "az": Client(("azure-cli==2.91.0",)),
     "airflow": Client(("apache-airflow==3.3.2", "apache-airflow-providers-microsoft-azure==15.2.1")),
     "javascript": Client(("@azure/batch@10.2.0",), needs="npm"),
+    "python-7": Client(("azure-batch==7.0.0", "azure-common==1.1.28", "msrestazure==0.6.4.post1")),
+    "snakemake": Client(
+        ("snakemake==9.27.1", "snakemake-executor-plugin-azure-batch==0.3.0", "snakemake-storage-plugin-azure==0.4.4")
+    ),
+    "covalent": Client(("covalent-azurebatch-plugin==0.17.0",)),
+    "custodian": Client(("c7n-azure==0.7.52",)),
+    "templates": Client(("azure-batch-extensions==9.0.0", "azure-multiapi-storage==0.10.0")),
+    "javascript-9": Client(("azure-batch@9.0.0",), needs="npm"),
+    "javascript-management": Client(("@azure/arm-batch@9.1.0", "@azure/identity@4.14.1"), needs="npm"),
+    "azurite": Client(("azurite@3.35.0",), needs="npm"),  # for those that need storage
 }
 
 

@@ -352,3 +352,70 @@ def test_file_11_the_directories_of_the_service_are_emptied(batch):
     assert names(batch.get(of_task())) == names(batch.get(of_task(task="t2"))) == []
     assert batch.get(of_task("/stdout.txt")).code == "FileNotFound"
     assert "workitems/j/job-1/t2" in names(batch.get(of_node(batch), recursive="true"))
+
+
+# -- files of auto pools ---------------------------------------------------------------------------------------------
+
+
+def with_own_pool(account, **more):
+    """An account whose job ends after its tasks, and with it the job's own pool of one node; and its clock."""
+    machine = {"vmSize": "standard_d2s_v3", "targetDedicatedNodes": 1}
+    own = {"autoPoolSpecification": {"poolLifetimeOption": "job", "pool": machine}}
+    job = a_job(tasks=[SPEAKER, SILENT], poolInfo=own, onAllTasksComplete="terminatejob")
+    clock_s = [0.0]
+    batch = account(job, wall_s=lambda: clock_s[0], **more)
+    run(batch.simulation, minutes=9)
+    return batch, clock_s
+
+
+def test_files_of_an_auto_pool_stay_readable_for_a_time_of_clients_after_it_is_gone(account):
+    batch, clock_s = with_own_pool(account, keep_files_s=60)
+    place = batch.get("/jobs/j/tasks/t1").json["nodeInfo"]
+    on_node = f"/pools/{place['poolId']}/nodes/{place['nodeId']}/files"
+    run(batch.simulation, minutes=60)
+    assert batch.get(f"/pools/{place['poolId']}").status == 404
+    assert batch.get(of_task("/stdout.txt")).content == b"hello\n"
+    assert batch.head(of_task("/wd/kept.txt")).status == 200
+    assert names(batch.get(of_task(), recursive="true")) == ["stderr.txt", "stdout.txt", "wd", "wd/kept.txt"]
+    assert batch.get(of_task("/stdout.txt", "t2")).content == b""
+    assert names(batch.get(on_node)) == TOP
+    assert batch.get(f"{on_node}/shared/all.csv").content == b"all\n"
+    assert "workitems/j/job-1/t1/stdout.txt" in names(batch.get(on_node, recursive="true"))
+    assert batch.get(f"{on_node}/workitems/j/job-1").status == 200
+    clock_s[0] += 59
+    assert batch.get(of_task("/stdout.txt")).status == 200
+    clock_s[0] += 1
+    assert batch.get(of_task("/stdout.txt")).code == "TaskFilesUnavailable"
+    assert batch.get(on_node).code == "PoolNotFound"
+
+
+def test_kept_files_of_an_auto_pool_are_for_reading_alone(account):
+    batch, _ = with_own_pool(account, keep_files_s=60)
+    run(batch.simulation, minutes=60)
+    assert batch.delete(of_task("/wd/kept.txt")).code == "TaskFilesUnavailable"
+    assert batch.get(of_task("/wd/kept.txt")).content == b"kept\n"
+    assert batch.delete("/jobs/j").status == 202
+    run(batch.simulation, minutes=5)
+    assert batch.get(of_task("/stdout.txt")).code == "JobNotFound"
+
+
+def test_files_of_an_auto_pool_go_with_it_where_none_are_kept(account):
+    batch, _ = with_own_pool(account)
+    run(batch.simulation, minutes=60)
+    assert batch.get(of_task("/stdout.txt")).code == "TaskFilesUnavailable"
+
+
+def test_files_are_kept_for_simulated_time_where_only_requests_move_it(account):
+    batch, _ = with_own_pool(account, keep_files_s=1800, step_ms=60_000)
+    while batch.get(f"/pools/{batch.get('/jobs/j/tasks/t1').json['nodeInfo']['poolId']}").status == 200:
+        pass
+    answers = [batch.get(of_task("/stdout.txt")).status for _ in range(31)]
+    assert (answers[0], answers[-1]) == (200, 409)
+
+
+def test_files_of_other_pools_go_with_their_nodes(account):
+    batch = account(a_job(tasks=[SPEAKER]), keep_files_s=60)
+    run(batch.simulation, minutes=9)
+    batch.post("/pools/p/resize", {"targetDedicatedNodes": 0})
+    run(batch.simulation, minutes=30)
+    assert batch.get(of_task("/stdout.txt")).code == "TaskFilesUnavailable"

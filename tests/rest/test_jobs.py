@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.builders import a_job, a_line, a_pool, a_task, run, run_to
+from tests.rest.wire import signed
 
 JOB = {"id": "Risk", "poolInfo": {"poolId": "p"}}
 
@@ -177,3 +180,20 @@ def test_a_job_is_not_replaced_by_one_whose_pool_info_is_no_object(account, pool
     run(batch.simulation, seconds=1)
     refused = batch.put("/jobs/j", {"poolInfo": pool_info})
     assert (refused.status, refused.code) == (400, "InvalidPropertyValue")
+
+
+@pytest.mark.parametrize("version", ["2017-09-01.6.0", "2019-08-01.10.0", "2020-03-01.11.0", "2020-09-01.12.0"])
+def test_gen_15_api_versions_without_task_slots_have_their_own_words(account, version):
+    batch = account(a_job(tasks=3), pool=a_pool(taskSlotsPerNode=4))
+    batch.simulation.run_until(0)
+
+    def got(path):
+        answer = batch.service.answer(signed("GET", path, f"api-version={version}", b"", {}))
+        return json.loads(answer.body)
+
+    counts, pool, (listed,) = got("/jobs/j/taskcounts"), got("/pools/p"), got("/pools")["value"]
+    if version < "2020-09":
+        assert (counts["active"], counts["completed"], "taskCounts" in counts) == (3, 0, False)
+        assert [each["maxTasksPerNode"] for each in (pool, listed)] == [4, 4]
+    else:
+        assert (counts["taskCounts"]["active"], pool["taskSlotsPerNode"]) == (3, 4)

@@ -178,6 +178,33 @@ def test_a_storage_account_is_that_of_the_emulator_which_sees_its_name():
     asyncio.run(main())
 
 
+def test_an_emulator_on_this_machine_may_have_a_certificate_of_its_own():
+    """Azurite takes tokens over TLS alone, and has a certificate that nobody else trusts."""
+
+    async def main():
+        async def emulate(reader, writer):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nblobs")
+            await writer.drain()
+            writer.close()
+
+        with authority() as own:
+            async with await asyncio.start_server(emulate, "127.0.0.1", 0, ssl=own.context(BLOBS)) as emulator:
+                blobs = emulator.sockets[0].getsockname()[1]
+                async with proxied(Storage("127.0.0.1", blobs, is_tls=True)) as (ask, _):
+                    assert await ask(BLOBS) == ("HTTP/1.1 200 OK", b"blobs")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("host", "is_here"),
+    [("localhost", True), ("127.0.0.9", True), ("::1", True), ("192.0.2.1", False), ("127.example.org", False)],
+)
+def test_an_emulator_elsewhere_has_a_certificate_that_is_trusted(host, is_here):
+    assert Storage(host, 10000, is_tls=True).is_here == is_here
+
+
 def test_nothing_leaves_the_machine_whatever_is_asked_for(monkeypatch):
     """Each connection that is made, and each name that is looked up, while all kinds of hosts are asked for."""
     places = []

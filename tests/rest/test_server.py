@@ -24,6 +24,7 @@ from azure.core.exceptions import ResourceExistsError, ResourceModifiedError, Re
 from engine import Simulation, load_scenario
 from engine.rest.service import DEFAULT_ACCOUNT, DEFAULT_KEY
 from tui.cli import main
+from tui.cli.serve import read_options, serve
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 POLL_S = 0.01
@@ -253,6 +254,8 @@ def test_a_session_that_no_signal_has_ended_leaves_no_file(tmp_path):
         (["--speed", "max"], "must be a number above 0"),
         (["--key", "!"], "must be base64"),
         (["--step", "soon"], "is not an ISO 8601 duration"),
+        (["--keep-files", "soon"], "--keep-files: 'soon' is not an ISO 8601 duration"),
+        (["--keep-files=-PT1M"], "--keep-files: '-PT1M' must be a duration"),
         (["nowhere.yaml"], "no such file"),
         (["--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid"),
         (["--save", "/no/such/folder/s.yaml"], "cannot write"),
@@ -262,6 +265,22 @@ def test_a_session_that_no_signal_has_ended_leaves_no_file(tmp_path):
 def test_a_wrong_call_ends_with_status_2(options, said, capsys):
     assert main(["serve", *options]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "kept_s"),
+    [
+        ([], 60),
+        (["--step", "PT10S"], 0),
+        (["--keep-files", "PT0S"], 0),
+        (["--keep-files", "PT5M", "--step", "PT1S"], 300),
+    ],
+)
+def test_files_of_auto_pools_are_kept_for_a_minute_unless_only_requests_move_time(options, kept_s):
+    given = serve.make_context("serve", options).params
+    scenario = given.pop("scenario")
+    chosen = read_options(scenario, given, speed=given["speed"], seed=None, quiet=False)
+    assert chosen.keep_files_s == kept_s
 
 
 def test_a_port_that_is_taken_is_told(capsys):

@@ -224,6 +224,16 @@ def test_cont_1_a_job_manager_needs_them_start_preparation_and_release_do_not(st
     assert task_extra(sim, "manager").failure.code == "ContainerInvalidSettings"
 
 
+def test_cont_1_an_empty_line_runs_the_program_of_the_image(start):
+    task = {"id": "t1", "commandLine": ""}
+    sim = start(a_job(tasks=[task | IMAGE], prep=task | IMAGE | {"id": "prep"}), pool=a_pool(**containers()))
+    run_to_end(sim)
+    assert (task_extra(sim).failure, lasted(sim) > 0, prep(sim).exit_code) == (None, True, 0)
+    without = start(a_job(tasks=[task]))
+    run_to_end(without)
+    assert task_extra(without).failure.code == "CommandProgramNotFound"
+
+
 def test_cont_1_the_tag_is_latest_if_none_is_given(start):
     simulate = {"storage": {FULL: {"size": "500 MB"}, "contoso.azurecr.io/price:2": {"size": "1 GB"}}}
     second = {"containerSettings": {"imageName": "contoso.azurecr.io/price:2"}}

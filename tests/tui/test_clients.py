@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import ssl
 from contextlib import ExitStack
 
 import pytest
@@ -100,6 +101,26 @@ def test_all_requests_are_listed_and_only_those_that_change_something_are_announ
     assert contains(seen[0], "GET /pools", "GET /jobs/none JobNotFound", "tester/1.0")
     assert contains(seen[1], "GET /nodecounts")
     assert not any("GET" in text for text in messages_of(app))
+
+
+def test_requests_by_azures_own_names_are_shown_too(served):
+    app, seen = served(proxy=0), []
+    name = "localbatch.westeurope.batch.azure.com"
+
+    async def by_proxy(app):
+        variables = app._host.variables
+        port = int(variables["HTTPS_PROXY"].rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"CONNECT {name}:443 HTTP/1.1\r\nHost: {name}:443\r\n\r\n".encode())
+        await reader.readuntil(b"\r\n\r\n")
+        await writer.start_tls(ssl.create_default_context(cafile=variables["SSL_CERT_FILE"]), server_hostname=name)
+        head = f"GET /pools?api-version=2025-06-01 HTTP/1.1\r\nHost: {name}\r\nUser-Agent: tester/1.0\r\n"
+        writer.write(f"{head}Connection: close\r\n\r\n".encode())
+        assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
+        writer.close()
+
+    drive(app, by_proxy, "colon", *"requests", "enter", "end", lambda app: seen.append(text_of(app)))
+    assert contains(seen[0], "GET /pools", "tester/1.0")
 
 
 def test_a_warning_says_who_can_act_and_a_log_that_cannot_be_written_is_a_notice(served):

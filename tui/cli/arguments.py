@@ -268,16 +268,16 @@ def parse_key(text: str) -> str:
     return text
 
 
-def parse_step(text: str) -> int:
-    """Parse the duration by which time is moved on, in ms."""
+def parse_duration_option(text: str, option: str) -> int:
+    """Parse the duration that an option takes, in ms."""
     from engine.base.values import parse_duration
 
     try:
         step_ms = parse_duration(text)
     except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--step") from None
+        raise click.BadParameter(str(error), param_hint=option) from None
     if step_ms is None or step_ms < 0:
-        raise click.BadParameter(f"{quoted(text)} must be a duration such as PT10S.", param_hint="--step")
+        raise click.BadParameter(f"{quoted(text)} must be a duration such as PT10S.", param_hint=option)
     return step_ms
 
 

@@ -20,9 +20,9 @@ from tui.cli.arguments import (
     echo,
     is_json,
     needing,
+    parse_duration_option,
     parse_key,
     parse_speed,
-    parse_step,
     print_warnings,
     scenario_mistakes,
     seed_option,
@@ -68,6 +68,7 @@ class ClientOptions(TypedDict):
     proxy: int | None
     storage: str | None
     own_clock: bool
+    keep_files: str | None
 
 
 class _ClientsAndPrograms(ClientOptions, ExecutionOptions):
@@ -117,6 +118,12 @@ _ABOUT_CLIENTS = (
     ),
     click.option("--storage", metavar="URL", help="Pass storage accounts on to an emulator such as Azurite."),
     click.option("--own-clock", is_flag=True, help="Take times that clients send for simulated ones."),
+    click.option(
+        "--keep-files",
+        metavar="DURATION",
+        help="Leave the files of an auto pool readable for this long after it is gone.  [default: PT1M, by the clock "
+        "here; none with --step]",
+    ),
 )
 
 
@@ -162,7 +169,7 @@ def read_options(
         port=given["port"],
         credentials=serving.Credentials(account, key, given["any_key"]),
         speed=_speed(speed),
-        step_ms=None if given["step"] is None else parse_step(given["step"]),
+        step_ms=None if given["step"] is None else parse_duration_option(given["step"], "--step"),
         seed=seed,
         save=given["save"],
         requests=given["requests"],
@@ -172,6 +179,7 @@ def read_options(
         client_secret=given["client_secret"],
         proxy=given["proxy"],
         own_clock=given["own_clock"],
+        keep_files_s=_kept_s(given["keep_files"], given["step"]),
         storage=None if given["storage"] is None else _storage(given["storage"]),
         execution=given,
         storage_url=given["storage"],
@@ -187,6 +195,15 @@ def _check_safe(host: str, given: _ClientsAndPrograms) -> None:
     for option in ("any_key", "step"):
         if given[option]:
             raise click.UsageError(f"--execute and --{option.replace('_', '-')} exclude each other.")
+
+
+def _kept_s(text: str | None, step: str | None) -> float:
+    """Return how long the files of an auto pool stay readable, in seconds."""
+    from engine.rest.session import KEEP_FILES_S
+
+    if text is None:
+        return KEEP_FILES_S if step is None else 0.0
+    return parse_duration_option(text, "--keep-files") / 1000
 
 
 def _name(text: str, option: str) -> str:
@@ -237,7 +254,7 @@ class _Serve(click.Command):
 def serve(context: click.Context, /, scenario: str | None, **given: Unpack[_Given]) -> int:
     """Let clients of Azure Batch act on a simulation.
 
-    SDKs, az batch and tools such as Airflow and Nextflow use it like the service: give them the endpoint, account and
+    SDKs, az batch and tools such as Airflow and Snakemake use it like the service: give them the endpoint, account and
     key that are printed. Without a SCENARIO the account is empty. Runs until Ctrl-C.
 
     \b

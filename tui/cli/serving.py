@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from engine.rest.messages import Answer, Answering, Request
     from engine.rest.proxy import Storage
     from engine.rest.running import Companion
+    from engine.rest.server import Report
     from tui.viewmodels.frame import Served
 
 
@@ -77,6 +78,7 @@ class Options(NamedTuple):
     own_clock: bool = False
     execution: ExecutionOptions | None = None
     storage_url: str | None = None
+    keep_files_s: float = 0.0
     program: tuple[str, ...] = ()  # that is run with the server, and its arguments
 
 
@@ -105,8 +107,8 @@ def serve(options: Options) -> int:
             variables, storage = endpoint.task_variables, options.storage_url
             stack.enter_context(executing(simulation, options.execution, variables, storage=storage, quiet=quiet))
         clock = PacedClock(simulation, options.speed) if options.step_ms is None else None
-        service = Service(simulation, endpoint.credentials, step_ms=options.step_ms, on_shift=endpoint.on_shift)
-        app = application(endpoint.answering(service, stack), clock, endpoint.log, hosts=endpoint.hosts)
+        service = endpoint.service(simulation)
+        app = application(endpoint.answering(service, stack), clock, endpoint.report, hosts=endpoint.hosts)
         server = endpoint.server(app, lambda: _announce(endpoint))
         program = None if not options.program else Program(options.program, endpoint.variables, server)
         if program is not None:
@@ -160,6 +162,8 @@ class Endpoint:
         """
         self.options = options
         self.log = None if options.requests is None else stack.enter_context(closing(RequestLog(options.requests)))
+        self.report: Report | None = self.log
+        self.turns: Turns | None = None
         try:
             self.listener = stack.enter_context(http.listen(options.host, options.port))
         except (OSError, ValueError) as error:  # a name that cannot be looked up may be either
@@ -198,6 +202,18 @@ class Endpoint:
         managed_url = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
         self.variables |= identity.variables(self.url if self.options.tls else LOGIN, managed_url)
 
+    def service(self, simulation: Simulation, present: Present | None = None) -> Service:
+        """Return the account on a simulation."""
+        options = self.options
+        return Service(
+            simulation,
+            self.credentials,
+            step_ms=options.step_ms,
+            present=present,
+            keep_files_s=options.keep_files_s,
+            on_shift=self.on_shift,
+        )
+
     def answering(self, service: Service, stack: ExitStack) -> Answering:
         """Return what answers at this address: the account, and the logins; open the proxy if there is to be one."""
         if self.identity is None:
@@ -209,7 +225,8 @@ class Endpoint:
             inner = stack.enter_context(http.listen(LOOPBACK, 0))
             login = Front([self.identity.login], Nothing())
             names: dict[Azure, Answering] = {Azure.BATCH: service, Azure.LOGIN: login, Azure.MANAGEMENT: plane}
-            app = application(ByName(names, Nothing()), report=self.log, hosts=Hosts(more=azure_name))
+            hosts = Hosts(more=azure_name)
+            app = application(ByName(names, Nothing()), report=self.report, turns=self.turns, hosts=hosts)
             port, own_port = inner.getsockname()[1], self.listener.getsockname()[1]
             self._proxy = Proxy(listener, self._authority, port, own_port, self.options.storage)
             self.companions += [Plain(over_tls(app), inner), self._proxy]
@@ -397,13 +414,9 @@ class DashboardHost(Endpoint):
         if self.log is not None:
             self.log.on_failure = served.warn
         self._present = Present(self._simulation, served.newest_ms, served.speed)
-        options, present = self.options, self._present
-        service = Service(
-            self._simulation, self.credentials, step_ms=options.step_ms, present=present, on_shift=self.on_shift
-        )
-        app = application(
-            self.answering(service, self._stack), report=self._report, turns=Turns(served.pause), hosts=self.hosts
-        )
+        self.report, self.turns = self._report, Turns(served.pause)
+        service = self.service(self._simulation, self._present)
+        app = application(self.answering(service, self._stack), report=self.report, turns=self.turns, hosts=self.hosts)
         self._server = self.server(app, lambda: None)
 
     async def serve(self) -> None:

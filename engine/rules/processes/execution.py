@@ -305,7 +305,7 @@ def task_launch(world: World, task: int, node: int, attempt: int) -> Launch:
     job = world.jobs[profile.job]
     launch = Launch(
         TaskKind.MANAGER if profile.manager else TaskKind.PRIMARY if profile.instances else TaskKind.TASK,
-        spec.command_line,
+        spec.line_to_run,
         spec.simulate,
         ("task", job.id.lower(), spec.id.lower()),
         attempt,
@@ -350,7 +350,7 @@ def start_task_launch(world: World, node: int) -> Launch:
     subject = "start task", world.pool_of(node).id.lower(), str(record.position)
     launch = Launch(
         TaskKind.START,
-        spec.command_line,
+        spec.line_to_run,
         spec.simulate,
         subject,
         record.start_runs,
@@ -417,7 +417,7 @@ def release_duration(world: World, job: Job) -> Distribution | None:
     return (
         None
         if task is None or pool is None
-        else world.executor.special_duration(task.command_line, pool.os, task.simulate)
+        else world.executor.special_duration(task.line_to_run, pool.os, task.simulate)
     )
 
 
@@ -435,7 +435,7 @@ def _hook_launch(hook: HookProcess, subject: tuple[str, ...] = (), run: int = 1,
     spec = hook.spec
     files, limit_ms = spec.resource_files, hook.wall_clock_ms
     return Launch(
-        hook.kind, spec.command_line, spec.simulate, subject, run, directory, files, limit_ms, execute=spec.execute
+        hook.kind, spec.line_to_run, spec.simulate, subject, run, directory, files, limit_ms, execute=spec.execute
     )
 
 

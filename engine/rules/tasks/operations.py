@@ -44,7 +44,7 @@ def profile_of(world: World, job: Job, spec: TaskSpec) -> TaskProfile:
     os = pool.os if pool is not None else OsFamily.LINUX
     directory = task_directory(job.id, spec.id)
     launch = Launch(
-        TaskKind.TASK, spec.command_line, spec.simulate, (), 1, directory, spec.resource_files, execute=spec.execute
+        TaskKind.TASK, spec.line_to_run, spec.simulate, (), 1, directory, spec.resource_files, execute=spec.execute
     )
     launch = world.executor.read(launch, os)
     limits, several = spec.constraints, spec.multi_instance_settings

@@ -136,7 +136,7 @@ def pool_ids(simulation: Simulation) -> list[str]:
 
 def users_pool_ids(simulation: Simulation) -> list[str]:
     """Return the pools that a user has created, oldest first: no auto pools, which live no longer than a job."""
-    return [pool.id for pool in simulation.world.pools.present() if pool.auto_job < 0 and pool.auto_schedule < 0]
+    return [pool.id for pool in simulation.world.pools.present() if not pool.is_auto]
 
 
 def deleted_pool_ids(simulation: Simulation) -> list[str]:

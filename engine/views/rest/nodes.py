@@ -13,6 +13,7 @@ from engine.rules.processes.node_disk import (
     OUTPUTS,
     Directory,
     FileEntry,
+    directory_of,
     entries_of,
     files_of,
     find_entry,
@@ -28,9 +29,11 @@ from engine.views.rest.account import container_info, job_url, machine, node_url
 from engine.views.rest.tasks import execution_info
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from engine.run.simulation import Simulation
+    from engine.shell.files import NodeFiles
+    from engine.state.files import Disks
     from engine.state.nodes import StartTaskRecord
     from engine.state.pools import Pool
     from engine.views.log.histories import RecentTask
@@ -221,6 +224,16 @@ _TEXTS = (".txt", ".log", ".csv", ".json", ".xml", ".htm", ".html", ".yaml", ".y
 _LINUX_MODE = "100644"  # a plain file that its owner may write; octal, as in the service's answers
 
 
+class DepartedDisk(NamedTuple):
+    """The disk of a node that is leaving its pool, or has left it, as it was before; in use from ``since_ms`` on."""
+
+    disks: Disks
+    since_ms: int
+
+
+NONE_DEPARTED: Mapping[int, DepartedDisk] = {}
+
+
 class FileTree(NamedTuple):
     """The files that a request can name: those of a node, or those in the directory of a task on it."""
 
@@ -228,6 +241,12 @@ class FileTree(NamedTuple):
     node: int
     url: str
     directory: Directory | None = None  # the task's
+    departed: NodeFiles | None = None  # the files of a node that has left its pool
+
+    @property
+    def files(self) -> NodeFiles:
+        """The files on the node's disk."""
+        return self.world.disks[self.node] if self.departed is None else self.departed
 
     @property
     def root(self) -> str:
@@ -249,21 +268,24 @@ class FileTree(NamedTuple):
         name = key_of(path)
         if not name:
             raise BatchError("FileNotFound", filePath=path)
-        raw = self.world.disks.real(self.node, self.key(path))
+        key = self.key(path)
+        raw = self.world.disks.real(self.node, key)
         if raw is not None:
-            return FileEntry(self.key(path), "", len(raw), FileTimes(now_ms, now_ms), raw)
+            return FileEntry(key, "", len(raw), FileTimes(now_ms, now_ms), raw)
         try:
-            return find_entry(self.world, self.node, self.key(path), now_ms)
-        except BatchError:
+            if self.departed is None:
+                return find_entry(self.world, self.node, key, now_ms)
+            return next(entry for entry in self.entries(now_ms, recursive=True) if entry.path == key)
+        except (BatchError, StopIteration):
             raise BatchError("FileNotFound", filePath=path) from None
 
     def entries(self, now_ms: int, *, recursive: bool) -> list[FileEntry]:
         """Return what is in the tree, sorted by path; without ``recursive`` only what is at its root."""
-        files = self.world.disks[self.node]
+        files = self.files
         if self.directory is None:
-            if recursive:
+            if recursive and self.departed is None:
                 return files_of(self.world, self.node, now_ms)
-            return [FileEntry.on_disk(files, name) for name in files.listdir("")]
+            return [FileEntry.on_disk(files, name) for name in (files.walk() if recursive else files.listdir(""))]
         found = [FileEntry.on_disk(files, key) for key in files.walk(self.root)] or self.directory.untouched(files)[1:]
         return [entry for entry in found if recursive or "/" not in entry.path[len(self.root) + 1 :]]
 
@@ -307,20 +329,25 @@ def content_type(entry: FileEntry) -> str:
     return "text/plain" if is_text else "application/octet-stream"
 
 
-def node_tree(world: World, node: int) -> FileTree:
-    """Return the files of a node that is in its pool."""
-    return FileTree(world, node, node_url(world, node))
+def node_tree(world: World, node: int, disk: DepartedDisk | None = None) -> FileTree:
+    """Return the files of a node that is in its pool, or of a departed one."""
+    return FileTree(world, node, node_url(world, node), departed=None if disk is None else disk.disks[node])
 
 
-def task_tree(world: World, task: int, now_ms: int) -> FileTree:
-    """Return the files of a task on the node of its last attempt (FILE-7).
+def task_tree(world: World, task: int, now_ms: int, departed: Mapping[int, DepartedDisk] = NONE_DEPARTED) -> FileTree:
+    """Return the files of a task on the node of its last attempt (FILE-7), which may be one of ``departed``.
 
     Raises:
         BatchError: TaskFilesUnavailable or TaskFilesCleanedup.
     """
-    node, directory = task_directory_of(world, task, now_ms)
-    job_id = world.jobs[world.tasks.profile_of(task).job].id
-    return FileTree(world, node, f"{job_url(world, job_id)}/tasks/{world.tasks.task_id(task)}", directory)
+    tasks = world.tasks
+    url = f"{job_url(world, world.jobs[tasks.profile_of(task).job].id)}/tasks/{tasks.task_id(task)}"
+    disk = departed.get(tasks.node[task])
+    if disk is None or tasks.started[task] <= disk.since_ms:
+        node, directory = task_directory_of(world, task, now_ms)
+        return FileTree(world, node, url, directory)
+    node = tasks.node[task]
+    return FileTree(world, node, url, directory_of(world, task, node), disk.disks[node])
 
 
 def tree(sim: Simulation) -> Iterator[tuple[str, str, str, str]]:
