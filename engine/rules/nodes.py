@@ -250,7 +250,7 @@ def _start_start_task(world: World, node: int, rule: str, *, retries: int = 0) -
     launch = execution.start_task_launch(world, node)
     start = execution.start_of(world, execution.begin(world, node, launch, Work(spec)))
     last_retry_ms = now_ms if retries else None
-    end_ms = None if start.is_open else start.end_ms
+    end_ms = None if start.plan.is_open else start.end_ms
     task = StartTaskRecord(True, now_ms, end_ms, retry_count=retries, last_retry_ms=last_retry_ms)
     world.nodes.set_start_task(now_ms, node, task, record.start_runs, rule)
     if end_ms is not None:
