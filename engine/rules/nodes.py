@@ -205,18 +205,18 @@ def _mount(world: World, node: int, mount: MountConfiguration) -> FailureInfo | 
     """
     given = mount.given
     assert given is not None  # checked when the pool was created
-    is_missing = setup.is_missing_in_storage
     signed = ""
     match given:
         case AzureBlobFileSystemConfiguration():
-            source, is_azure, is_missing = given.url, True, setup.is_container_missing
+            source, is_azure = given.url, True
             signed = f"{source}?{(given.sas_key or '').lstrip('?')}"
         case AzureFileShareConfiguration():
             source, is_azure = given.azure_file_url, True
         case _:
             source, is_azure = given.source, False
     is_shut = is_azure and (setup.is_storage_out(world) or setup.is_access_expired(world, signed))
-    if is_shut or is_missing(world, source):
+    is_missing = setup.is_container_missing(world, source) if signed else world.storage.is_missing(source)
+    if is_shut or is_missing:
         path = given.relative_mount_path
         return failure("MountConfigurationError", ("Source", source), ("RelativeMountPath", path))
     world.disks.edit(node).mkdir(f"{MOUNTS}/{given.relative_mount_path.strip('/')}")
