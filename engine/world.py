@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from engine.base.calendar import ENDLESS, Calendar, DueKind
@@ -248,7 +248,7 @@ class World:
         # Plans of later attempts of running tasks, by task, with their attempt and profile: each is used twice.
         self.plans: dict[int, tuple[int, TaskProfile, Plan]] = {}
         # What processes do, by what their `simulate` says of it.
-        self._acts: dict[ActsText, Acts] = {}
+        self.acts_of = cache(self._read_acts)
         # Handlers of each kind of fact, in order: see ``engine.rules.reactions``.
         self.reactions: Mapping[type, Sequence[Callable[[World, Any], None]]] = {}
 
@@ -345,18 +345,15 @@ class World:
         gang = self.gangs.find(task)
         return (self.tasks.node[task],) if gang is None else gang.nodes
 
-    def acts_of(self, text: ActsText) -> Acts:
-        """Return what a process does as ``does`` and ``until`` say, read once."""
-        known = self._acts.get(text)
-        if known is None:
-            does, until, executes = text
-            entries = self.scenario.acts.get(does.text) if does else ()
-            entries = does_of(does) if does and entries is None else entries or ()
-            end = None if until is None else until_of(until)
-            acts = (Act(entry.command, entry.tasks, entry.factory, entry.after_ms, entry.when) for entry in entries)
-            condition = None if end is None else end.condition
-            known = self._acts[text] = Acts(tuple(acts), condition, end is not None and condition is None, executes)
-        return known
+    def _read_acts(self, text: ActsText) -> Acts:
+        """Return what a process does as ``does`` and ``until`` say."""
+        does, until, executes = text
+        entries = self.scenario.acts.get(does.text) if does else ()
+        entries = does_of(does) if does and entries is None else entries or ()
+        end = None if until is None else until_of(until)
+        acts = (Act(entry.command, entry.tasks, entry.factory, entry.after_ms, entry.when) for entry in entries)
+        condition = None if end is None else end.condition
+        return Acts(tuple(acts), condition, end is not None and condition is None, executes)
 
     def position_bit(self, job: Job, node: int) -> int:
         """Return the node's bit among those of the job's pool; 0 for a node of a pool that the job has left."""

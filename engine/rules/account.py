@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from engine.specs.account import Certificate
-    from engine.specs.commands import CreateApplicationPackage, Quota, UpdateApplication
+    from engine.specs.commands import CancelCertificateDeletion, CreateApplicationPackage, Quota, UpdateApplication
     from engine.specs.common import CertificateReference
     from engine.state.account import CertificateRecord
     from engine.world import World
@@ -149,9 +149,9 @@ def delete_certificate(world: World, thumbprint: str) -> None:
     world.calendar.at(world.now_ms + TRANSITION_MS, DueKind.CERTIFICATE_STEP, record.row)
 
 
-def cancel_certificate_deletion(world: World, thumbprint: str) -> None:
+def cancel_certificate_deletion(world: World, _: None, command: CancelCertificateDeletion) -> None:
     """Make a certificate that could not be deleted active again (CERT-4)."""
-    record = find_certificate(world, thumbprint)
+    record = find_certificate(world, command.thumbprint)
     if record.state is _S.DELETING:
         raise BatchError("CertificateBeingDeleted")
     if record.state is not _S.DELETE_FAILED:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from engine.base.calendar import Due, DueKind
-from engine.base.errors import BatchError, PartlyRefused
+from engine.base.errors import BatchError, PartlyRefused, raise_refusal
 from engine.base.log import Json, LateJson, LogSubject, to_json
 from engine.rules import account, autoscaling, faults, job_schedules, jobs, node_operations, pools, resizing
 from engine.rules.decisions.verdicts import (
@@ -182,7 +182,7 @@ def _create_job_schedule(world: World, _: None, command: c.CreateJobSchedule) ->
 
 
 def _remove_nodes(world: World, pool: Pool, command: c.RemoveNodes) -> None:
-    resizing.check(pool)
+    raise_refusal(resizing.resize_verdict(pool))
     victims = list(dict.fromkeys(node_named(world, pool, name) for name in command.node_list))
     resizing.remove_nodes(world, pool, victims, command.resize_timeout, command.node_deallocation_option)
 
@@ -236,9 +236,7 @@ ACTIONS: dict[type[Command], Action] = {
     # -- account
     c.AddCertificate: lambda world, _, command: account.add_certificate(world, command.spec),
     c.DeleteCertificate: lambda world, _, command: account.delete_certificate(world, command.thumbprint),
-    c.CancelCertificateDeletion: lambda world, _, command: account.cancel_certificate_deletion(
-        world, command.thumbprint
-    ),
+    c.CancelCertificateDeletion: account.cancel_certificate_deletion,
     c.CreateApplicationPackage: lambda world, _, command: account.create_package(world, command),
     c.DeleteApplicationPackage: lambda world, of, command: account.delete_package(world, of, command.version),
     c.UpdateApplication: account.update_application,
@@ -263,9 +261,7 @@ ACTIONS: dict[type[Command], Action] = {
     c.ReimageNode: _operation(Operation.REIMAGE, "node_reimage_option"),
     c.DeallocateNode: _operation(Operation.DEALLOCATE, "node_deallocate_option"),
     c.StartNode: lambda world, node, _: node_operations.start_node(world, node),
-    c.DisableNodeScheduling: lambda world, node, command: node_operations.disable_scheduling(
-        world, node, command.node_disable_scheduling_option
-    ),
+    c.DisableNodeScheduling: node_operations.disable_scheduling,
     c.EnableNodeScheduling: lambda world, node, _: node_operations.enable_scheduling(world, node),
     c.FailNode: faults.fail_node,
     c.EvictNode: lambda world, node, _: faults.evict_node(world, node),
@@ -288,18 +284,14 @@ ACTIONS: dict[type[Command], Action] = {
     c.TerminateTask: lambda world, task, _: operations.terminate(world, task),
     c.ReactivateTask: lambda world, task, _: operations.reactivate(world, task),
     c.DeleteTask: lambda world, task, _: operations.delete(world, task),
-    c.DeleteTaskFile: lambda world, task, command: node_disk.delete_task_file(
-        world, task, command.file_path, recursive=command.recursive
-    ),
+    c.DeleteTaskFile: node_disk.delete_task_file,
     # -- job schedules
     c.CreateJobSchedule: _create_job_schedule,
     c.UpdateJobSchedule: job_schedules.update,
     c.DisableJobSchedule: lambda world, schedule, _: job_schedules.disable(world, schedule),
     c.EnableJobSchedule: lambda world, schedule, _: job_schedules.enable(world, schedule),
-    c.TerminateJobSchedule: lambda world, schedule, command: job_schedules.terminate(
-        world, schedule, force=command.force
-    ),
-    c.DeleteJobSchedule: lambda world, schedule, command: job_schedules.delete(world, schedule, force=command.force),
+    c.TerminateJobSchedule: job_schedules.terminate,
+    c.DeleteJobSchedule: job_schedules.delete,
 }
 """Carry a command or fault out, by kind of command."""
 

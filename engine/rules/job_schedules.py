@@ -27,7 +27,7 @@ from engine.state.jobs import NO_JOB, NO_SCHEDULE, JobSchedule, Shortage
 if TYPE_CHECKING:
     from engine.rules.facts import JobEnded, QuotasChanged
     from engine.specs.bodies import JobScheduleSpec
-    from engine.specs.commands import UpdateJobSchedule
+    from engine.specs.commands import DeleteJobSchedule, TerminateJobSchedule, UpdateJobSchedule
     from engine.state.jobs import Job
     from engine.world import World
 
@@ -263,7 +263,7 @@ def _skip(world: World, schedule: JobSchedule, why: tuple[str, str]) -> None:
     schedule.assign(shortage=None)
 
 
-def terminate(world: World, schedule: JobSchedule, *, force: bool) -> None:
+def terminate(world: World, schedule: JobSchedule, command: TerminateJobSchedule) -> None:
     """Terminate a schedule: it makes no new jobs, and the present one ends too (JS-8)."""
     check("terminate", schedule)
     _give_up(world, schedule, ("the job schedule was terminated", "JS-8"))
@@ -271,10 +271,10 @@ def terminate(world: World, schedule: JobSchedule, *, force: bool) -> None:
     _wait_in_state(world, schedule)
     job = active_job(world, schedule)
     if job is not None and job.state is not None and job_verdict("terminate", job.state) is None:
-        world.emit(ScheduledJobTerminated(job.row, force))
+        world.emit(ScheduledJobTerminated(job.row, command.force))
 
 
-def delete(world: World, schedule: JobSchedule, *, force: bool) -> None:
+def delete(world: World, schedule: JobSchedule, command: DeleteJobSchedule) -> None:
     """Delete a schedule, with all its jobs, their tasks and their files (JS-8)."""
     check("delete", schedule)
     _give_up(world, schedule, ("the job schedule was deleted", "JS-8"))
@@ -282,7 +282,7 @@ def delete(world: World, schedule: JobSchedule, *, force: bool) -> None:
     _wait_in_state(world, schedule)
     for job in world.jobs_under(schedule):
         if job.state is not JobState.DELETING:
-            world.emit(ScheduledJobDeleted(job.row, force))
+            world.emit(ScheduledJobDeleted(job.row, command.force))
 
 
 def _give_up(world: World, schedule: JobSchedule, why: tuple[str, str]) -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         NodeUsable,
         StartTaskFailed,
     )
-    from engine.specs.commands import UpdateNodeUser, UploadNodeLogs
+    from engine.specs.commands import DisableNodeScheduling, UpdateNodeUser, UploadNodeLogs
     from engine.world import World
 
 
@@ -135,12 +135,12 @@ def start_node(world: World, node: int) -> None:
     world.emit(VmStarted(node))
 
 
-def disable_scheduling(world: World, node: int, option: Deallocation) -> None:
+def disable_scheduling(world: World, node: int, command: DisableNodeScheduling) -> None:
     """Let no new tasks come; the node is offline once no task runs there (NOP-6). Prep and release go on (NOP-14)."""
     raise_refusal(scheduling_verdict(SchedulingState.DISABLED, world.nodes[node]))
     world.nodes.set_scheduling(world.now_ms, node, SchedulingState.DISABLED)
     world.scheduler.update_eligibility(node)
-    world.emit(SchedulingDisabled(node, option))
+    world.emit(SchedulingDisabled(node, command.node_disable_scheduling_option))
     world.nodes.settle(world.now_ms, node)
 
 

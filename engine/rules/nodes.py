@@ -210,18 +210,18 @@ def _mount(world: World, node: int, mount: MountConfiguration) -> FailureInfo | 
     """
     given = mount.given
     assert given is not None  # checked when the pool was created
-    is_missing = setup.is_missing_in_storage
     signed = ""
     match given:
         case AzureBlobFileSystemConfiguration():
-            source, is_azure, is_missing = given.url, True, setup.is_container_missing
+            source, is_azure = given.url, True
             signed = f"{source}?{(given.sas_key or '').lstrip('?')}"
         case AzureFileShareConfiguration():
             source, is_azure = given.azure_file_url, True
         case _:
             source, is_azure = given.source, False
     is_shut = is_azure and (setup.is_storage_out(world) or setup.is_access_expired(world, signed))
-    if is_shut or is_missing(world, source):
+    is_missing = setup.is_container_missing(world, source) if signed else world.storage.is_missing(source)
+    if is_shut or is_missing:
         path = given.relative_mount_path
         return failure("MountConfigurationError", ("Source", source), ("RelativeMountPath", path))
     world.disks.edit(node).mkdir(f"{MOUNTS}/{given.relative_mount_path.strip('/')}")
@@ -255,7 +255,7 @@ def _start_start_task(world: World, node: int, rule: str, *, retries: int = 0) -
     launch = execution.start_task_launch(world, node)
     start = execution.start_of(world, execution.begin(world, node, launch, Work(spec)))
     last_retry_ms = now_ms if retries else None
-    end_ms = None if start.is_open else start.end_ms
+    end_ms = None if start.plan.is_open else start.end_ms
     task = StartTaskRecord(True, now_ms, end_ms, retry_count=retries, last_retry_ms=last_retry_ms)
     world.nodes.set_start_task(now_ms, node, task, record.start_runs, rule)
     if end_ms is not None:

@@ -73,14 +73,9 @@ def shrink_victims(world: World, pool: Pool, count: int, *, dedicated: bool) -> 
 # -- commands --------------------------------------------------------------------------------------------------------
 
 
-def check(pool: Pool) -> None:
-    """Refuse what begins a resize unless the pool is ready for it (RSZ-1, RSZ-8)."""
-    raise_refusal(resize_verdict(pool))
-
-
 def resize(world: World, pool: Pool, command: ResizePool) -> None:
     """Resize the pool; refused unless it is steady and not autoscaled (RSZ-1)."""
-    check(pool)
+    raise_refusal(resize_verdict(pool))
     if pool.auto_scale:
         raise BatchError("OperationInvalidForCurrentState", "autoscale is enabled on the pool")
     dedicated, spot = command.target_dedicated_nodes, command.target_low_priority_nodes

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from enum import Enum, auto
+from functools import cache
 from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -229,28 +230,21 @@ class RowNames:
     def __init__(self, world: World) -> None:
         """Create the names of this world's rows."""
         self._world = world
-        self._nodes: dict[int, str] = {}
-        self._jobs: dict[int, str] = {}
+        self.node_ids = cache(self._node_ids)
+        self.job_ids = cache(self._job_ids)
 
     def pool_ids(self, pool: int) -> str:
         """Return the id of a pool."""
         return f',"poolId":{_quoted(self._world.pools[pool].id)}'
 
-    def node_ids(self, node: int) -> str:
+    def _node_ids(self, node: int) -> str:
         """Return the ids of a node and its pool."""
-        text = self._nodes.get(node)
-        if text is None:
-            record = self._world.nodes[node]
-            text = f'{self.pool_ids(record.pool)},"nodeId":{_quoted(record.id)}'
-            self._nodes[node] = text
-        return text
+        record = self._world.nodes[node]
+        return f'{self.pool_ids(record.pool)},"nodeId":{_quoted(record.id)}'
 
-    def job_ids(self, job: int) -> str:
+    def _job_ids(self, job: int) -> str:
         """Return the id of a job."""
-        text = self._jobs.get(job)
-        if text is None:
-            text = self._jobs[job] = f',"jobId":{_quoted(self._world.jobs[job].id)}'
-        return text
+        return f',"jobId":{_quoted(self._world.jobs[job].id)}'
 
     def tasks_ids(self, tasks: Sequence[int]) -> list[str]:
         """Return the ids of each of these tasks and its job."""
@@ -297,5 +291,5 @@ class RowNames:
 
     def forget(self) -> None:
         """Clear the cache: rows may stand for something else after a branch."""
-        self._nodes.clear()
-        self._jobs.clear()
+        self.node_ids.cache_clear()
+        self.job_ids.cache_clear()

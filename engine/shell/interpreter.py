@@ -384,20 +384,17 @@ class Interpreter(ControlFlow):
     def _with_assignments(self, command: ShellCommand, words: list[str]) -> int:
         """Run a command with variables that only it sees."""
         process = self.process
-        before = process.env.copy()
-        exported = process.exported.copy()
+        before = {name: (process.env.get(name), name in process.exported) for name, _ in command.assignments}
         for name, value in command.assignments:
             self.assign(name, self.text(value))
             process.exported.add(name)
-        given = {name: process.env[name] for name, _ in command.assignments}
         try:
             return self._invoke(command, words)
         finally:
-            for name, text in given.items():
-                if process.env.get(name) == text:
-                    process.set_or_unset(name, before.get(name))
-                    if name not in exported:
-                        process.exported.discard(name)
+            for name, (text, was_exported) in before.items():
+                process.set_or_unset(name, text)
+                if not was_exported:
+                    process.exported.discard(name)
 
     def _trace(self, command: ShellCommand, words: list[str]) -> None:
         given = [f"{name}={self.text(word)}" for name, word in command.assignments] if not words else []

@@ -222,7 +222,7 @@ def _knows(shell: Shell, os: OsFamily, command: ShellCommand) -> bool:
         return True
     if not name or builtin_of(shell, os, name) is None:
         return False
-    words = _words_within(command) if os is OsFamily.LINUX else [name]
+    words = words_within(_words(command)) if os is OsFamily.LINUX else [name]
     base = base_name(words[0])
     if base not in _SHELLS:
         return words[0] == name or base in PROGRAMS
@@ -251,11 +251,6 @@ def words_within(words: list[str]) -> list[str]:
 _UNKNOWN = "\0"  # a word that is known only when it is expanded
 
 
-def _words_within(command: ShellCommand) -> list[str]:
-    """Return the words of the command that a command runs in the end, as far as they are known."""
-    return words_within(_words(command))
-
-
 def _words(command: ShellCommand) -> list[str]:
     return [_UNKNOWN if word.constant is None else word.constant for word in command.words]
 
@@ -267,7 +262,7 @@ def outside_files(script: Script) -> Iterator[tuple[str, str]]:
     """Yield the files outside Batch's directories that a script may read and does not make, each with the command."""
     made: list[str] = []
     for command in simple_commands(script):
-        words = _words_within(command) if command.words else [""]
+        words = words_within(_words(command)) if command.words else [""]
         base, *paths = base_name(words[0]), *words[1:]
         reads = [redirect.target.constant or "" for redirect in command.redirects if redirect.reads]
         made += [redirect.target.constant or "" for redirect in command.redirects if not redirect.reads]
@@ -488,7 +483,7 @@ def _of_cmd(directory: str, start_ms: int) -> dict[str, str]:
 def _sleep_ms(command: ShellCommand, os: OsFamily) -> int:
     if not command.words:
         return 0
-    name, *arguments = _words_within(command) if os is OsFamily.LINUX else _words(command)
+    name, *arguments = words_within(_words(command)) if os is OsFamily.LINUX else _words(command)
     if base_name(name.lower()) != ("sleep" if os is OsFamily.LINUX else "timeout"):
         return 0
     return sum(slept_ms([argument]) or 0 for argument in arguments)

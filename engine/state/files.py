@@ -334,15 +334,12 @@ class BlobTable(Kept):
 
     def container(self, url: str) -> int:
         """Return the number of a container, by its URL with or without a query; it is made when it is needed first."""
-        number = self._numbers.get(url)
+        bare = without_query(url)
+        number = self._numbers.get(bare)
         if number is None:
-            bare = without_query(url)
-            number = self._numbers.get(bare)
-            if number is None:
-                number = self._numbers[bare] = len(self.containers)
-                parts = parts_of(url)
-                self.containers.append(Container(bare, parts.container, f"{parts.name}/" if parts.name else ""))
-            self._numbers[url] = number
+            number = self._numbers[bare] = len(self.containers)
+            parts = parts_of(url)
+            self.containers.append(Container(bare, parts.container, f"{parts.name}/" if parts.name else ""))
         return number
 
     # -- changes -------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 from engine.base.errors import FailureInfo, end_fields, result_of
@@ -106,7 +106,7 @@ class InstanceTable(PagedColumns[Ending]):
             (values, filled(values, PAGE_ROWS, NEVER_MS if declared.code == TIME else 0))
             for values, declared in zip(self.columns, self.DECLARED.values(), strict=True)
         ]
-        self._shapes: dict[tuple[Hashable, ...], int] = {}
+        self._shape = cache(self._make_shape)
         self.first_prep_start = self._shape(_PREPARATION, _RUNNING, 1, None, "PREP-3")
         self.first_prep_success = self._shape(_PREPARATION, _COMPLETED, 1, ENDED_WELL, "PREP-5")
         # The exit code of the run before each retry, by the number of the retry's log entry. The log does not say it.
@@ -273,13 +273,9 @@ class InstanceTable(PagedColumns[Ending]):
             [self.node[row] for row in rows],
         )
 
-    def _shape(self, event: str, to: InstanceState, attempt: int, ending: Ending | None, rule: str) -> int:
-        key = (event, to, attempt, ending, rule)
-        shape = self._shapes.get(key)
-        if shape is None:
-            fields = (("to", to), ("attempt", attempt), *(end_fields(*ending) if ending is not None else ()))
-            shape = self._shapes[key] = self.log.shape(event, LogSubject.INSTANCE, *fields, ("rule", rule))
-        return shape
+    def _make_shape(self, event: str, to: InstanceState, attempt: int, ending: Ending | None, rule: str) -> int:
+        fields = (("to", to), ("attempt", attempt), *(end_fields(*ending) if ending is not None else ()))
+        return self.log.shape(event, LogSubject.INSTANCE, *fields, ("rule", rule))
 
     def restore(self, copy: ColumnsCopy[Ending]) -> None:
         """Make the instances as they were when ``copy`` was taken."""

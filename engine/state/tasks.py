@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -91,8 +91,8 @@ class TaskTable(Columns[TaskExtra]):
         self.kept = Excerpt(self, tuple(self.DECLARED))
         new = (("from", None), ("to", TaskState.ACTIVE), ("attempt", 1))
         self._added = log.shape("TaskStateChanged", LogSubject.TASKS_ADDED, *new)
-        self._begin_shapes: dict[tuple[int, int, int, str], int] = {}
         self._shapes: dict[tuple[Hashable, ...], int] = {}
+        self._begin_shape = cache(self._make_begin_shape)
         self.first_start = self._begin_shape(ACTIVE, RUNNING, 1, "SCHED-7")
         self.first_wait = self._begin_shape(ACTIVE, PREPARING, 1, "PREP-6")
         self.first_prepared_start = self._begin_shape(PREPARING, RUNNING, 1, "PREP-7")
@@ -432,12 +432,8 @@ class TaskTable(Columns[TaskExtra]):
 
     # -- shapes --------------------------------------------------------------------------------------------------
 
-    def _begin_shape(self, old: int, new: int, attempt: int, rule: str) -> int:
-        key = (old, new, attempt, rule)
-        shape = self._begin_shapes.get(key)
-        if shape is None:
-            shape = self._begin_shapes[key] = self._shape(old, TaskState(new), attempt, ("rule", rule))
-        return shape
+    def _make_begin_shape(self, old: int, new: int, attempt: int, rule: str) -> int:
+        return self._shape(old, TaskState(new), attempt, ("rule", rule))
 
     def success_shape(self, attempt: int) -> int:
         """Return the shape of the success of an attempt."""

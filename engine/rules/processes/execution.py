@@ -200,11 +200,6 @@ class Start(NamedTuple):
     launch: Launch
     plan: Plan
 
-    @property
-    def is_open(self) -> bool:
-        """True if the end is not known, so that there is no entry for it in the calendar."""
-        return self.plan.is_open
-
 
 def start_of(world: World, launch: Launch) -> Start:
     """Plan the start of a process now."""
@@ -468,7 +463,7 @@ def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, n
 def enter_end(world: World, row: int, end_ms: int, start: Start | None, *, is_release: bool) -> None:
     """Enter the planned end of an instance's process whose start is recorded, if it is known, and let it act."""
     kind, due = _KINDS[is_release]
-    if start is None or not start.is_open:
+    if start is None or not start.plan.is_open:
         world.calendar.at(end_ms, due, row)
     if start is not None:
         begin_acting(world, Process(kind, row), start, world.instances.job[row])

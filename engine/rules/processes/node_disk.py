@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from engine.shell.files import NodeFiles
+    from engine.specs.commands import DeleteTaskFile
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
     from engine.state.pools import Pool
@@ -387,17 +388,17 @@ def delete_file(world: World, node: int, path: str, *, recursive: bool) -> None:
             files.mkdir(kept)
 
 
-def delete_task_file(world: World, task: int, path: str, *, recursive: bool) -> None:
+def delete_task_file(world: World, task: int, command: DeleteTaskFile) -> None:
     """Delete a file or directory of a task, named by its path in the task's directory (FILE-11).
 
     Raises:
         BatchError: See ``task_directory_of`` and ``delete``.
     """
     node, directory = task_directory_of(world, task, world.now_ms)
-    name = key_of(path)
+    name = key_of(command.file_path)
     if not name:
-        raise BatchError("FileNotFound", filePath=path)
-    delete_file(world, node, f"{directory.path}/{name}", recursive=recursive)
+        raise BatchError("FileNotFound", filePath=command.file_path)
+    delete_file(world, node, f"{directory.path}/{name}", recursive=command.recursive)
 
 
 def _directories(world: World, node: int) -> Iterator[Directory]:

@@ -105,11 +105,6 @@ def description_in_storage(world: World, url: str) -> SimulateStorage:
     return world.storage.find(url) or _NOT_MENTIONED
 
 
-def is_missing_in_storage(world: World, url: str) -> bool:
-    """Return whether the scenario says that something is missing."""
-    return world.storage.is_missing(url)
-
-
 def is_storage_out(world: World) -> bool:
     """Return whether storage does not answer at this moment (fault ``storageOutage``)."""
     return world.region.is_out(world.now_ms)

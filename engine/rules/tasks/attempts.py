@@ -85,7 +85,7 @@ def start(world: World, task: int, node: int, instance: int, rule: str = "SCHED-
     world.nodes.start_task(task, node)
     pools = world.pools.rows
     pools[world.nodes.records.rows[node].pool].change_busy_slots(now_ms, profile.required_slots)
-    if begun is None or not begun.is_open:
+    if begun is None or not begun.plan.is_open:
         world.calendar.at_task_end(end_ms, task, tasks.end_token(task))
     if instance >= 0 and world.jobs.rows[profile.job].has_release:
         world.instances.remember_run(instance)
