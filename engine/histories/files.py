@@ -266,6 +266,16 @@ class Mistakes:
         """Keep a warning about a line, or about the file."""
         self.warnings.append(Problem(message, "", line, min(line, 1), self.file, severity=Severity.WARNING))
 
+    def refuse(self, message: str, line: int = 0) -> NoReturn:
+        """Raise ScenarioError for a mistake after which nothing can be read, and all others."""
+        self.problems.append(Problem(message, "", line, min(line, 1), self.file))
+        self.fail()
+
+    def check(self) -> None:
+        """Raise ScenarioError if there are mistakes."""
+        if self.problems:
+            self.fail()
+
     def fail(self) -> NoReturn:
         """Raise ScenarioError for all mistakes."""
         raise ScenarioError(self.problems, self.warnings)
