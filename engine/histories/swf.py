@@ -61,6 +61,7 @@ _FIELD_NAMES = (
 )  # fmt: skip
 _FAILED, _CANCELLED = 0, 5
 _PARTS = (2, 3, 4)  # of a job that was checkpointed, which has a line of its own
+_WRONG_FIELDS = 4  # a line with more of them is something else
 _LATEST_S = 90 * 366 * 86_400
 _MOST_PROCESSORS = 2**31 - 1
 _LARGEST_NUMBER = 10**18
@@ -126,7 +127,11 @@ class Log:
             values: list[float] = [*map(int, fields)]
         except ValueError:
             parsed = [*map(_number, fields)]
-            for at in (at for at, value in enumerate(parsed) if value is None):
+            wrong = [at for at, value in enumerate(parsed) if value is None]
+            if len(wrong) > _WRONG_FIELDS:
+                self._report(line, f"{len(wrong)} of its fields are no numbers: this is no job")
+                return
+            for at in wrong:
                 shown = quoted(fields[at].decode("utf-8", "replace"))
                 self._report(line, f"field {at + 1} ({_FIELD_NAMES[at]}) must be a number, not {shown}")
             values = [value for value in parsed if value is not None]
