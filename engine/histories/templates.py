@@ -185,7 +185,9 @@ class _Reader:
         scope = _Scope(template, given, self, "parameters", is_mixed=True)
         for kind, found in (("pool", self.pools), ("job", self.jobs)):
             for body in _listed(template.get(kind)):
-                whole = self._evaluated(scope, body, kind)
+                whole: Body = {}
+                with self._understood(kind):
+                    whole = scope.value(body)
                 found.append(self._without_extensions(dict(whole.get("properties", whole))))
 
     def _without_extensions(self, value: Any) -> Any:  # noqa: ANN401 - any JSON
@@ -223,13 +225,6 @@ class _Reader:
             "parameterSets": [{"start": 1, "end": _FILES}],
             "repeatTask": json.loads(text),
         }
-
-    def _evaluated(self, scope: _Scope, given: Value, path: str) -> Any:  # noqa: ANN401 - any JSON
-        """Return a value with its expressions evaluated, or nothing where one is wrong, which is a mistake."""
-        found: Any = {}
-        with self._understood(path):
-            found = scope.value(given)
-        return found
 
     def _repeated(self, resource: Value, scope: _Scope, path: str, kind: str, name: str) -> None:
         """Read a resource as often as it is copied."""
