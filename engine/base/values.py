@@ -23,7 +23,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from itertools import accumulate, compress
+from itertools import compress
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
@@ -132,11 +132,6 @@ def walk(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[s
     yield path, value
     for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         yield from walk(inner, (*path, key))
-
-
-def nesting(text: str, begins: str, ends: str) -> int:
-    """Return how deep brackets are nested in an expression, those within its literals included."""
-    return max(accumulate((character in begins) - (character in ends) for character in text), default=0)
 
 
 def with_short_words(message: str) -> str:

@@ -22,7 +22,8 @@ from uuid import NAMESPACE_URL, uuid5
 from lark import Lark, Token, Tree
 from lark.exceptions import LarkError, UnexpectedInput
 
-from engine.base.values import nesting, quoted, shortened
+from engine.base.values import quoted, shortened
+from engine.scenario.text import nesting
 
 LONGEST = 24_576
 """The most characters of an expression, as of the resource manager."""

@@ -13,7 +13,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, cast
 
@@ -23,10 +23,10 @@ from engine.base.errors import Problem, ScenarioError, Severity
 from engine.base.values import DAY_MS, SECOND_MS, printable, shortened, value_at
 from engine.rules.decisions.capacity import MAX_COMMUNICATING
 from engine.scenario.bodies import fields_of, mistake_text, model_of
-from engine.scenario.document import Path
+from engine.scenario.document import Path, format_path
 from engine.scenario.record import block_lines
 from engine.specs.account import PoolAllocationMode, Quotas
-from engine.specs.base import Spec, accepted_names, has_effect, is_secret
+from engine.specs.base import Spec, has_effect, is_secret
 from engine.specs.bodies import (
     JobConstraints,
     JobManagerTask,
@@ -266,6 +266,16 @@ class Mistakes:
         """Keep a warning about a line, or about the file."""
         self.warnings.append(Problem(message, "", line, min(line, 1), self.file, severity=Severity.WARNING))
 
+    def refuse(self, message: str, line: int = 0) -> NoReturn:
+        """Raise ScenarioError for a mistake after which nothing can be read, and all others."""
+        self.problems.append(Problem(message, "", line, min(line, 1), self.file))
+        self.fail()
+
+    def check(self) -> None:
+        """Raise ScenarioError if there are mistakes."""
+        if self.problems:
+            self.fail()
+
     def fail(self) -> NoReturn:
         """Raise ScenarioError for all mistakes."""
         raise ScenarioError(self.problems, self.warnings)
@@ -357,40 +367,22 @@ def conform(body: dict[str, Any], model: type[Spec], valid: set[str]) -> Iterato
     others = repr([each for each in sorted(values.items()) if each[0] not in _TEXTS or not isinstance(each[1], str)])
     if others in valid:
         return
-    for round_number in range(_ROUNDS):
+
+    def problems() -> list[Problem]:
         try:
             model.from_wire(created(body, model))
-            if not round_number and len(valid) < _MOST_VALID:
-                valid.add(others)
         except ValidationError as error:
             mistakes = [details for details in error.errors(include_url=False) if details["type"] not in _LATER]
-        else:
-            return
-        places = {details["loc"][: -1 if details["type"] == "missing" else None]: details for details in mistakes}
-        in_order = sorted(places, key=lambda place: [str(part).zfill(9) for part in place], reverse=True)
-        removed = [(path, places[place]) for place in in_order if (path := _remove(body, place, model))]
-        for path, details in removed:
-            yield mistake_text(details), path
-        if not removed:
-            return
+            return [Problem(mistake_text(details), format_path(details["loc"])) for details in mistakes]
+        return []
 
-
-def _remove(body: dict[str, Any], place: Path, model: type[Spec]) -> Path:
-    """Remove the value at a place, or the nearest one around it; return its path, empty if there is none."""
-    field = fields_of(model).get(str(place[0])) if place else None
-    first = next((name for name in accepted_names(field) if name in body), None) if field is not None else None
-    if first is None:
-        return ()
-    path: list[str | int] = [first]
-    container: Any = body
-    for part in place[1:]:
-        inner = container[path[-1]]
-        if not (part in inner if isinstance(inner, dict) else isinstance(inner, list) and part in range(len(inner))):
-            break
-        container = inner
-        path.append(part)
-    del container[path[-1]]
-    return tuple(path)
+    is_valid = True
+    with suppress(ScenarioError):  # of something that cannot be removed
+        for problem, path, _ in without_mistakes(body, problems, least=1):
+            is_valid = False
+            yield problem.message, path
+    if is_valid and len(valid) < _MOST_VALID:
+        valid.add(others)
 
 
 _STEP = re.compile(r'\[(?P<index>\d+)\]|\["(?P<quoted>[^"]*)"\]|\.?(?P<name>[A-Za-z_$][\w$-]*)')
@@ -401,6 +393,7 @@ def without_mistakes(
     problems: Callable[[], Sequence[Problem]],
     needed: Collection[str] = (),
     stand_in: Callable[[str, object], object | None] = lambda _name, _value: None,
+    least: int = 3,
 ) -> Iterator[tuple[Problem, Path, object | None]]:
     """Remove from a document what a scenario cannot have; yield each mistake with the path of what was removed.
 
@@ -409,6 +402,7 @@ def without_mistakes(
         problems: Returns the mistakes in it.
         needed: The names of what stays, and of the lists whose items stay: something around or within it has to go.
         stand_in: Returns the value that takes the place of one of this name, which is yielded too; None to remove it.
+        least: The fewest steps to what can be removed: with 3 no section of a scenario is, and no entry of one.
 
     Raises:
         ScenarioError: Something that is needed cannot be accepted.
@@ -419,7 +413,9 @@ def without_mistakes(
             return
         first = {problem.path: problem for problem in reversed(found)}  # the last one first, as items may be removed
         taken = [
-            (problem, *done) for problem in first.values() if (done := _taken_out(document, problem, needed, stand_in))
+            (problem, *done)
+            for problem in first.values()
+            if (done := _taken_out(document, problem, needed, stand_in, least))
         ]
         if not taken:
             raise ScenarioError(list(found))
@@ -432,11 +428,12 @@ def _taken_out(
     problem: Problem,
     needed: Collection[str],
     stand_in: Callable[[str, object], object | None],
+    least: int,
 ) -> tuple[Path, object | None] | None:
     """Remove or replace the value at the path of a mistake, or the nearest one around it that is not needed."""
     matches = _STEP.finditer(problem.path)
     steps = tuple(int(step["index"]) if step["index"] else step["quoted"] or step["name"] for step in matches)
-    for length in range(len(steps), 2, -1):
+    for length in range(len(steps), least - 1, -1):
         *way, last = steps[:length]
         place: Any = value_at(document, *way)
         if not (last in place if isinstance(place, dict) else isinstance(place, list) and last in range(len(place))):

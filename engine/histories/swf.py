@@ -14,7 +14,7 @@ from itertools import accumulate
 from math import ceil, isfinite
 from operator import attrgetter
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import Problem, ScenarioError
 from engine.base.values import HOUR_MS, SECOND_MS, quoted, shortened
@@ -61,6 +61,7 @@ _FIELD_NAMES = (
 )  # fmt: skip
 _FAILED, _CANCELLED = 0, 5
 _PARTS = (2, 3, 4)  # of a job that was checkpointed, which has a line of its own
+_WRONG_FIELDS = 4  # a line with more of them is something else
 _LATEST_S = 90 * 366 * 86_400
 _MOST_PROCESSORS = 2**31 - 1
 _LARGEST_NUMBER = 10**18
@@ -105,7 +106,7 @@ class Log:
     def take(self, number: int, content: bytes) -> None:
         """Read the next line. Raises ScenarioError if there are too many mistakes, or jobs."""
         if number > LINE_LIMIT:
-            self._give_up(number, f"has more than {LINE_LIMIT:,} lines before: import a part of the log")
+            self.mistakes.refuse(f"has more than {LINE_LIMIT:,} lines before: import a part of the log", number)
         text, fields = content.strip(), content.split()
         if text.startswith((b";", b"#")):
             self._take_comment(text.decode("utf-8", "replace"))
@@ -126,7 +127,11 @@ class Log:
             values: list[float] = [*map(int, fields)]
         except ValueError:
             parsed = [*map(_number, fields)]
-            for at in (at for at, value in enumerate(parsed) if value is None):
+            wrong = [at for at, value in enumerate(parsed) if value is None]
+            if len(wrong) > _WRONG_FIELDS:
+                self._report(line, f"{len(wrong)} of its fields are no numbers: this is no job")
+                return
+            for at in wrong:
                 shown = quoted(fields[at].decode("utf-8", "replace"))
                 self._report(line, f"field {at + 1} ({_FIELD_NAMES[at]}) must be a number, not {shown}")
             values = [value for value in parsed if value is not None]
@@ -152,7 +157,7 @@ class Log:
         elif max(submit, run) > _LATEST_S or processors > _MOST_PROCESSORS:
             self._report(line, f"job {number}: times and processors must be below a century and {_MOST_PROCESSORS:,}")
         elif len(self.jobs) >= JOB_LIMIT:
-            self._give_up(line, f"has more than {JOB_LIMIT:,} jobs before: import a part of the log")
+            self.mistakes.refuse(f"has more than {JOB_LIMIT:,} jobs before: import a part of the log", line)
         else:
             self._seen.add(number)
             has_failed = status in (_FAILED, _CANCELLED)
@@ -166,7 +171,7 @@ class Log:
         if self.skipped[kind] <= NAMED_LIMIT:
             self.mistakes.warn(f"job {number} has {flaw}, and is left out", line)
         elif self.skipped[kind] >= JOB_LIMIT:
-            self._give_up(line, f"has {JOB_LIMIT:,} jobs {kind} before: this is no log")
+            self.mistakes.refuse(f"has {JOB_LIMIT:,} jobs {kind} before: this is no log", line)
 
     def sort(self) -> None:
         """Bring the jobs into the order of their submission, with a warning at the first that stands behind others."""
@@ -181,10 +186,6 @@ class Log:
     def _report(self, line: int, message: str) -> None:
         self.mistakes.report(shortened(message, 400), line=line)
 
-    def _give_up(self, line: int, message: str) -> NoReturn:
-        self._report(line, message)
-        self.mistakes.fail()
-
 
 def read_log(file: str) -> Log:
     """Read a log, plain or packed with gzip.
@@ -196,8 +197,7 @@ def read_log(file: str) -> Log:
     with opened(file) as stream:
         for number, content in numbered_lines(stream, file):
             log.take(number, content)
-    if log.mistakes.problems:
-        log.mistakes.fail()
+    log.mistakes.check()
     if not log.jobs:
         raise no_job(log)
     log.sort()

@@ -11,13 +11,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from engine.base.errors import Problem, ScenarioError, Severity
+from engine.base.errors import Problem, ScenarioError
 from engine.base.values import quoted, shortened
 from engine.histories.expressions import GROUP, ExpressionError, Reference, Value, evaluate, is_expression
-from engine.histories.files import Imported, batch_id, name_of, without_mistakes
+from engine.histories.files import Imported, Mistakes, batch_id, without_mistakes
 from engine.histories.kinds import FileKind, Recognized
 from engine.histories.reading import json_document
 from engine.histories.terraform import job_of, pool_of
@@ -159,9 +160,8 @@ class _Reader:
     """Reads a document, and collects what a scenario has of it."""
 
     def __init__(self, file: str) -> None:
-        self.file = name_of(file)
+        self.mistakes = Mistakes(file)
         self.missing: dict[str, str] = {}  # parameters without a value, and where they are named
-        self.problems: list[Problem] = []
         self.assumptions: dict[str, None] = {}
         self.account: Body = {}
         self.pools: list[Body] = []
@@ -174,10 +174,6 @@ class _Reader:
         """Keep an assumption."""
         self.assumptions[f"Assumed: {what}."] = None
 
-    def fault(self, message: str, path: str) -> None:
-        """Keep a mistake at a place of the document."""
-        self.problems.append(Problem(message, path, 0, 0, self.file))
-
     def template(self, template: Body, given: Mapping[str, Value], path: str = "") -> None:
         """Read a template of the resource manager."""
         scope = _Scope(template, given, self, path or "parameters")
@@ -189,7 +185,9 @@ class _Reader:
         scope = _Scope(template, given, self, "parameters", is_mixed=True)
         for kind, found in (("pool", self.pools), ("job", self.jobs)):
             for body in _listed(template.get(kind)):
-                whole = self._evaluated(scope, body, kind)
+                whole: Body = {}
+                with self._understood(kind):
+                    whole = scope.value(body)
                 found.append(self._without_extensions(dict(whole.get("properties", whole))))
 
     def _without_extensions(self, value: Any) -> Any:  # noqa: ANN401 - any JSON
@@ -228,37 +226,33 @@ class _Reader:
             "repeatTask": json.loads(text),
         }
 
-    def _evaluated(self, scope: _Scope, given: Value, path: str) -> Any:  # noqa: ANN401 - any JSON
-        """Return a value with its expressions evaluated, or nothing where one is wrong, which is a mistake."""
-        try:
-            return scope.value(given)
-        except ExpressionError as error:
-            self.fault(str(error), path)
-        except (KeyError, TypeError, RecursionError):
-            self.fault("the template is not understood here", path)
-        return {}
-
     def _repeated(self, resource: Value, scope: _Scope, path: str, kind: str, name: str) -> None:
         """Read a resource as often as it is copied."""
         if not isinstance(resource, dict):
             return
         copy = resource.get("copy")
         read = partial(self._resource, resource, scope, path, kind, name)
-        try:
+        with self._understood(path):
             if isinstance(copy, dict):
                 for _ in scope.repeated(copy, read):
                     pass
             else:
                 read()
+
+    @contextmanager
+    def _understood(self, path: str) -> Iterator[None]:
+        """Keep what is wrong with an expression in the block as a mistake at a place of the document."""
+        try:
+            yield
         except ExpressionError as error:
-            self.fault(str(error), path)
+            self.mistakes.report(str(error), path)
         except (KeyError, TypeError, RecursionError):
-            self.fault("the template is not understood here", path)
+            self.mistakes.report("the template is not understood here", path)
 
     def _resource(self, resource: Body, scope: _Scope, path: str, outer_kind: str, outer_name: str) -> None:
         self._seen += 1
         if self._seen > _MOST:
-            raise self.failure(f"has more than {_MOST:,} resources")
+            self.mistakes.refuse(f"has more than {_MOST:,} resources")
         if scope.value(resource.get("condition", True)) is False or resource.get("existing") is True:
             return
         kind = str(scope.value(resource.get("type", ""))).partition("@")[0].lower()
@@ -336,16 +330,15 @@ class _Reader:
     def imported(self) -> Imported:
         """Return the scenario. Raises ScenarioError."""
         for name, path in self.missing.items():
-            self.fault(f"the parameter {quoted(name)} has no value: --set {name}=VALUE, or --parameters FILE", path)
-        if self.problems:
-            raise ScenarioError(self.problems)
+            self.mistakes.report(
+                f"the parameter {quoted(name)} has no value: --set {name}=VALUE, or --parameters FILE", path
+            )
+        self.mistakes.check()
         if not (self.pools or self.jobs or self.applications or self.account):
-            raise self.failure("nothing in it is of Azure Batch")
-        warnings = [
-            self._warning(f"left out: {f'{count} of ' * (count > 1)}{kind}")
-            for kind, count in sorted(self.others.items())
-        ]
-        return self._accepted(self._document(), warnings)
+            self.mistakes.refuse("nothing in it is of Azure Batch")
+        for kind, count in sorted(self.others.items()):
+            self.mistakes.warn(f"left out: {f'{count} of ' * (count > 1)}{kind}")
+        return self._accepted(self._document())
 
     def _document(self) -> Body:
         account = {"name": "batchdeck", **self.account} if self.account else {}
@@ -377,21 +370,16 @@ class _Reader:
                 self.pools.append({"id": pool_id, "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 2})
                 self.assume(f"pool {pool_id} has two nodes of standard_d2s_v3")
 
-    def _accepted(self, document: Body, warnings: list[Problem]) -> Imported:
+    def _accepted(self, document: Body) -> Imported:
         """Return the scenario without what a scenario does not know: what is written is always accepted."""
         try:
             for problem, *_ in without_mistakes(document, partial(_problems, document)):
-                warnings.append(self._warning(f"left out: {problem.path}: {problem.message}"))
+                self.mistakes.warn(f"left out: {problem.path}: {problem.message}")
         except ScenarioError as error:
-            raise ScenarioError([p._replace(file=self.file, line=0, column=0) for p in error.problems]) from None
-        return Imported(document, tuple(self.assumptions), tuple(warnings))
-
-    def _warning(self, message: str) -> Problem:
-        return Problem(message, "", 0, 0, self.file, severity=Severity.WARNING)
-
-    def failure(self, message: str) -> ScenarioError:
-        """Return the error that the document cannot be read at all."""
-        return ScenarioError([Problem(message, "", 0, 0, self.file)])
+            raise ScenarioError(
+                [p._replace(file=self.mistakes.file, line=0, column=0) for p in error.problems]
+            ) from None
+        return Imported(document, tuple(self.assumptions), tuple(self.mistakes.warnings))
 
 
 _FILES = 10  # that a task is made for where only the storage account knows their number
@@ -463,10 +451,10 @@ def imported(file: str, found: Recognized, given: Mapping[str, Value], parameter
     values = {} if parameters is None else _values(json_document(parameters))
     reader = _Reader(file)
     if not isinstance(document, dict):
-        raise reader.failure(f"this is not {kind.words}")
+        reader.mistakes.refuse(f"this is not {kind.words}")
     unknown = [name for name in given if name.lower() not in _insensitive(document.get("parameters"))]
     for name in unknown:
-        reader.fault(f"there is no parameter {quoted(name)}", "--set")
+        reader.mistakes.report(f"there is no parameter {quoted(name)}", "--set")
     every = {**_insensitive(values), **_insensitive(given)}
     if kind is FileKind.TERRAFORM:
         root = document.get("planned_values") or document.get("values") or {}

@@ -173,8 +173,7 @@ def workflow_of(document: object, file: str) -> Workflow:
     mistakes = Mistakes(file)
     name, body = value_at(document, "name"), value_at(document, "workflow")
     if not isinstance(body, dict):
-        mistakes.report("is no workflow in WfFormat: it has no 'workflow'")
-        mistakes.fail()
+        mistakes.refuse("is no workflow in WfFormat: it has no 'workflow'")
     is_split = "specification" in body
     parts = body if is_split else {"specification": body, "execution": {"machines": body.get("machines")}}
     try:
@@ -191,8 +190,7 @@ def workflow_of(document: object, file: str) -> Workflow:
     _take_tasks(workflow, _by_id(found.specification.tasks, path, mistakes), ran, mistakes)
     files = chain(found.specification.files, *(task.files for task in found.specification.tasks))
     workflow.sizes = {file.id: int(file.size) for file in files if file.size is not None}
-    if mistakes.problems:
-        mistakes.fail()
+    mistakes.check()
     return workflow
 
 

@@ -12,8 +12,9 @@ from typing import Any
 from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import LarkError, VisitError
 
-from engine.base.values import nesting, parse_utc
+from engine.base.values import parse_utc
 from engine.rest.messages import Body, bad_parameter
+from engine.scenario.text import nesting
 
 Condition = Callable[[Body], bool]
 Value = str | int | float | bool | datetime | None

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from errno import EINVAL
 from functools import cached_property
+from itertools import accumulate
 from math import isfinite
 from pathlib import Path
 from stat import S_ISREG
@@ -348,6 +349,11 @@ def counted(value: object) -> tuple[int, int]:
         size += len(level)
         depth += 1
     return size, depth
+
+
+def nesting(text: str, begins: str, ends: str) -> int:
+    """Return how deep brackets are nested in an expression, those within its literals included."""
+    return max(accumulate((character in begins) - (character in ends) for character in text), default=0)
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
