@@ -468,11 +468,14 @@ def mistake_text(error: ErrorDetails) -> str:
     return error["msg"]
 
 
+WITH_FILES = frozenset({"resourceFiles", "outputFiles", "multiInstanceSettings"})
 _DOWNLOADS = ("httpUrl", "blobSource", "storageContainerUrl")
 
 
 def urls_of(place: DocumentPlace) -> Iterator[tuple[DocumentPlace, bool]]:
     """Yield the URLs that a process needs, and whether it uploads there."""
+    if isinstance(place.plain, dict) and WITH_FILES.isdisjoint(place.plain):
+        return
     settings = place.get("multiInstanceSettings")
     common = settings.listed("commonResourceFiles") if settings is not None else ()
     for file in (*place.listed("resourceFiles"), *common):

@@ -14,12 +14,12 @@ from datetime import timedelta
 from functools import partial
 from itertools import groupby
 from math import inf
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import OsFamily
 from engine.base.values import DAY_MS, HOUR_MS, format_duration, format_utc, parse_duration, text_at, value_at
-from engine.scenario.bodies import urls_of
+from engine.scenario.bodies import WITH_FILES, urls_of
 from engine.scenario.document import PROBLEM_LIMIT, DocumentPlace
 from engine.scenario.names import NodeOwner, PoolNodes
 from engine.shell.simulated import span_ms
@@ -146,7 +146,9 @@ class CoreUse:
             if room < most:
                 most, tightest = room, at
         if tightest is not None and change.place is not None and len(self.shortages) < PROBLEM_LIMIT:
-            self.shortages.append(Shortage(change, tightest, nodes, most, self._others(self._limits[tightest])))
+            shares = ((each, its * each.size.cores) for each, its in self._nodes.items() if its)
+            others = {each.name: its for each, its in shares if self._limits[tightest].counts(each)}
+            self.shortages.append(Shortage(change, tightest, nodes, most, others))
         self._set(pool, int(min(most, pool.certain)))
 
     def _set(self, pool: PoolCores, nodes: int) -> None:
@@ -154,11 +156,6 @@ class CoreUse:
         self._nodes[pool] = nodes
         for at, limit in enumerate(self._limits):
             self._used[at] += more if limit.counts(pool) else 0
-
-    def _others(self, limit: Limit) -> dict[str, int]:
-        return {
-            pool.name: nodes * pool.size.cores for pool, nodes in self._nodes.items() if nodes and limit.counts(pool)
-        }
 
 
 _SERIES = "dedicatedCoresPerVMSeries"
@@ -294,9 +291,6 @@ def _warn(shortage: Shortage, limit: Limit, peak: int) -> None:
     )
 
 
-# --- processes: access that ends, preparations that hang, disks that fill up
-
-
 class Process(NamedTuple):
     """A process of the document, which can run from ``at_ms`` on: its body, and its command line as it runs first.
 
@@ -321,6 +315,8 @@ class _Writer(NamedTuple):
     last_of: str
     least: float
     most: float  # but for what is very rare
+    size: int  # in bytes, of what it leaves on its disk as far as the scenario says
+    stays: float | None  # how long what a task leaves does, in ms; None if it is no task
 
 
 _STARTS = ("rebootNode", "reimageNode", "startNode", "evictNode", "upgradePoolOS", "resizePool", "enablePoolAutoScale")
@@ -330,6 +326,7 @@ _DENIED: dict[str | int, str] = {
 }
 _LATEST_MS = 100 * 365 * DAY_MS  # of which a date is told
 _LIMIT = "constraints", "maxWallClockTime"
+_OWN = frozenset({"id", "displayName", "commandLine", "environmentSettings"})  # which no limit follows from
 
 
 class ProcessLimits:
@@ -349,7 +346,7 @@ class ProcessLimits:
     def take(self, process: Process) -> None:
         """Take a process, if anything may limit it."""
         body = process.place.plain
-        files = [value_at(body, name) for name in ("resourceFiles", "outputFiles", "multiInstanceSettings")]
+        files = [value_at(body, name) for name in WITH_FILES]
         has_ends = any(files) and (bool(self._simulate.storage) or "se=" in str(files))
         is_limited = value_at(body, *_LIMIT) is not None or process.owner.job_id in self.of_jobs
         if has_ends or is_limited or process.model is JobPreparationTask or value_at(body, "simulate", "writes"):
@@ -371,22 +368,36 @@ class ProcessLimits:
 
     def finish(self, until_ms: int | None) -> None:
         """Report the processes that something limits, in a run until then."""
+        end_ms = inf if until_ms is None else until_ms
         on_disk: defaultdict[NodeOwner, list[_Writer]] = defaultdict(list)
+        known: dict[str, _Writer] = {}  # long lists have many of a kind
         for process in self._processes:
             try:
-                writer = self._writer(process, inf if until_ms is None else until_ms)
-                given = self.of_jobs.get(process.owner.job_id)
-                of_job = None if given is None else parse_duration(given)
+                kind = self._kind(process)
+                found = None if process.place.document.problems else known.get(kind)
+                known[kind] = found or self._writer(process, end_ms)
+                writer = known[kind]._replace(process=process)
+                of_job = self.of_jobs.get(process.owner.job_id)
+                of_job_ms = None if of_job is None else parse_duration(of_job)
             except ValueError:
                 continue  # which has been reported
             self._check_access(writer)
-            _check_time(writer, of_job)
+            _check_time(writer, of_job_ms)
             if isinstance(writer.spec, JobPreparationTask):
                 _check_limit(process, writer.spec, writer.most, until_ms)
-            owner = self._names.resolved(process.owner)
-            on_disk[NodeOwner(owner.pool_id) if owner.pool_id else owner].append(writer)
+            if writer.size > 0:
+                owner = self._names.resolved(process.owner)
+                on_disk[NodeOwner(owner.pool_id) if owner.pool_id else owner].append(writer)
         for owner, writers in on_disk.items():
-            self._check_disk(self._names.all_nodes_of(owner), writers, inf if until_ms is None else until_ms)
+            _check_disk(self._names.all_nodes_of(owner), writers, end_ms)
+
+    def _kind(self, process: Process) -> str:
+        """Return what the limits of a process follow from: all but what tells it from others of its kind."""
+        body = process.place.plain
+        given = {name: value for name, value in body.items() if name not in _OWN} if isinstance(body, dict) else {}
+        usual = self._simulate.tasks.duration if process.model is TaskSpec else None
+        is_timed = usual is not None or value_at(body, "simulate", "duration") is not None
+        return repr((process[1:] if not is_timed else process._replace(line="")[1:], given))
 
     def _writer(self, process: Process, end_ms: float) -> _Writer:
         spec = process.model.from_wire(process.place.plain)
@@ -395,7 +406,9 @@ class ProcessLimits:
         pool_id = (self._names.resolved(process.owner).pool_id or "").casefold()
         defaults = self._simulate.tasks if isinstance(spec, TaskSpec | JobManagerTask) else None
         least, most = span_ms(partial(facts_of, process.line, nodes.os), spec.simulate, defaults)
-        first: float = max(process.at_ms, self._created.get(pool_id, 0) + self._boot_ms(nodes))
+        given, steps = self._simulate.nodes, ("allocation", "starting", "ready")
+        boot_ms = sum(draw_ms(getattr(given, one) or node_step(given.profile, one, nodes.os, 2), 0.0) for one in steps)
+        first: float = max(process.at_ms, self._created.get(pool_id, 0) + boot_ms)  # in the least time
         last, last_of = first, ""
         room = max((form.most * form.slots for form in forms), default=inf)
         if isinstance(spec, StartTask):
@@ -411,15 +424,14 @@ class ProcessLimits:
             end_ms = min(end_ms, self._ms(schedule.do_not_run_after, inf))
             every = schedule.recurrence_interval
             last, last_of = (first if every is None or end_ms == inf else max(first, end_ms - every)), "of a later job "
-        return _Writer(process, spec, last, last_of if last > first else "", least, most)
+        blobs = (self._storage.blob(file.http_url) for file in spec.resource_files if file.http_url is not None)
+        written = spec.simulate.writes.values() if spec.simulate is not None else ()
+        size = sum(written) + sum(blob.size for blob in blobs if blob is not None)
+        stays = spec.constraints.retention_time if isinstance(spec, TaskSpec | JobManagerTask) else None
+        return _Writer(process, spec, last, last_of if last > first else "", least, most, size, stays)
 
     def _ms(self, moment: datetime | None, otherwise: float) -> float:
         return otherwise if moment is None else (moment - self._start) / timedelta(milliseconds=1)
-
-    def _boot_ms(self, nodes: PoolNodes) -> int:
-        """Return the least time in which a node can be ready."""
-        given, steps = self._simulate.nodes, ("allocation", "starting", "ready")
-        return sum(draw_ms(getattr(given, one) or node_step(given.profile, one, nodes.os, 2), 0.0) for one in steps)
 
     def _check_access(self, writer: _Writer) -> None:
         """Warn of access that ends before the process needs it (TASK-20)."""
@@ -435,43 +447,30 @@ class ProcessLimits:
                     "signature-expires",
                 )
 
-    def _check_disk(self, forms: Sequence[PoolNodes], writers: Sequence[_Writer], end_ms: float) -> None:
-        """Warn of files that a node keeps until their retention time is over, and that do not fit on its disk (VM-4).
 
-        Tasks are taken as equal to their mean, and as spread over all nodes that the pool may ever have.
-        """
-        disks = [disk.task_disk_gib for form in forms if (disk := vm_size(form.size)) is not None]
-        taken = [(size, writer) for writer in writers if (size := self._bytes(writer.spec)) > 0]
-        if not disks or not taken:
-            return
-        nodes, slots = max(1, *(form.most for form in forms)), max(form.slots for form in forms)
-        tasks = [
-            (size, writer.process.number, writer.least, min(inf if retention is None else retention, end_ms))
-            for size, writer in taken
-            if isinstance(spec := writer.spec, TaskSpec | JobManagerTask)
-            for retention in (spec.constraints.retention_time,)
-        ]
-        number, kept = sum(times for _, times, *_ in tasks), float(max((size for size, *_ in tasks), default=0))
-        if number:
-            mean = sum(size * times for size, times, *_ in tasks) / number
-            stays = sum(stay * times for _, times, _, stay in tasks) / number
-            lasts = sum(least * times for _, times, least, _ in tasks) / number
-            kept = max(kept, mean * min(number / nodes, slots * (1 + stays / max(lasts, 1))))
-        room, kept = max(disks) * 2**30, kept + sum(size for size, _ in taken) - sum(size for size, *_ in tasks)
-        if kept > room:
-            body = max(taken, key=itemgetter(0))[1].process.place
-            (body.at("constraints", "retentionTime") or body.at("simulate", "writes") or body).warn(
-                f"a node keeps {kept / 1e9:,.0f} GB until the retentionTime is over, and its disk has"
-                f" {room / 1e9:,.0f} GB: it fills up, and the node is unusable (VM-4). Write a shorter retentionTime,"
-                " or a size with more disk",
-                "disk-too-small",
-            )
+def _check_disk(forms: Sequence[PoolNodes], writers: Sequence[_Writer], end_ms: float) -> None:
+    """Warn of files that a node keeps until their retention time is over, and that do not fit on its disk (VM-4).
 
-    def _bytes(self, spec: CommandLine) -> int:
-        """Return the space that a process takes, as far as the scenario says."""
-        blobs = (self._storage.blob(file.http_url) for file in spec.resource_files if file.http_url is not None)
-        written = spec.simulate.writes.values() if spec.simulate is not None else ()
-        return sum(written) + sum(blob.size for blob in blobs if blob is not None)
+    Tasks are taken as equal to their mean, and as spread over all nodes that the pool may ever have.
+    """
+    disks = [disk.task_disk_gib for form in forms if (disk := vm_size(form.size)) is not None]
+    nodes, slots = max((1, *(form.most for form in forms))), max((form.slots for form in forms), default=1)
+    tasks = [writer for writer in writers if writer.stays is not None]
+    number, kept = sum(one.process.number for one in tasks), float(max((one.size for one in tasks), default=0))
+    if number:
+        mean = sum(one.size * one.process.number for one in tasks) / number
+        stays = sum(min(one.stays or 0, end_ms) * one.process.number for one in tasks) / number
+        lasts = sum(one.least * one.process.number for one in tasks) / number
+        kept = max(kept, mean * min(number / nodes, slots * (1 + stays / max(lasts, 1))))
+    room, kept = max(disks, default=inf) * 2**30, kept + sum(one.size for one in writers if one.stays is None)
+    if kept > room:
+        body = max(writers, key=attrgetter("size")).process.place
+        (body.at("constraints", "retentionTime") or body.at("simulate", "writes") or body).warn(
+            f"a node keeps {kept / 1e9:,.0f} GB until the retentionTime is over, and its disk has"
+            f" {room / 1e9:,.0f} GB: it fills up, and the node is unusable (VM-4). Write a shorter retentionTime,"
+            " or a size with more disk",
+            "disk-too-small",
+        )
 
 
 def _check_time(writer: _Writer, of_job: int | None) -> None:
@@ -479,11 +478,11 @@ def _check_time(writer: _Writer, of_job: int | None) -> None:
     spec, place = writer.spec, writer.process.place
     if not isinstance(spec, TaskSpec | JobManagerTask) or spec.simulate is None or spec.simulate.duration is None:
         return
-    lasts = format_duration(int(min(writer.least, _LATEST_MS)))
     stops, ends = "it is stopped after %s and fails (RETRY-8)", "its job ends %s after its creation (JOB-9)"
     for limit, at, what in ((spec.constraints.max_wall_clock_time, _LIMIT, stops), (of_job, (), ends)):
         if limit is not None and writer.least > limit:
             told = place.at(*at) or place  # which takes longer to find than all else here
+            lasts = format_duration(int(min(writer.least, _LATEST_MS)))
             told.warn(f"the task takes {lasts} or more: {what % format_duration(limit)}", "limit-too-short")
 
 

@@ -24,7 +24,8 @@ from engine.scenario.document import DocumentPlace, format_path
 from engine.scenario.limit_warnings import CoreQuotas, Process, ProcessLimits
 from engine.scenario.names import DeclaredIds, NodeOwner, TaskNeeds, nodes_in, owner_in
 from engine.scenario.timeline import is_ordinary
-from engine.shell.small_shell import facts_of, needs_a_look, system_of, traps_of
+from engine.shell.simulated import mistakes_in
+from engine.shell.small_shell import needs_a_look, system_of
 from engine.specs import images
 from engine.specs.base import Spec, has_effect
 from engine.specs.bodies import (
@@ -83,17 +84,7 @@ def _check_line(body: DocumentPlace, name: str, text: str, os: OsFamily, *, is_s
     A ``simulate`` says what a line does that cannot be read, and hides what is wrong with others. The text of the body
     is looked into only for a warning, since that costs time.
     """
-    found = [(code, trap) for code, trap in traps_of(text, os) if code != "system-file" or not is_simulated]
-    line = facts_of(text, os)
-    if line.syntax_error is not None:
-        refused = f"the shell refuses this command line, {line.syntax_error}: its process ends with exit code 2"
-        found.append(("shell-syntax", refused))
-    elif line.unreadable is not None and not is_simulated:
-        unread = (
-            f"the small shell cannot read this command line: {line.unreadable}. It counts as a program that takes its"
-            " default time and succeeds; say with 'simulate' what it does"
-        )
-        found.append(("shell-unreadable", unread))
+    found = mistakes_in(text, os, is_simulated=is_simulated)
     if found and (place := body.get(name)) is not None:
         for code, reason in found:
             place.warn(f"{reason}; 'simulate' hides this here" if is_simulated else reason, code)

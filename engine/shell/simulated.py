@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from itertools import count
 from math import inf
 from typing import TYPE_CHECKING
 
 from engine.base.errors import FailureInfo, failure
 from engine.base.paths import TaskKind, working_directory
 from engine.base.terms import OsFamily
+from engine.base.values import lazy_regex
 from engine.shell import small_shell
 from engine.shell.files import AccessDenied, NoSpaceLeft
 from engine.shell.interpreter import SimulatedOutput
@@ -20,7 +24,7 @@ from engine.specs.common import Simulate
 from engine.specs.draws import draw_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from engine.base.paths import NodeRoot
     from engine.shell.files import NodeFiles
@@ -251,3 +255,44 @@ def span_ms(line: Callable[[], LineFacts], own: Simulate | None, defaults: Simul
     is_sure = not is_endless and (usual.duration is not None or not line().needs_rehearsal)
     least = min(draw_ms(one, 0.0) for one in durations) if is_sure else 0
     return least, inf if is_endless else max(draw_ms(one, _RARE) for one in durations)
+
+
+# Numbers into which no shell looks while it reads a line: not the descriptor of `2>`, `$1`, or an option such as `-0`.
+_NUMBER = lazy_regex(r"(?:(?<=[A-Za-z_\s./=,:@+'\"])|(?<=\w-))\d++(?![<>&])", re.ASCII)
+_LOOKS_INTO_NUMBERS = lazy_regex(r"<<|\(\(|\$\{\w*[^\w}]|%\w*[:~]", re.ASCII)
+
+
+def mistakes_in(text: str, os: OsFamily, *, is_simulated: bool) -> list[tuple[str, str]]:
+    """Return what is wrong with a command line, or cannot be read: codes of warnings, with sentences.
+
+    Long lists have lines that differ only in their numbers, of which one is read for all.
+    """
+    is_faultless = _is_faultless(_NUMBER.sub("0", text), os, is_simulated)
+    return [] if is_faultless else list(_findings(text, os, is_simulated))
+
+
+@lru_cache(maxsize=4096)
+def _is_faultless(line: str, os: OsFamily, is_simulated: bool) -> bool:
+    """Return whether there is nothing to find in a command line, whatever its numbers are.
+
+    Numbers that all differ are the worst case: equal ones can only say that a file is one that the line has made.
+    """
+    if _LOOKS_INTO_NUMBERS.search(line):
+        return False
+    numbers = count(1_000_000)
+    return not any(_findings(_NUMBER.sub(lambda _: str(next(numbers)), line), os, is_simulated))
+
+
+def _findings(text: str, os: OsFamily, is_simulated: bool) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a command line: codes of warnings, with sentences."""
+    yield from (found for found in small_shell.traps_of(text, os) if found[0] != "system-file" or not is_simulated)
+    line = small_shell.facts_of(text, os)
+    if line.syntax_error is not None:
+        refused = f"the shell refuses this command line, {line.syntax_error}: its process ends with exit code 2"
+        yield "shell-syntax", refused
+    elif line.unreadable is not None and not is_simulated:
+        unread = (
+            f"the small shell cannot read this command line: {line.unreadable}. It counts as a program that takes its"
+            " default time and succeeds; say with 'simulate' what it does"
+        )
+        yield "shell-unreadable", unread

@@ -213,7 +213,7 @@ def all_commands(script: Script) -> tuple[Command, ...]:
         part = pending.pop()
         if isinstance(part, HereDocument):
             pending.append(part.word)
-        elif isinstance(part, tuple):
+        elif isinstance(part, tuple) and not (isinstance(part, Word) and part.constant is not None):
             pending += reversed(part)
             if isinstance(part, Command):
                 found.append(part)

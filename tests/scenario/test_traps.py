@@ -491,3 +491,37 @@ def test_a_code_that_does_not_exist_is_told_with_the_nearest():
 def test_a_trap_is_told_where_it_is(text, place, message):
     (warning,) = warnings(text)
     assert (warning.path, warning.message) == (place, message)
+
+
+# Lines that differ only in numbers, of which each pair differs in what is wrong with it, or in nothing.
+NUMBERED = [
+    ("sh -c 'work --in a_%s.csv 2>&1 | sort > b-%s'", [("1", "1"), ("20", "3")], [[], []]),
+    ("sh -c 'cp x /data/%s; cat /data/%s'", [("1", "1"), ("1", "12"), ("1", "2")], [[], [], ["system-file"]]),
+    ("sh -c 'ls /lib%s'", [("64",), ("65",)], [["system-file"], ["system-file"]]),
+    ("sh -c 'cat /lib%s'", [("64",), ("65",)], [[], ["system-file"]]),
+    ("sh -c 'work <<END%s\nb\nEND%s\nfi'", [("1", "1"), ("1", "2")], [["shell-syntax"], []]),
+    ("sh -c 'work >&%s'", [("1",), ("2",), ("12",)], [[], [], ["shell-syntax"]]),
+    ("work %s> out", [("2",), ("x",)], [["no-shell"], []]),
+    ("bash -c 'work ${x:%s:%s}'", [("1", "2"), ("3", "4")], [["shell-unreadable"]] * 2),
+    ("sh -c 'nice -%s cat /data/x'", [("0",), ("1",)], [["system-file"]] * 2),
+    ("C:\\\\work%s.exe", [("1",), ("22",)], [["wrong-shell"], ["wrong-shell"]]),
+]
+
+
+@pytest.mark.parametrize(("line", "numbers", "expected"), NUMBERED)
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_a_line_that_differs_in_numbers_has_its_own_warnings(line, numbers, expected, is_turned):
+    lines = [line % each for each in numbers]
+    pairs = list(zip(lines, expected, strict=True))[:: -1 if is_turned else 1]
+    bodies = [{"id": str(k), "commandLine": text} for k, (text, _) in enumerate(pairs)]
+    assert codes(scenario(tasks=json.dumps(bodies))) == [code for _, found in pairs for code in found]
+
+
+def test_lines_that_differ_in_numbers_are_read_once(monkeypatch):
+    read = []
+    traps_of = engine.shell.small_shell.traps_of
+    monkeypatch.setattr("engine.shell.small_shell.traps_of", lambda *line: read.append(line) or traps_of(*line))
+    lines = [f"sh -c 'cd $HOME && price --deal {k} > out-{k:03}.csv'" for k in range(500)]
+    bodies = [{"id": str(k), "commandLine": line} for k, line in enumerate(lines)]
+    assert not codes(scenario(tasks=json.dumps(bodies)))
+    assert len(read) == 1
