@@ -148,19 +148,6 @@ def test_what_cannot_be_written_is_said(dashboard_at, tmp_path, monkeypatch):
     assert said == ["cannot write file/x: Not a directory."]
 
 
-def test_details_are_hidden_and_shown(dashboard_at):
-    seen = []
-    drive(
-        dashboard_at(LATER_S),
-        *("5", "d"),
-        lambda app: seen.append(text_of(app)),
-        "d",
-        lambda app: seen.append(text_of(app)),
-    )
-    assert not contains(seen[0], "Details")
-    assert contains(seen[1], "Details")
-
-
 def test_a_full_disk_leaves_no_half_of_a_file(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -40,7 +40,7 @@ def after(app, keys, *, fast):
         ("l", "l", "l"),
         ("B", "apostrophe", "1"),
         ("3", "a", "enter"),
-        ("A", "enter", "x", "y"),
+        ("A", "enter", "right", "right"),
         ("3", "a", "enter", "tab", "enter"),
         ("t", *"100", "enter", "5"),
         ("colon", *"tasks", "enter"),

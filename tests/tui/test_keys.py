@@ -202,7 +202,6 @@ def test_a_refused_command_shows_its_code(dashboard_at):
         app,
         "A",
         "down",
-        "down",
         "enter",
         "enter",
         lambda app: said.extend(messages_of(app)),
@@ -214,7 +213,7 @@ def test_a_refused_command_shows_its_code(dashboard_at):
 def test_a_disabled_job_is_kept_where_nothing_was_saved(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     app = dashboard_at(LATER_S)
-    drive(app, "A", "down", "enter", "enter")
+    drive(app, "A", "enter", "enter")
     app.recorder.rescue()
     path = tmp_path / "one-node-fails-session.yaml"
     assert str(path.name) in app.recorder.reports[0]

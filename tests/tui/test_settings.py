@@ -101,14 +101,13 @@ def test_every_view_opens_as_it_was_left(dashboard_at):
     app = dashboard_at(LATER_S, settings=first)
     drive(
         app,
-        *("l", "3", "o", "O", "d", "down", "down"),
+        *("l", "3", "o", "O", "down", "down"),
         *("5", "slash", *"state:completed", "enter", "exclamation_mark", "8", "r", "plus"),
     )
     app.remember()
     assert first.of("watch") == {"lens": "slots in use"}
     assert first.of("nodes")["sort"] == "Node"
     assert first.of("nodes")["descending"]
-    assert first.of("nodes")["details"] is False
     assert first.of("tasks")["filter"] == "state:completed"
     assert "only_failed" not in first.of("tasks")  # elsewhere it would hide what nobody has looked at
     assert first.of("timeline")["rows"] == "tasks"

@@ -274,13 +274,6 @@ def _choose_columns(main: ViewScreen) -> None:
     main.pick(f"Columns of {model.title}", ["the usual ones", *shown], choose, "")
 
 
-def _toggle_details(main: ViewScreen) -> None:
-    """Hide the details beside the list, or show them."""
-    if main.list_page is not None:
-        main.list_page.toggle_class("-bare")
-        main.call_after_refresh(main.update)
-
-
 # -- rows --------------------------------------------------------------------------------------------------------
 
 
@@ -415,7 +408,6 @@ LISTS: tuple[Command[ViewScreen], ...] = (
     Command("slash", "list.filter", "filter", _ask_filter),
     Command("v", "list.all", "show nodes without a record too", _toggle_all),
     Command("C", "list.columns", "choose columns", _choose_columns),
-    Command("d", "list.details", "show or hide the details", _toggle_details),
     Command("e", "list.export", _EXPORTS, _export),
     Command("y", "row.copy", "copy the id", _copy_id),
     Command("Y", "row.copy-json", "copy the row as JSON", _copy_json),

@@ -213,7 +213,10 @@ class Finder(Modal[ResultT]):
         self.query_one(Choices).to_first()
 
     def on_input_submitted(self) -> None:
-        self.query_one(Choices).action_choose()
+        """Choose the line under the cursor, at once: keys that follow are for what it opens."""
+        number = self.query_one(Choices).chosen
+        if number is not None:
+            self.choose(number)
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
         self.choose(message.number)

@@ -97,13 +97,11 @@ class ListPage(ResizeFilter, View):
         self._body.mount(self.table, self._details, self._curves)
 
     def remembered(self) -> dict[str, Any]:
-        details = {"details": False} if self.has_class("-bare") else {}
         cursor = self._cursor_id or self._recalled_id
-        return {**self.model.remembered(), **details, **({"cursor": cursor} if cursor else {})}
+        return {**self.model.remembered(), **({"cursor": cursor} if cursor else {})}
 
     def recall(self, values: Mapping[str, Any]) -> None:
         self.model.recall(values)
-        self.set_class(not values.get("details", True), "-bare")
         self._cursor_id, self._recalled_id = "", values.get("cursor", "")
 
     def clear_filter(self) -> bool:
@@ -160,7 +158,7 @@ class ListPage(ResizeFilter, View):
         lines = max(count, _LEAST_ROWS) + _FRAME_AND_HEAD
         is_narrow = self.screen.has_class("-narrow") or self.screen.has_class("-tiny")
         has_room = (is_narrow or lines <= room * _FEW_SHARE) and room - lines >= _LEAST_DETAILS
-        is_few = count > 0 and has_room and not self.has_class("-bare")
+        is_few = count > 0 and has_room
         self.set_class(is_few, "-few")
         self.set_class(not count, "-empty")
         natural_width = self.table.natural_width

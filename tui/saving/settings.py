@@ -74,14 +74,13 @@ VIEW_VALUES: dict[str, type] = {
     "columns": list,
     "sort": str,
     "descending": bool,
-    "details": bool,
     "rows": str,
     "zoom": float,  # seconds in a column
 }
 _DIGITS = range(10)  # which are keys too
 MOST_TOLD = 10
 """The most values of a file that are told to be wrong."""
-UNSAVED = ("filter", "cursor", "lens")  # kept while one scenario is shown: they are about what it has
+UNSAVED = ("filter", "cursor", "lens", "details")  # kept while one scenario is shown, and what earlier versions wrote
 _TYPES = {list: "a list of names", str: "a text", bool: "true or false", float: "a number"}
 
 

@@ -102,10 +102,15 @@ class Choices(CursorView):
         self.refresh()
         self.post_message(self.Moved(number))
 
+    @property
+    def chosen(self) -> int | None:
+        """The number of the group under the cursor, None if there is nothing to choose."""
+        return self.number if self.number >= 0 and self._lines else None
+
     def action_choose(self) -> None:
         """Choose the group under the cursor."""
-        if self.number >= 0 and self._lines:
-            self.post_message(self.Chosen(self.number))
+        if self.chosen is not None:
+            self.post_message(self.Chosen(self.chosen))
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the group under the mouse; choose it on a double click."""

@@ -26,7 +26,7 @@ from engine.specs.bodies import TaskSpec
 from engine.specs.commands import COMMANDS
 from engine.specs.common import CertificateReference
 from engine.specs.pool_refusals import AccountInForce
-from engine.views.resources.jobs import users_pool_ids
+from engine.views.resources.jobs import pool_ids, users_pool_ids
 from tui.viewmodels.format import duration_ms
 
 if TYPE_CHECKING:
@@ -368,6 +368,11 @@ def fold_tasks(body: Body, default_id: str = "") -> Body:
         "repeatTask": {**task, "id": stem if _NUMBER in stem else f"{stem}-{_NUMBER}"},
     }
     return rest | {"taskFactory": factory}
+
+
+def pools(session: Session) -> Sequence[str]:
+    """Return the ids of all pools, to choose from."""
+    return pool_ids(session.simulation)
 
 
 def pool_for_jobs(session: Session) -> str:

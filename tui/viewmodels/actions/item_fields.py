@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import OsFamily
 from engine.specs.catalogue import vm_size
-from engine.views.resources.jobs import pool_ids
 from tui.viewmodels import format as fmt
 from tui.viewmodels.actions.action import (
     COUNT,
@@ -19,13 +18,12 @@ from tui.viewmodels.actions.action import (
     AnyField,
     Body,
     Field,
+    pools,
     whole,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tui.viewmodels.session import Session
+    pass
 
 
 def about_size(name: str) -> str:
@@ -152,10 +150,6 @@ POOL_CHANGES: tuple[AnyField, ...] = (
 POOL_PROPERTIES: tuple[AnyField, ...] = (*_START, replace(_PACKAGES, section="More"), _CERTIFICATES)
 
 
-def _pools(session: Session) -> Sequence[str]:
-    return pool_ids(session.simulation)
-
-
 _PRIORITY = Field[Any]("priority", "Priority", "-1000 to 1000; 0 if empty")
 _PARALLEL = Field[Any]("maxParallelTasks", "Parallel tasks", "at most so many at once; no limit if empty")
 _ALL_COMPLETE = Field[Any](
@@ -211,7 +205,7 @@ TASK_FIELDS: tuple[AnyField, ...] = (
 
 JOB_FIELDS: tuple[AnyField, ...] = (
     ID,
-    Field("poolInfo.poolId", "Pool", "where its tasks run; an auto pool in the body", options=_pools, is_required=True),
+    Field("poolInfo.poolId", "Pool", "where its tasks run; an auto pool in the body", options=pools, is_required=True),
     _PRIORITY,
     _ALL_COMPLETE,
     *_PREPARATION,
@@ -228,7 +222,7 @@ JOB_FIELDS: tuple[AnyField, ...] = (
 )
 JOB_CHANGES: tuple[AnyField, ...] = (
     _PRIORITY,
-    Field("poolInfo.poolId", "Pool", "another one only while the job is disabled", options=_pools),
+    Field("poolInfo.poolId", "Pool", "another one only while the job is disabled", options=pools),
     _PARALLEL,
     _ALL_COMPLETE,
     _JOB_RETRIES,
