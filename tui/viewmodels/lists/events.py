@@ -21,7 +21,7 @@ from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.filters import EventFilter, parse_filter
 from tui.viewmodels.lists.order import SlicedSort
 from tui.viewmodels.lists.rows import AT_ONCE, RowsModel
-from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, between, block_of, fit, line, row, squeezed, width
+from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block_of, fit, line, row, squeezed, width
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -312,9 +312,11 @@ def brief_lines(model: EventsModel, keys: Iterable[int], cells: int) -> list[Lin
         word = f" {fit(kind.text, kinds) if cells >= _WITH_KINDS else kind.text} "
         room = cells - times - cell_len(word) - sum(map(cell_len, names)) - len(names)
         told = said if cell_len(said.text) <= room else _new_state(said)
-        left = line(time._replace(text=fit(time.text, times, right=True)), kind._replace(text=word), told)
-        first, *others = squeezed(names, max(cells // 3, cells - width(left) - 1) - len(names) + 1)
-        found.append(between(left, line(first, *(Span(f" {each}", Role.DIM) for each in others)), cells))
+        left = cells - times - cell_len(word)  # for what happened, a blank, and the ids
+        first, *others = squeezed(names, max(cells // 3, left - cell_len(told.text) - 1) - len(names) + 1)
+        ids = line(f" {first}", *(Span(f" {each}", Role.DIM) for each in others))
+        told = told._replace(text=fit(told.text, max(0, left - width(ids))))
+        found.append((time._replace(text=fit(time.text, times, right=True)), kind._replace(text=word), told, *ids))
     return found
 
 
