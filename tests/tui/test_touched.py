@@ -10,7 +10,7 @@ from tests.module_counts import LONG, longest_chain, modules
 # To be lowered whenever less is needed; `python -m tests.touched` prints the numbers of today.
 MOST_MODULES = 332
 MOST_LINES = 103_250
-MOST_CODE = 65_010
+MOST_CODE = 65_020
 LONGEST_CHAIN = 20
 MOST_FILES_OF_A_STEP = 85
 MOST_FILES_OF_A_COMMAND = 126
