@@ -88,7 +88,7 @@ def peaks(axis: Axis, level: Level) -> list[int]:
     moments = [edge * axis.every_ms for edge in axis.edges]
     last_ms, last = level.latest()
     return [
-        last if begin_ms >= last_ms else level.highest(begin_ms, end_ms)[0] for begin_ms, end_ms in pairwise(moments)
+        last if begin_ms >= last_ms else level.highest(begin_ms, end_ms) for begin_ms, end_ms in pairwise(moments)
     ]
 
 
