@@ -87,9 +87,7 @@ def peaks(axis: Axis, level: Level) -> list[int]:
     """Return the highest value of a level in each column: a mean would hide what is short."""
     moments = [edge * axis.every_ms for edge in axis.edges]
     last_ms, last = level.latest()
-    return [
-        last if begin_ms >= last_ms else level.highest(begin_ms, end_ms) for begin_ms, end_ms in pairwise(moments)
-    ]
+    return [last if begin_ms >= last_ms else level.highest(begin_ms, end_ms) for begin_ms, end_ms in pairwise(moments)]
 
 
 _FIRST_BUCKET_MS = 125  # doubled whenever there are too many buckets
