@@ -55,7 +55,7 @@ from engine.views.resources.account import is_loss
 from engine.views.resources.instances import oldest_waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from engine import Simulation
     from engine.base.log import Shape
@@ -70,7 +70,6 @@ if TYPE_CHECKING:
 _SEEN = 2  # evaluations of a formula since a job has come: the first may go by samples from before
 _IN_VAIN = 5  # failed attempts with the same exit code
 _IS_OVER = bytes(state in (COMPLETED, DELETED) for state in range(256))
-_IS_OPEN = bytes(not is_over for is_over in _IS_OVER)
 
 
 def preparation_retries(simulation: Simulation, *, names_jobs: bool) -> list[Finding]:
@@ -119,7 +118,6 @@ class TaskRetries:
         self._simulation = simulation
         self._reader = LogReader(simulation, of_kind(_begins_again))
         self._failed: dict[int, int] = {}  # by task that is not completed: the entry of its last failure
-        self._shapes: Counter[int] = Counter()  # of these entries
         self._tasks: list[int] = []  # these tasks, sorted
         self._retries: dict[int, bool] = {}  # by shape
         self._by_job: dict[int, list[int]] = {}  # the same tasks by job
@@ -172,32 +170,20 @@ class TaskRetries:
         if begins:
             self._jumps, entries = simulation.jumps, self._reader.entries()
             failed.clear()
-            self._shapes.clear()
             self._tasks = []
         if entries:
-            latest = dict(zip(picked(log.row_a, entries), entries, strict=True))
-            shapes = picked(log.shape_of, list(latest.values()))
-            again = failed.keys() & latest.keys()
-            self._forget(again)
-            failed.update(latest)
-            self._shapes.update(shapes)
-            if all(map(self._is_retry, set(shapes))):
-                self._tasks = sorted(self._tasks + sorted(latest.keys() - again))  # two runs are merged
-            else:
-                self._forget([task for task, at in latest.items() if not self._is_retry(log.shape_of[at])])
-                self._tasks = sorted(failed)
-        states = bytes(values(simulation.world.tasks.state, self._tasks))  # thousands, in each frame
-        is_done = states.translate(_IS_OVER)
+            failed.update(zip(picked(log.row_a, entries), entries, strict=True))
+            if not all(map(self._is_retry, set(picked(log.shape_of, entries)))):
+                for task in [task for task, at in failed.items() if not self._is_retry(log.shape_of[at])]:
+                    del failed[task]
+            self._tasks = sorted(failed)
+        is_done = bytes(values(simulation.world.tasks.state, self._tasks)).translate(_IS_OVER)  # thousands, each frame
         has_done = 1 in is_done
         if has_done:
-            self._forget(compress(self._tasks, is_done))
-            self._tasks = list(compress(self._tasks, states.translate(_IS_OPEN)))
+            for task in compress(self._tasks, is_done):
+                del failed[task]
+            self._tasks = sorted(failed)
         return begins or bool(entries) or has_done
-
-    def _forget(self, tasks: Iterable[int]) -> None:
-        """Drop these tasks."""
-        gone = list(map(self._failed.pop, tasks))
-        self._shapes.subtract(Counter(picked(self._simulation.log.shape_of, gone)))
 
     def _is_retry(self, number: int) -> bool:
         """Return whether entries of this shape say that a task is retried. Thousands of entries share few shapes."""
@@ -207,11 +193,8 @@ class TaskRetries:
 
     def _concern(self, jobs: Sequence[Job], tasks: Sequence[int], *, names_jobs: bool) -> Finding:
         log, table = self._simulation.log, self._simulation.world.tasks
-        if len(tasks) == len(self._failed):  # most often, and of thousands
-            first, shapes = min(self._failed.values()), {shape for shape, count in self._shapes.items() if count}
-        else:
-            entries = list(map(self._failed.__getitem__, tasks))
-            first, shapes = min(entries), set(map(log.shape_of.__getitem__, entries))
+        entries = list(map(self._failed.__getitem__, tasks))
+        first, shapes = min(entries), set(map(log.shape_of.__getitem__, entries))
         ended = [dict(log.shapes[number].fields) for number in shapes]
         codes = {cast("int | None", fields["exitCode"]) for fields in ended}
         is_vain = len(codes) == 1 and max(cast("int", fields["attempt"]) for fields in ended) >= _IN_VAIN

@@ -185,9 +185,9 @@ _EMPTY_COST, _COST = 16, 512  # entries that take about as long as a bucket with
 class Buckets:
     """Changes in consecutive spans of ``every_ms``.
 
-    Bucket ``n`` has the changes after ``(n - 1) * every_ms`` up to and including ``n * every_ms``. Those before the
-    bucket ``first`` are summed up. A bucket is complete when its time is over, so it stays valid while an earlier
-    moment is shown. The one after the last complete bucket is counted bit by bit.
+    Bucket ``n`` has the changes after ``(n - 1) * every_ms`` up to and including ``n * every_ms``. A bucket is complete
+    when its time is over, so it stays valid while an earlier moment is shown. The one after the last complete bucket is
+    counted bit by bit.
     """
 
     def __init__(self, log: EventLog, counter: ChangeCounter, every_ms: int, most: int) -> None:
@@ -196,33 +196,18 @@ class Buckets:
         self._counter = counter
         self._most = most
         self.every_ms = every_ms
-        self.first = 0
-        self._before: Changes = {}  # the changes before the first bucket
-        self._read = 0  # entries before the first bucket
         self._changes: list[Changes] = []
         self._ends = array("q")  # the number of entries up to the end of each bucket
         self._begun: Changes = {}  # of the first bucket that is not complete
         self._reached = 0  # entries that are counted
         # By measure and row: the values before the first bucket and at the end of each that was asked for, and their
-        # sums up to each. They follow from the complete buckets, which only ``cut``, ``double`` and ``drop`` change.
+        # sums up to each. They follow from the complete buckets, which only ``cut`` and ``double`` change.
         self._known: dict[tuple[Measure, int], tuple[list[int], list[int]]] = {}
 
     @property
     def stop(self) -> int:
         """The number of the first bucket that is not complete."""
-        return self.first + len(self._changes)
-
-    def begin_at(self, first: int, other: Buckets) -> None:
-        """Restart at another first bucket; the totals before it are taken from buckets of another size."""
-        until_ms = (first - 1) * self.every_ms
-        number = min(until_ms // other.every_ms, other.stop - 1)
-        before, read = (dict(other.sums(number)), other.end(number)) if number >= other.first else ({}, 0)
-        self.first, self._read = first, self._log.index_at(until_ms)
-        _merge(before, self._counter.count(read, self._read))
-        self._before, self._changes = before, []
-        self._begun, self._reached = {}, self._read
-        del self._ends[:]
-        self._known.clear()
+        return len(self._changes)
 
     def widen(self, until_ms: int) -> None:
         """Double the length of empty buckets until those up to a moment are not too many."""
@@ -251,7 +236,7 @@ class Buckets:
         return self._reached - begin + (_COST if begin < self._reached else _EMPTY_COST)
 
     def double(self) -> None:
-        """Join pairs of buckets, if there are as many as are kept. Only for buckets from the start on."""
+        """Join pairs of buckets, if there are as many as are kept."""
         if len(self._changes) < self._most:
             return
         self._known.clear()
@@ -264,46 +249,17 @@ class Buckets:
             _merge(self._begun, self._changes[-1])
         self._changes, self._ends, self.every_ms = joined, self._ends[::2][: len(joined)], self.every_ms * 2
 
-    def drop(self) -> None:
-        """Sum up the older half of the buckets, if there are as many as are kept."""
-        if len(self._changes) < self._most:
-            return
-        self._known.clear()
-        half = self._most // 2
-        for changes in self._changes[:half]:
-            _merge(self._before, changes)
-        self._read = self._ends[half - 1]
-        self.first += half
-        del self._changes[:half]
-        del self._ends[:half]
-
-    def cut(self, length: int, from_ms: int) -> bool:
-        """Forget the buckets that end at ``from_ms`` or later, or have entries beyond a length of the log.
-
-        Return False if what was before the first bucket is not valid any more.
-        """
+    def cut(self, length: int, from_ms: int) -> None:
+        """Forget the buckets that end at ``from_ms`` or later, or have entries beyond a length of the log."""
         kept = bisect_right(self._ends, length)
-        kept = max(0, min(kept, -(-from_ms // self.every_ms) - self.first))
+        kept = max(0, min(kept, -(-from_ms // self.every_ms)))
         if kept < len(self._changes) or self._reached > length:
-            self._begun, self._reached = {}, self._ends[kept - 1] if kept else self._read
+            self._begun, self._reached = {}, self._ends[kept - 1] if kept else 0
         del self._changes[kept:]
         del self._ends[kept:]
         self._known.clear()
-        return self._read <= length and (self.first == 0 or (self.first - 1) * self.every_ms < from_ms)
 
     # -- queries -------------------------------------------------------------------------------------------------
-
-    def end(self, number: int) -> int:
-        """Return the number of entries up to the end of a bucket."""
-        return self._ends[number - self.first] if number >= self.first else self._read
-
-    def sums(self, number: int) -> Changes:
-        """Return all changes up to the end of a bucket."""
-        found: defaultdict[tuple[Measure, int], int] = defaultdict(int, self._before)
-        for changes in self._changes[: number - self.first + 1]:
-            for key, change in changes.items():
-                found[key] += change
-        return found
 
     def values(self, measure: Measure, row: int, stop: int) -> Sequence[int]:
         """Return a measure before the first bucket, then at the end of each one, at least of those before ``stop``."""
@@ -316,11 +272,10 @@ class Buckets:
     def _history(self, measure: Measure, row: int, stop: int) -> tuple[list[int], list[int]]:
         key = measure, row
         if key not in self._known:
-            before = self._before.get(key, 0)
-            self._known[key] = [before], [before]
+            self._known[key] = [0], [0]
         values, totals = known = self._known[key]
-        if len(values) <= stop - self.first:
-            for changes in self._changes[len(values) - 1 : stop - self.first]:
+        if len(values) <= stop:
+            for changes in self._changes[len(values) - 1 : stop]:
                 values.append(values[-1] + changes.get(key, 0))
                 totals.append(totals[-1] + values[-1])
         return known
@@ -328,8 +283,8 @@ class Buckets:
     def value_at(self, measure: Measure, row: int, when_ms: int) -> int:
         """Return a measure at a moment, up to which entries are known; inside a bucket they are counted anew."""
         number = min(when_ms // self.every_ms, self.stop - 1)
-        value = self.values(measure, row, number + 1)[number - self.first + 1]
-        begin, end = self.end(number), self._log.index_at(when_ms)
+        value = self.values(measure, row, number + 1)[number + 1]
+        begin, end = self._ends[number] if number >= 0 else 0, self._log.index_at(when_ms)
         if begin < end:
             is_last = number == self.stop - 1 and end == self._reached
             value += (self._begun if is_last else self._counter.count(begin, end)).get((measure, row), 0)

@@ -29,13 +29,6 @@ if TYPE_CHECKING:
 _BLOCK = 256  # values of which the highest is kept
 
 
-class Peak(NamedTuple):
-    """The highest value before the change with this number: see ``CountsOverTime.highest``."""
-
-    number: int
-    value: int
-
-
 class CountsOverTime:
     """A number that begins with 0. Kept are its values at the end of each millisecond in which it changed."""
 
@@ -69,17 +62,15 @@ class CountsOverTime:
         number = bisect_right(self._when, when_ms)
         return self._values[number - 1] if number else 0
 
-    def highest(self, begin_ms: int, end_ms: int, known: Peak | None = None) -> tuple[int, Peak]:
-        """Return the highest value from ``begin_ms`` to before ``end_ms``, and what the next call can go on from.
+    def highest(self, begin_ms: int, end_ms: int) -> int:
+        """Return the highest value from ``begin_ms`` to before ``end_ms``.
 
-        With ``known`` from an earlier call, only later changes are read. The last change is always read again: its
-        millisecond may not be over.
+        The last change is read apart from the others: its millisecond may not be over.
         """
-        number, settled = known or (max(0, bisect_right(self._when, begin_ms) - 1), 0)
+        number = max(0, bisect_right(self._when, begin_ms) - 1)
         last = bisect_right(self._when, end_ms - 1)
         over = max(number, min(last, len(self._when) - 1))
-        settled = max(settled, self._peak(number, over))
-        return max(settled, max(self._values[over:last], default=0)), Peak(over, settled)
+        return max(self._peak(number, over), max(self._values[over:last], default=0))
 
     def _peak(self, start: int, stop: int) -> int:
         """Return the highest of some values, of which the last one of all is none: that may still change."""

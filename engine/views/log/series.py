@@ -19,7 +19,7 @@ from engine.views.log.levels import RareLevels
 from engine.views.log.reader import Cuts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from engine import Simulation
     from engine.state.pools import Pool
@@ -49,13 +49,8 @@ class ColumnReader:
     def __init__(self, axis: Axis, buckets: Buckets) -> None:
         self._axis = axis
         self._buckets = buckets
-        self._edges = self._places(axis.edges)
+        self._edges = [edge + 1 for edge in axis.edges]  # places in what ``Buckets`` answers
         self._widths = list(map(sub, axis.edges[1:], axis.edges))
-
-    def _places(self, numbers: Iterable[int]) -> list[int]:
-        """Return the places of buckets in what ``Buckets`` answers."""
-        before = self._buckets.first - 1
-        return [number - before for number in numbers]
 
     def means(self, measure: Measure, row: int) -> list[float]:
         """Return the mean of a measure at the ends of the buckets of each column."""
@@ -82,25 +77,21 @@ class ColumnReader:
         """The place of the bucket before the last minute of each column, and the ms since then, at least 60,000."""
         edges, every_ms = self._axis.edges, self._axis.every_ms
         minute = max(1, round(MINUTE_MS / every_ms))
-        begin = max(self._buckets.first, edges[0] - minute)
+        begin = max(0, edges[0] - minute)
         since = [max(begin, min(start, end - minute)) for start, end in pairwise(edges)]
         spent_ms = [max(MINUTE_MS, (end - start) * every_ms) for start, end in zip(since, edges[1:], strict=True)]
-        return self._places(since), spent_ms
+        return [place + 1 for place in since], spent_ms
 
 
 def peaks(axis: Axis, level: Level) -> list[int]:
     """Return the highest value of a level in each column: a mean would hide what is short."""
     moments = [edge * axis.every_ms for edge in axis.edges]
     last_ms, last = level.latest()
-    return [
-        last if begin_ms >= last_ms else level.highest(begin_ms, end_ms)[0] for begin_ms, end_ms in pairwise(moments)
-    ]
+    return [last if begin_ms >= last_ms else level.highest(begin_ms, end_ms) for begin_ms, end_ms in pairwise(moments)]
 
 
 _FIRST_BUCKET_MS = 125  # doubled whenever there are too many buckets
 MOST_BUCKETS = 1024
-_HOUR_BUCKETS = 900  # of the last hour
-MOST_HOUR_BUCKETS = 2048  # kept, so that the window can move
 _EVERYTHING = 1 << 62
 _NO_MOMENT = (-1, -1, -1)
 
@@ -158,12 +149,9 @@ class RunSeries:
         self._cuts = Cuts(simulation.log)
         self._counter = ChangeCounter(simulation)
         self._all = Buckets(simulation.log, self._counter, _FIRST_BUCKET_MS, MOST_BUCKETS)
-        self._hour = self._new_hour()
         self._levels = RareLevels(simulation)
         self._moment = _NO_MOMENT
         self._until_ms = 0
-        self._hour_left = 0  # entries that may be read at this moment
-        self._was_short = False  # of entries at the last moment
         self._found: dict[tuple[object, ...], object] = {}
         self._found_at: tuple[object, ...] = ()
 
@@ -171,9 +159,6 @@ class RunSeries:
     def _most(self) -> int:
         """The number of entries to read at once."""
         return self._at_most if len(self._simulation.log) > 2 * self._at_most else _EVERYTHING
-
-    def _new_hour(self) -> Buckets:
-        return Buckets(self._simulation.log, self._counter, HOUR_MS // _HOUR_BUCKETS, MOST_HOUR_BUCKETS)
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -186,7 +171,7 @@ class RunSeries:
     @property
     def is_behind(self) -> bool:
         """True while something that was asked for may not be read up to the moment that is shown."""
-        return self.until_ms < self._simulation.now_ms or self._hour_left <= 0
+        return self.until_ms < self._simulation.now_ms
 
     def go_on(self) -> None:
         """Read on, if more happened than was read at once."""
@@ -199,7 +184,6 @@ class RunSeries:
             at_most, self._at_most = self._at_most, _EVERYTHING
             self.go_on()
             self._at_most = at_most
-        self._hour_left = _EVERYTHING
 
     def _update(self) -> None:
         simulation = self._simulation
@@ -209,14 +193,11 @@ class RunSeries:
             from_ms = log.when[length] if length < len(log) else simulation.now_ms
             self._counter.forget_rows()
             self._all.cut(length, from_ms)
-            if not self._hour.cut(length, from_ms):
-                self._hour = self._new_hour()
         moment = simulation.moment
         if moment == self._moment and length is None:
             return
         self._moment = moment
-        self._was_short = self._hour_left <= 0
-        left = self._hour_left = self._most
+        left = self._most
         self._levels.update(left)
         self._all.widen(simulation.now_ms)
         while left > 0 and self._all.is_behind(simulation.now_ms):
@@ -230,36 +211,23 @@ class RunSeries:
     def _forget_series(self, is_cut: bool) -> None:
         """Forget the series of another moment, unless they have the same columns: these do not change any more."""
         until_ms = self._until_ms
-        columns = tuple((until_ms - 1) // buckets.every_ms for buckets in (self._all, self._hour))
-        here = self._all.every_ms, *columns, until_ms <= HOUR_MS, self._simulation.jumps
-        if is_cut or self._was_short or here != self._found_at:
+        here = self._all.every_ms, (until_ms - 1) // self._all.every_ms, until_ms <= HOUR_MS, self._simulation.jumps
+        if is_cut or here != self._found_at:
             self._found.clear()
         self._found_at = here
 
-    def _update_hour(self, first: int) -> None:
-        """Count the short buckets from ``first`` on."""
-        if first < self._hour.first or first > self._hour.stop:
-            self._hour.begin_at(first, self._all)
-        while self._hour_left > 0 and self._hour.is_behind(self._until_ms):
-            self._hour.drop()
-            self._hour_left -= self._hour.go_on(self._until_ms, self._hour_left)
-
-    def _axis(self, window: Window, columns: int) -> tuple[Buckets, Axis]:
-        """Return the axis of at most so many columns, and the buckets that it counts in."""
-        until_ms = self._until_ms
-        if window is Window.ALL or until_ms <= HOUR_MS:
-            last = max(0, until_ms - 1) // self._all.every_ms
+    def _axis(self, window: Window, columns: int) -> Axis:
+        """Return the axis of at most so many columns."""
+        every_ms = self._all.every_ms
+        last = max(0, self._until_ms - 1) // every_ms
+        if window is Window.ALL or self._until_ms <= HOUR_MS:
             count = min(columns, last)
-            edges = [at * last // count for at in range(count + 1)] if count else []
-            return self._all, Axis(self._all.every_ms, tuple(edges))
-        last = (until_ms - 1) // self._hour.every_ms
-        wide = -(-_HOUR_BUCKETS // columns)
+            return Axis(every_ms, tuple(at * last // count for at in range(count + 1)) if count else ())
+        buckets = -(-HOUR_MS // every_ms)
+        wide = -(-buckets // columns)
         # Columns stay where they are while time goes by, so that the picture moves without flickering.
-        begin = max(0, (last // wide - -(-_HOUR_BUCKETS // wide)) * wide)
-        self._update_hour(max(0, begin - MINUTE_MS // self._hour.every_ms))
-        last = min(last, self._hour.stop - 1)
-        edges = [*range(begin, last, wide), last] if last > begin else []
-        return self._hour, Axis(self._hour.every_ms, tuple(edges))
+        begin = max(0, (last // wide - -(-buckets // wide)) * wide)
+        return Axis(every_ms, (*range(begin, last, wide), last) if last > begin else ())
 
     def _once(self, key: tuple[object, ...], make: Callable[[], SeriesT]) -> SeriesT:
         self._update()
@@ -286,8 +254,7 @@ class RunSeries:
         """Return the running tasks of all jobs in the columns of ``of_job``."""
 
         def running() -> list[float]:
-            buckets, axis = self._axis(window, columns)
-            return ColumnReader(axis, buckets).means(Measure.RUNNING, ALL)
+            return ColumnReader(self._axis(window, columns), self._all).means(Measure.RUNNING, ALL)
 
         return self._once(("running", window, columns), running)
 
@@ -314,7 +281,7 @@ class RunSeries:
         return sum(job.counts[RUNNING] for job in self._simulation.world.jobs.rows)
 
     def _pool(self, pool_id: str | None, window: Window, columns: int) -> PoolSeries:
-        buckets, axis = self._axis(window, columns)
+        axis = self._axis(window, columns)
         world = self._simulation.world
         pool = None if pool_id is None else world.pools.latest(pool_id)
         if pool_id is not None and pool is None:
@@ -324,7 +291,7 @@ class RunSeries:
         moments = [edge * axis.every_ms for edge in axis.edges]
         costs = [self._usd_at(each, moments) for each in chosen]
         usd = [sum(each) for each in zip(*costs, strict=True)] if costs else [0.0] * len(moments)
-        reader = ColumnReader(axis, buckets)
+        reader = ColumnReader(axis, self._all)
         running, idle, starting, down = (
             reader.means(measure, row)
             for measure in (Measure.NODES_RUNNING, Measure.NODES_IDLE, Measure.NODES_STARTING, Measure.NODES_DOWN)
@@ -334,12 +301,12 @@ class RunSeries:
         return PoolSeries(axis, running, idle, starting, down, target, usd[1:])
 
     def _job(self, job_id: str | None, window: Window, columns: int) -> JobSeries:
-        buckets, axis = self._axis(window, columns)
+        axis = self._axis(window, columns)
         job = None if job_id is None else self._simulation.world.jobs.find(job_id)
         if job_id is not None and job is None:
             return JobSeries(Axis(0, ()), (), (), (), (), (), ())
         row = ALL if job is None else job.row
-        reader = ColumnReader(axis, buckets)
+        reader = ColumnReader(axis, self._all)
         waiting, preparing, running = (
             reader.means(measure, row) for measure in (Measure.WAITING, Measure.PREPARING, Measure.RUNNING)
         )

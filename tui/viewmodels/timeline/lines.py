@@ -11,7 +11,6 @@ from itertools import chain, compress, groupby, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.views.log.reader import KeptByKey
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import Glyph, to_ascii
 from tui.viewmodels.text import Line, Role, Span, as_fits, fit, merged, plain, split_at, squeeze
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from engine.views.log.lanes import Lanes
-    from engine.views.log.levels import CountsOverTime, Peak
+    from engine.views.log.levels import CountsOverTime
     from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.session import Session
     from tui.viewmodels.timeline.rows import Bar, Height, TimeColumns, TimelineRows
@@ -73,7 +72,6 @@ class PoolBand:
         self._session = session
         self._lanes = lanes
         self._columns: ColumnCache[int] = ColumnCache()
-        self._tops: KeptByKey[Peak] = KeptByKey()
 
     def values(self, columns: TimeColumns, known_ms: int) -> list[list[int]]:
         """Return for each line the highest number in each column that has begun. Columns that are over are cached."""
@@ -86,11 +84,7 @@ class PoolBand:
 
     def tops(self) -> list[int]:
         """Return for each line the highest number in the part of the log that has been read."""
-        found, tops = [], self._tops.at(self._sources)
-        for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id)):
-            top, tops[number] = counts.highest(0, NEVER_MS, tops.get(number))
-            found.append(top)
-        return found
+        return [counts.highest(0, NEVER_MS) for counts in self._lanes.in_pool(self._session.pool_id)]
 
     def numbers(self, when_ms: int) -> list[int]:
         """Return for each line its number at a moment."""
@@ -116,7 +110,7 @@ class PoolBand:
 
 
 def _highest(counts: CountsOverTime, step_ms: int, column: int) -> int:
-    return counts.highest(column * step_ms, (column + 1) * step_ms)[0]
+    return counts.highest(column * step_ms, (column + 1) * step_ms)
 
 
 @lru_cache(maxsize=64)
