@@ -91,7 +91,7 @@ class Identity:
             # Whether it has expired is asked of the clock that has issued it.
             claims = jwt.decode(token, self._key.public_key(), ["RS256"], _ONLY_SIGNATURE)
         except jwt.InvalidTokenError:
-            return "this server has not issued the token; --any-key accepts any"
+            return "this server has not issued the token: log in anew (az account clear); --any-key accepts any"
         if claims["exp"] <= self._utc_s():
             return "the token has expired"
         if claims["aud"].rstrip("/") not in audiences:

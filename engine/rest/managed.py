@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 BATCH = "Microsoft.Batch"
 SUBSCRIPTION = "00000000-0000-4000-8000-00000000ba7c"  # of clients that ask which there are
 _POLLED_AFTER_S = "1"
+PACKAGES = "/packages/"
+"""The beginning of the paths to which clients upload packages."""
 
 
 @dataclass(eq=False)
@@ -331,7 +333,7 @@ def _delete_application(call: Call) -> Answer:
 def _package(call: Call, version: str, *, is_active: bool) -> dict[str, object]:
     application = call.names["application"]
     path = f"{call.account}/applications/{quote(application)}/versions/{quote(version)}"
-    url = f"https://{call.plane.service.credentials.account}.blob.core.windows.net/app-{application}/{version}?sig=none"
+    url = f"{call.plane.service.azure_url}{PACKAGES}{quote(application)}/{quote(version)}?sig=none"
     properties = {"state": "Active", "format": "zip"} if is_active else {"state": "Pending", "storageUrl": url}
     return resource(path, "batchAccounts/applications/versions", properties)
 

@@ -131,7 +131,7 @@ def test_a_policy_of_cloud_custodian_finds_the_account(tmp_path):
 def test_the_azure_cli_logs_in_and_finds_the_account(tmp_path):
     path = f"{environments.program('az', 'az').parent}{os.pathsep}{os.environ['PATH']}"
     said = run(tmp_path, "sh", PROGRAMS / "login.sh", PATH=path, AZURE_CONFIG_DIR=str(tmp_path / "azure"), **AZ)
-    assert said.splitlines()[-1] == "p"
+    assert said.splitlines()[-2:] == ["Active", "p"]
     assert (tmp_path / "said.txt").read_text(encoding="utf-8") == "hello\n"
 
 

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from engine.base.errors import BatchError
 from engine.base.values import HOUR_MS
-from engine.rest.management import Management
+from engine.rest.management import Management, Uploads
 from engine.rest.messages import Request
 from engine.rest.service import Credentials
 from tests.rest.wire import BASE
@@ -267,3 +268,24 @@ def test_with_any_key_no_token_is_wanted(account):
 def test_other_paths_are_left_to_the_data_plane(plane):
     for path in ("/pools", "/jobs/subscriptions", "/"):
         assert plane.plane.door(Request("GET", path)) is None
+
+
+def test_a_package_is_uploaded_to_where_the_account_says_whatever_its_length(plane):
+    application = f"{ACCOUNT}/applications/blender"
+    plane.ask("PUT", application)
+    _, pending, _ = plane.ask("PUT", f"{application}/versions/3.0")
+    url = pending["properties"]["storageUrl"]
+    host, path = "https://localbatch.westeurope.batch.azure.com", "/packages/blender/3.0"
+    assert url.partition("?")[0] == host + path
+    account = Uploads(plane.batch.service)
+    for refused in (None, BatchError("RequestBodyTooLarge")):
+        assert account.answer(Request("PUT", path, "sig=none", {}, b"PK", host), refused).status == 201
+    assert account.answer(Request("PUT", "/pools/p", "", {}, b"", host)).status != 201
+    assert account.answer(Request("GET", path, "", {}, b"", host)).status == 404
+    assert plane.ask("POST", f"{application}/versions/3.0/activate", {"format": "zip"})[0] == 200
+
+
+def test_the_account_has_the_storage_account_that_clients_ask_for_before_packages(plane):
+    storage = plane.ask("GET", ACCOUNT)[1]["properties"]["autoStorage"]["storageAccountId"]
+    assert storage == f"{PLACE}/Microsoft.Storage/storageAccounts/localbatch"
+    assert plane.ask("GET", storage)[1]["id"] == storage

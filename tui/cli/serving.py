@@ -27,7 +27,7 @@ from engine.pacing import Turns
 from engine.rest import server as http
 from engine.rest.hosts import LOOPBACK, Hosts, address_of, authority
 from engine.rest.identity import LOGIN, Front, Identity, Nothing
-from engine.rest.management import AUDIENCES, Management
+from engine.rest.management import AUDIENCES, Management, Uploads
 from engine.rest.proxy import DEFAULT_PORT as PROXY_PORT
 from engine.rest.proxy import Azure, ByName, Proxy, azure_name
 from engine.rest.running import Plain, over_tls, run, serve_with
@@ -219,12 +219,13 @@ class Endpoint:
         if self.identity is None:
             return service
         plane = Management(service, partial(self.identity.fault, audiences=AUDIENCES))
-        front = Front([self.identity.login, plane.door], service)
+        account = Uploads(service)
+        front = Front([self.identity.login, plane.door], account)
         if self.options.proxy is not None and self._authority is not None:
             listener = stack.enter_context(http.listen(LOOPBACK, self.options.proxy or None, PROXY_PORT))
             inner = stack.enter_context(http.listen(LOOPBACK, 0))
             login = Front([self.identity.login], Nothing())
-            names: dict[Azure, Answering] = {Azure.BATCH: service, Azure.LOGIN: login, Azure.MANAGEMENT: plane}
+            names: dict[Azure, Answering] = {Azure.BATCH: account, Azure.LOGIN: login, Azure.MANAGEMENT: plane}
             hosts = Hosts(more=azure_name)
             app = application(ByName(names, Nothing()), report=self.report, turns=self.turns, hosts=hosts)
             port, own_port = inner.getsockname()[1], self.listener.getsockname()[1]

@@ -10,7 +10,9 @@ az batch job create --id j --pool-id p
 az batch task create --job-id j --task-id t --command-line "/bin/sh -c 'echo hello'" -o none
 while [ "$(az batch task show --job-id j --task-id t --query state -o tsv)" != completed ]; do :; done
 az batch task file download --job-id j --task-id t --file-path stdout.txt --destination ./said.txt
-az batch application create -n "$name" -g "$group" --application-name app -o none
+az batch application package create -n "$name" -g "$group" --application-name app --version-name 1 \
+  --package-file ./said.txt -o none
+az batch application package list -n "$name" -g "$group" --application-name app --query '[].state' -o tsv
 az batch account login -n "$name" -g "$group" --shared-key-auth
 az batch pool list --query '[].id' -o tsv
 az batch job delete --job-id j --yes
