@@ -38,6 +38,7 @@ SECRETS = {"password", "accountKey"}
 # Properties that only older API versions know (GEN-15); their values are not checked.
 OLDER = ("cloudServiceConfiguration", "certificateReferences", "targetNodeCommunicationMode")
 OLDER += ("currentNodeCommunicationMode", "resourceTags", "applicationLicenses", "authenticationTokenSettings")
+OLDER += ("maxTasksPerNode",)
 # Shown beside what the service has, of a job's stats.
 OWN = ("downloadedBytes", "uploadedBytes")
 
