@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
+from math import prod
 from typing import NamedTuple, TypeGuard
 
 from pydantic import ValidationError
@@ -129,20 +130,10 @@ def _read_ranges(place: DocumentPlace) -> list[range] | None:
         return None
     ranges = [_read_range(entry) for entry in entries]
     found = [parameter for parameter in ranges if parameter is not None]
-    count = 1
-    for parameter in found:
-        count *= _length(parameter)
-        if count > TASK_LIMIT:
-            place.report(f"makes more than {TASK_LIMIT:,} tasks")
-            return None
+    if prod((each[-1] - each[0]) // each.step + 1 for each in found) > TASK_LIMIT:  # `len` takes no long ones
+        place.report(f"makes more than {TASK_LIMIT:,} tasks")
+        return None
     return found if len(found) == len(ranges) else None
-
-
-def _length(parameter: range) -> int:
-    """Return ``len`` of a range of any length."""
-    return max(
-        0, (parameter.stop - parameter.start + parameter.step - (1 if parameter.step > 0 else -1)) // parameter.step
-    )
 
 
 class _ParameterSet(Spec):
@@ -220,12 +211,8 @@ def _check_factory(
 
 def _special_ids(spec: JobSpec) -> list[tuple[str, str]]:
     """Return the ids of the job's special tasks, which its tasks may not have, with their owners."""
-    special = {
-        "preparation": spec.job_preparation_task,
-        "release": spec.job_release_task,
-        "manager": spec.job_manager_task,
-    }
-    return [(task.id, f"the job {what} task") for what, task in special.items() if task is not None]
+    special = ((what, getattr(spec, f"job_{what}_task")) for what in ("preparation", "release", "manager"))
+    return [(task.id, f"the job {what} task") for what, task in special if task is not None]
 
 
 _ENTRY = {"at", "addTasks"}

@@ -8,6 +8,7 @@ properties that change nothing in a simulation, and of values that the service m
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import date, timedelta
 from functools import cache
 from itertools import islice
@@ -193,12 +194,10 @@ def _says_nothing(value: Plain, field: FieldInfo) -> bool:
     if isinstance(value, str) and isinstance(field.default, str):
         return value.lower() == field.default.lower()
     model = model_of(field)
-    if model is None or not isinstance(value, dict):
-        return False
-    try:
-        return model.from_wire(value) == model.from_wire({})
-    except ValidationError:
-        return False
+    if model is not None and isinstance(value, dict):
+        with suppress(ValidationError):
+            return model.from_wire(value) == model.from_wire({})
+    return False
 
 
 class WarningCollector:
@@ -289,9 +288,8 @@ class WarningCollector:
         own_id = text_at(place.plain, "id")
         specification = place.get("jobSpecification") if name == "createJobSchedule" else place
         owner = owner_in(specification.plain if specification is not None else None)
-        pool: DocumentPlace | None = place
-        if kind:
-            pool = specification.at("poolInfo", "autoPoolSpecification", "pool") if specification is not None else None
+        auto = specification and specification.at("poolInfo", "autoPoolSpecification", "pool")
+        pool = auto if kind else place
         if pool is not None and not is_refused:
             when_ms = None if name == "createJobSchedule" else at_ms
             self._quotas.create(pool, when_ms, f"{kind} {own_id}" if kind else "")

@@ -117,9 +117,8 @@ class SimulatedExecutor:
         if self.executes(launch):
             return ActsText(executes=True)
         simulate = self._simulate_of(launch)
-        if not simulate.does and simulate.until is None:
-            return None
-        return ActsText(simulate.does, simulate.until)
+        is_acting = bool(simulate.does) or simulate.until is not None
+        return ActsText(simulate.does, simulate.until) if is_acting else None
 
     def plain(self, launch: Launch, *, may_leave_files: bool = False) -> PlainProcess | None:
         """Return what all starts of a process share that leaves no files, or always the same ones; or None."""
@@ -267,8 +266,7 @@ def mistakes_in(text: str, os: OsFamily, *, is_simulated: bool) -> list[tuple[st
 
     Long lists have lines that differ only in their numbers, of which one is read for all.
     """
-    is_faultless = _is_faultless(_NUMBER.sub("0", text), os, is_simulated)
-    return [] if is_faultless else list(_findings(text, os, is_simulated))
+    return [] if _is_faultless(_NUMBER.sub("0", text), os, is_simulated) else list(_findings(text, os, is_simulated))
 
 
 @lru_cache(maxsize=4096)
@@ -287,9 +285,8 @@ def _findings(text: str, os: OsFamily, is_simulated: bool) -> Iterator[tuple[str
     """Yield what is wrong with a command line: codes of warnings, with sentences."""
     yield from (found for found in small_shell.traps_of(text, os) if found[0] != "system-file" or not is_simulated)
     line = small_shell.facts_of(text, os)
-    if line.syntax_error is not None:
-        refused = f"the shell refuses this command line, {line.syntax_error}: its process ends with exit code 2"
-        yield "shell-syntax", refused
+    if error := line.syntax_error:
+        yield "shell-syntax", f"the shell refuses this command line, {error}: its process ends with exit code 2"
     elif line.unreadable is not None and not is_simulated:
         unread = (
             f"the small shell cannot read this command line: {line.unreadable}. It counts as a program that takes its"

@@ -95,6 +95,9 @@ def task_refusals(spec: TaskSpec, job: JobSpecification) -> list[Refusal]:
 
     Rules: TASK-2, DEP-1, DEP-2, EXIT-1, EXIT-4, MI-2, PREP-2, REL-1.
     """
+    if spec.model_fields_set <= _SHORT:  # nothing else of it can be refused
+        slots = at_least_refusals(spec.required_slots, 1, ("requiredSlots",))
+        return [*id_refusals(spec.id, ("id",)), *_special_ids(spec.id, job, ("id",)), *slots]
     return [
         *_task(spec, job),
         *_multi_instance(spec.multi_instance_settings, spec.required_slots),

@@ -224,21 +224,15 @@ def _refused_ordinals(world: World, job: Job, factory: TaskSource) -> set[int]:
 
 def _add(world: World, job: Job, source: TaskSource, specs: Sequence[TaskSpec]) -> None:
     """Add a block of new tasks; ``specs`` has one body each, or a single one for all."""
-    count = source.count
     tasks = world.tasks
-    first_ordinal = job.total
-    if len(specs) == 1:
-        profile = profile_of(world, job, specs[0])
-        profiles = array("I", [tasks.profile_number(profile)]) * count
-        planned_ms, codes = first_attempts(world, job, specs[0], profile, first_ordinal, source)
-    else:
-        profiles, planned_ms, codes = array("I"), array(tasks.planned.typecode), array("i")
-        for spec in specs:
-            profile = profile_of(world, job, spec)
-            profiles.append(tasks.profile_number(profile))
-            one_planned_ms, one_code = first_attempts(world, job, spec, profile, first_ordinal)
-            planned_ms.extend(one_planned_ms)
-            codes.extend(one_code)
+    profiles, planned_ms, codes = array("I"), array(tasks.planned.typecode), array("i")
+    alike = source if len(specs) == 1 else None
+    for spec in specs:
+        profile = profile_of(world, job, spec)
+        more_ms, more_codes = first_attempts(world, job, spec, profile, job.total, alike)
+        profiles.extend(array("I", [tasks.profile_number(profile)]) * len(more_ms))
+        planned_ms.extend(more_ms)
+        codes.extend(more_codes)
     block = tasks.add_block(world.now_ms, job.row, source, profiles, planned_ms, codes)
     if job.spec.uses_task_dependencies:
         for ordinal, spec in enumerate(specs):
