@@ -189,7 +189,8 @@ class SimulatedExecutor:
             problem = simulate.fails.failure
         else:
             return overhead_ms, None
-        if simulate.duration is not None and simulate.duration.kind == "constant":
+        is_seen = simulate.fails is not None or launch.execute is False or launch.seen is not None
+        if is_seen and simulate.duration is not None and simulate.duration.kind == "constant":
             overhead_ms += round(simulate.duration.values[0])
         return overhead_ms, problem
 
