@@ -236,6 +236,6 @@ def test_the_history_of_evaluations_stands_below_its_heads_also_on_another_day(s
     lines = [plain(each) for each in autoscale_lines(session_at(DAY_S + 3600, "a-day-of-autoscaling"), "elastic", 120)]
     at = next(number for number, each in enumerate(lines) if "dedicated   Spot" in each)
     rows = lines[at + 1 : at + 6]
-    assert any(re.match(r" +\d\d-\d\d \d\d:\d\d:\d\d ", each) for each in rows)
+    assert any(re.match(r"\d\d-\d\d \d\d:\d\d:\d\d ", each) for each in rows)
     assert {each[lines[at].index("dedicated") - 1] for each in rows} == {" "}
     assert all(each[lines[at].index("dedicated")].isdigit() for each in rows)

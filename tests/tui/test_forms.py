@@ -299,7 +299,7 @@ def test_letters_filter_the_list_of_actions(dashboard_at):
         *("backspace", "backspace", *"ssh", "enter", look(seen)),
     )
     assert contains(seen[0], "type to filter", "Reboot n1", "Reimage n1")
-    assert contains(seen[1], "/ kill", "Remove n1 from the pool")
+    assert contains(seen[1], "kill", "Remove n1 from the pool")
     assert not contains(seen[1], "Reboot n1")
     assert contains(seen[2], "No action fits")
     assert contains(seen[3], "Add a user account to n1", "Recorded as")

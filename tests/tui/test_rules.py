@@ -43,11 +43,6 @@ def test_of_an_event_its_rule_is_shown_where_the_column_is_hidden_too(dashboard_
     assert rule in rulebook.rules()
 
 
-def test_what_an_action_sheet_cites_is_shown(dashboard_at):
-    assert shown(dashboard_at(LATER_S), "3", "a", "K") == ["PREP-16"]
-    assert shown(dashboard_at(LATER_S), "3", "a", "down", "K") == ["PREP-18"]
-
-
 def test_a_sheet_of_rules_leads_to_those_that_it_cites_and_back(dashboard_at):
     app = dashboard_at(LATER_S)
     assert shown(app, *typed(":rule REL-12"), "enter", "K") == ["REL-10"]

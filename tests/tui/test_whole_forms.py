@@ -37,7 +37,7 @@ def test_a_new_job_without_a_preparation_task_is_not_said_to_run_one(dashboard_a
 
 
 SMALL = [(80, 24), (60, 20)]
-TO_DELETE = ("4", "a", *["down"] * 7)  # the cursor in the menu of the actions on a job
+TO_DELETE = ("4", "a", *["down"] * 6)  # the cursor in the menu of the actions on a job
 
 
 def seen_at(app, size, *keys):

@@ -284,7 +284,7 @@ class ActionSheet(Finder[list[Command] | Action | None]):
             choices.styles.height = min(len(lines), self.size.height // 2, max(4, room))
         if lines:
             advised = (number for number, (_, action) in enumerate(self._offered) if action.advice and not text)
-            choices.number = next(advised, lines[0][0])
+            choices.number = next(advised, next(number for number, _ in lines if number >= 0))
             self._show_consequences(self._offered[choices.number][1])
         else:
             self.query_one("#consequences", LinesView).show([])
