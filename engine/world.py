@@ -314,11 +314,6 @@ class World:
         profile = (own.profile if own is not None else None) or self.scenario.simulate.nodes.profile
         return node_step(profile, step, pool.os, pool.size.cores)
 
-    @property
-    def eviction_notice_ms(self) -> int:
-        """The time between the notice of an eviction and the eviction (SPOT-7)."""
-        return self.scenario.simulate.spot.notice
-
     def enter_node_step(self, node: int, delay_ms: int) -> None:
         """Let the node's present state pass in ``delay_ms``; an earlier entry of the node becomes void."""
         self.calendar.at(self.now_ms + delay_ms, DueKind.NODE_STEP, node, self.nodes.next_token(node))

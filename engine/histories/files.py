@@ -104,8 +104,8 @@ def readable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _fail(path: str, message: str, line: int = 0, column: int = 1) -> NoReturn:
-    raise ScenarioError([Problem(message, "", line, column if line else 0, name_of(path))]) from None
+def _fail(path: str, message: str, line: int = 0) -> NoReturn:
+    raise ScenarioError([Problem(message, "", line, 1 if line else 0, name_of(path))]) from None
 
 
 LONGEST_ID = 64

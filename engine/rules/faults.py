@@ -203,7 +203,7 @@ def eviction_drawn(world: World, drawn: EvictionDrawn) -> None:
 
 
 def _announce(world: World, node: int, *, by_chance: bool) -> None:
-    when_ms = world.now_ms + world.eviction_notice_ms
+    when_ms = world.now_ms + world.scenario.simulate.spot.notice
     world.nodes.edit(node).assign(evicted_ms=when_ms, evicted_by_chance=by_chance)
     world.calendar.at(when_ms, DueKind.EVICTION, node)
 
@@ -293,7 +293,7 @@ def _draw_eviction(world: World, node: int, since_ms: int) -> None:
 def _enter_notice(world: World, node: int) -> None:
     """Enter the notice of the eviction drawn last: at once if there is no time for it, which delays the eviction."""
     record = world.nodes[node]
-    when_ms = max(world.now_ms, record.eviction_drawn_ms - world.eviction_notice_ms)
+    when_ms = max(world.now_ms, record.eviction_drawn_ms - world.scenario.simulate.spot.notice)
     world.calendar.at_endless(when_ms, DueKind.EVICTION_NOTICE, node, record.evictions_drawn)
 
 
@@ -315,7 +315,7 @@ def notice_due(world: World, due: Due) -> None:
 
 def vm_replaced(world: World, replaced: VmReplaced) -> None:
     """Announce an eviction at once whose notice would have come before the new VM (SPOT-10)."""
-    notice_ms = world.nodes[replaced.node].eviction_drawn_ms - world.eviction_notice_ms
+    notice_ms = world.nodes[replaced.node].eviction_drawn_ms - world.scenario.simulate.spot.notice
     if world.scenario.simulate.spot.eviction_rate and notice_ms < world.now_ms:
         _enter_notice(world, replaced.node)
 

@@ -319,7 +319,8 @@ def schedule_step(world: World, due: Due) -> None:
                 _complete(world, schedule)
         case _S.DELETING:
             if world.now_ms >= schedule.waits_until_ms and next(world.jobs_under(schedule), None) is None:
-                _remove(world, schedule)
+                world.job_schedules.set_state(world.now_ms, schedule.row, None)
+                _free_unit(world, schedule)
 
 
 def _take_turn(world: World, schedule: JobSchedule) -> None:
@@ -372,12 +373,11 @@ def _complete(world: World, schedule: JobSchedule) -> None:
     """Complete a schedule without jobs under way, which makes no more (JS-4, JS-5, JS-8)."""
     _give_up(world, schedule, _why_lost(world, schedule))
     world.job_schedules.complete(world.now_ms, schedule.row)
-    world.emit(JobScheduleEnded(schedule.row))
-    _wake_schedules(world)
+    _free_unit(world, schedule)
 
 
-def _remove(world: World, schedule: JobSchedule) -> None:
-    world.job_schedules.set_state(world.now_ms, schedule.row, None)
+def _free_unit(world: World, schedule: JobSchedule) -> None:
+    """Let others have the unit of the quota of a schedule that has ended or is gone (ACC-9)."""
     world.emit(JobScheduleEnded(schedule.row))
     _wake_schedules(world)
 

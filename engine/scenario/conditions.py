@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import TypeGuard
 
 from engine.base.terms import (
     AllocationState,
@@ -93,7 +95,7 @@ def _mistake(place: DocumentPlace, message: str) -> Wanted:
     return _FAILED
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -138,25 +140,21 @@ def _bounded(read: Callable[[DocumentPlace], float | None]) -> Reader:
 
 
 def _as_number(place: DocumentPlace) -> float | None:
-    value = place.plain
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if _is_number(value := place.plain):
         return value
     place.report("must be a number, or bounds such as {atLeast: 1, atMost: 3}")
     return None
 
 
 def _as_seconds(place: DocumentPlace) -> float | None:
-    value = place.plain
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if _is_number(value := place.plain):
         return value
-    try:
+    with suppress(ValueError):
         ms = parse_duration(value) if isinstance(value, str) else None
-    except ValueError:
-        ms = None
-    if ms is None:
-        place.report("must be a duration such as PT2H, seconds, or bounds such as {atMost: PT2H}")
-        return None
-    return ms / SECOND_MS
+        if ms is not None:
+            return ms / SECOND_MS
+    place.report("must be a duration such as PT2H, seconds, or bounds such as {atMost: PT2H}")
+    return None
 
 
 _number = _bounded(_as_number)

@@ -146,16 +146,13 @@ def _declare(call: Call) -> int:
 
 @_builtin("unset")
 def _unset(call: Call) -> int:
-    functions = "-f" in call.args
-    for name in call.args:
-        if name in ("-f", "-v"):
-            continue
-        if functions:
+    for name in (each for each in call.args if each not in ("-f", "-v")):
+        if "-f" in call.args:
             call.process.functions.pop(name, None)
-            continue
-        check_name(call, name)
-        call.process.env.pop(name, None)
-        call.process.exported.discard(name)
+        else:
+            check_name(call, name)
+            call.process.env.pop(name, None)
+            call.process.exported.discard(name)
     return 0
 
 
@@ -182,10 +179,7 @@ def _set(call: Call) -> int:
             known = option in SHELL_OPTIONS.values() or (option == "pipefail" and process.bash)
             if not known and letter not in "bhmnI" and option not in ("monitor", "vi", "emacs", "ignoreeof", "notify"):
                 raise shell_error(call, f"Illegal option {word[0]}{letter if letter != 'o' else f'o {option[:80]}'}")
-            if word[0] == "-":
-                process.options.add(option)
-            else:
-                process.options.discard(option)
+            (process.options.add if word[0] == "-" else process.options.discard)(option)
     if args:
         process.arguments = args
     return 0

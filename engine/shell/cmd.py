@@ -154,10 +154,9 @@ def _cd(call: Call) -> int:
     _, paths = _switches(call.args)
     if not paths:
         call.say(call.process.root.native(call.process.cwd))
-        return 0
-    if call.process.enter(paths[0]):
-        return 0
-    return call.fail("The system cannot find the path specified.")
+    elif not call.process.enter(paths[0]):
+        return call.fail("The system cannot find the path specified.")
+    return 0
 
 
 @_command("md", "mkdir")

@@ -471,7 +471,7 @@ class Evictions:
         """Yield the nodes of each pool that are about to be preempted; nodes are looked at only after a notice."""
         simulation, notices = self._simulation, self._notices.entries()
         world, log = simulation.world, simulation.log
-        if not notices or log.when[notices[-1]] + world.eviction_notice_ms < simulation.now_ms:
+        if not notices or log.when[notices[-1]] + world.scenario.simulate.spot.notice < simulation.now_ms:
             return
         effect = Clause("tasks there will go back to the queue", "SPOT-3")
         for pool in world.pools.present():
@@ -479,7 +479,7 @@ class Evictions:
             moments = [ms for node in nodes if (ms := world.nodes[node].evicted_ms) is not None]
             if moments:
                 text = f"{some(len(nodes), 'Spot node')} will be preempted {_at(world, moments, 'from')}"
-                since_ms = min(moments) - world.eviction_notice_ms
+                since_ms = min(moments) - world.scenario.simulate.spot.notice
                 yield _concern(world, pool, Condition.EVICTION, text, since_ms, effect, nodes=nodes)
 
 

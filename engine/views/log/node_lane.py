@@ -120,7 +120,6 @@ class Lane:
         self.begins = array("q")  # when each stretch began
         self.stretches: list[Stretch] = []
         self.task_begins = array("q")
-        self.task_ends = array("q")
         self.read = 0  # entries of this node that have been read
         self._state: NodeState | None = None
         self._tasks = 0
@@ -137,7 +136,6 @@ class Lane:
                 return
         elif meaning.step is Step.TASK_ENDS:
             self._tasks -= 1
-            self.task_ends.append(when_ms)
             if self._tasks > 0:
                 return
         else:
@@ -249,10 +247,6 @@ class Lane:
     def tasks_begun(self, begin_ms: int, end_ms: int) -> int:
         """Return the number of tasks that began in this time."""
         return bisect_right(self.task_begins, end_ms - 1) - bisect_right(self.task_begins, begin_ms - 1)
-
-    def tasks_at(self, when_ms: int) -> int:
-        """Return the number of tasks that ran at a moment."""
-        return bisect_right(self.task_begins, when_ms) - bisect_right(self.task_ends, when_ms)
 
 
 _OPEN_MS = -1

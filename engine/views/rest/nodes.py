@@ -8,7 +8,6 @@ from urllib.parse import quote
 from engine.base.errors import BatchError
 from engine.base.paths import STARTUP, name_of
 from engine.base.terms import NodeState, OsFamily
-from engine.rules.decisions.verdicts import job_named, node_named, pool_named, task_named
 from engine.rules.processes.node_disk import (
     OUTPUTS,
     Directory,
@@ -217,7 +216,7 @@ def _endpoints(world: World, pool: Pool, position: int) -> list[dict[str, object
     ]
 
 
-__all__ = ["FileTree", "files_of", "hook_outputs", "node_tree", "read_node_file", "read_task_file", "task_tree", "tree"]
+__all__ = ["FileTree", "files_of", "hook_outputs", "node_tree", "task_tree", "tree"]
 
 # Extensions of files that the service calls text; others are bytes to it.
 _TEXTS = (".txt", ".log", ".csv", ".json", ".xml", ".htm", ".html", ".yaml", ".yml", ".md", ".ini", ".cfg")
@@ -360,34 +359,6 @@ def tree(sim: Simulation) -> Iterator[tuple[str, str, str, str]]:
             for entry in entries_of(world, node, tasks[node], sim.now_ms):
                 if entry.text is not None:
                     yield pool.id, world.nodes[node].id, entry.path, entry.text
-
-
-def read_node_file(world: World, pool_id: str, node_id: str, path: str, now_ms: int) -> str:
-    """Return the text of a file on a node, by a path from the root with either separator (FILE-10).
-
-    Raises:
-        BatchError: PoolNotFound, NodeNotFound or FileNotFound.
-    """
-    node = node_named(world, pool_named(world, pool_id), node_id)
-    return _text(node_tree(world, node), path, now_ms)
-
-
-def read_task_file(world: World, job_id: str, task_id: str, path: str, now_ms: int) -> str:
-    """Return the text of a file of a task, by its path in the task's directory (FILE-7, FILE-10).
-
-    Raises:
-        BatchError: JobNotFound, TaskNotFound, TaskFilesUnavailable (the task never ran, or its node or the node's disk
-            is gone), TaskFilesCleanedup (its retention time is over) or FileNotFound.
-    """
-    task = task_named(world, job_named(world, job_id), task_id)
-    return _text(task_tree(world, task, now_ms), path, now_ms)
-
-
-def _text(found: FileTree, path: str, now_ms: int) -> str:
-    entry = found.find(path, now_ms)
-    if entry.text is None:
-        raise BatchError("FileNotFound", filePath=path)
-    return entry.text
 
 
 def next_deletion_ms(sim: Simulation, node: int) -> int | None:
