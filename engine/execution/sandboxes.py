@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _KILLED = 137  # 128 and the number of SIGKILL
 _NOT_STARTED = 127
+_STREAMS = ("stdout", "stderr")
 _NOBODY = 65534
 _MOUNT_POINT = "/mnt"  # there, in a mount namespace of its own, is the folder of a node for a user who is not root
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/gnu/store")
@@ -295,28 +296,30 @@ class _Container(Running):
     def __init__(self, container: Any, start: Start) -> None:  # noqa: ANN401 - of an extra, which has no types
         self._container, self._start = container, start
         threads = ThreadPoolExecutor(3)
-        followed = [threads.submit(self._copy_log, name, follow=True) for name in ("stdout", "stderr")]
+        followed = [threads.submit(self._copy_log, name) for name in _STREAMS]
         self._code = threads.submit(self._wait, followed)
         threads.shutdown(wait=False)
 
-    def _copy_log(self, name: str, *, follow: bool) -> None:
+    def _copy_log(self, name: str, begins: int | None = None) -> int:
+        """Append the log to a stream as it grows, or put it there as a whole; return where it begins."""
         kept = Kept(str(self._start.root), str(getattr(self._start, name)))
         try:
-            for data in self._container.logs(
-                stream=True, follow=follow, **{"stdout": False, "stderr": False, name: True}
-            ):
+            if begins is not None:
+                os.truncate(kept.file, begins)
+            which = {"stdout": False, "stderr": False, name: True}
+            for data in self._container.logs(stream=True, follow=begins is None, **which):
                 kept.take(data)
+            return kept.begins
         finally:
             kept.close()
 
-    def _wait(self, followed: list[Future[None]]) -> int:
+    def _wait(self, followed: list[Future[int]]) -> int:
         from docker.errors import NotFound
 
         try:
             code = self._container.wait(timeout=None)["StatusCode"]
-            for name, each in zip(("stdout", "stderr"), followed, strict=True):
-                each.result()
-                self._copy_log(name, follow=False)  # Podman loses parts of what is followed
+            for name, each in zip(_STREAMS, followed, strict=True):
+                self._copy_log(name, each.result())  # Podman loses parts of what is followed
             self._container.remove(force=True)
         except NotFound:  # somebody has removed it
             return _KILLED
