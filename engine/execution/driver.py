@@ -8,7 +8,6 @@ it is known before, has the same log.
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -229,10 +228,6 @@ class Execution:
         except OSError as error:  # a full disk, or a link in place of a directory
             yield Seen(Simulate(fails=Failing(code="DiskFull", values={"Message": str(error)})))
             return
-        words, path = _words(start.command_line), program.environment.get("PATH")
-        if not words or ("/" not in words[0] and shutil.which(words[0], path=path) is None):
-            yield Seen(Simulate(found=False))
-            return
         program.preparing = preparing = self._threads.submit(self._prepare, wanted, start) if wanted else Future()
         if not wanted:
             try:
@@ -290,10 +285,7 @@ class Execution:
         """Return the environment of a program: the process's own, with the paths of this machine."""
         world, (node, launch, work), root = self._simulation.world, program.begun, program.folder.root
         own = execution.environment_of(world, node, launch, work, root)
-        usual = execution.environment_of(
-            world, node, launch, work._replace(spec=work.spec.model_copy(update={"environment_settings": ()})), root
-        )["PATH"]
-        if own["PATH"] == usual:
+        if all(setting.name != "PATH" for setting in work.spec.environment_settings):
             shared, directory = own["AZ_BATCH_NODE_SHARED_DIR"], own["AZ_BATCH_TASK_WORKING_DIR"]
             own["PATH"] = ":".join([os.environ.get("PATH", os.defpath), shared, directory])
         token = getattr(work.spec, "authentication_token_settings", None) is not None
@@ -399,11 +391,3 @@ class Execution:
             if (shape.event, *rows) in self._executed and plain(dict(shape.fields).get("to")) in _MARKED:
                 log.executed.add(entry)
         self._followed = len(log)
-
-
-def _words(line: str) -> list[str]:
-    """Return the words of a command line; none if its quotes do not match."""
-    try:
-        return shlex.split(line)
-    except ValueError:
-        return []

@@ -135,7 +135,7 @@ class _Supervised(Running):
     def request(self, request: Mapping[str, object]) -> dict[str, Any]:
         """Ask for the start, and return the first answer."""
         with suppress(ConnectionError):
-            self._channel.sendall(json.dumps(request).encode() + b"\n")
+            self._channel.sendall(json.dumps(request, default=str).encode() + b"\n")
         return self._answer()
 
     def _answer(self, flags: int = 0) -> dict[str, Any]:
@@ -213,22 +213,11 @@ class _Processes(Sandbox):
                 self._control, self._supervisor = self._supervise()
                 socket.send_fds(self._control, [b"s"], [end.fileno()])
         answer = running.request(
-            {
-                "argv": argv,
-                "directory": str(start.directory),
-                "environment": dict(start.environment),
-                "stdout": str(start.stdout),
-                "stderr": str(start.stderr),
-                "root": str(start.root),
-                "memory": start.limits.memory_bytes,
-                "processes": start.limits.processes,
-                "open_files": start.limits.open_files,
-                "file_bytes": start.limits.file_bytes,
-                **self._isolated(start),
-            }
+            start._asdict()
+            | start.limits._asdict()
+            | {"argv": argv, "environment": dict(start.environment)}
+            | self._isolated(start)
         )
-        if "program" in answer or "error" in answer:
-            channel.close()
         if "program" in answer:
             raise ProgramNotFound(f"{argv[0]}: {answer['program']}{self._hint(argv[0], start)}")
         if "error" in answer:

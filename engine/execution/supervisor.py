@@ -268,7 +268,7 @@ class _Guardian:
         self.streams = [_Stream(request["root"], request[name]) for name in ("stdout", "stderr")]
         self._argv: list[str] = request["argv"]
         processes: int = request["processes"]
-        self._groups = _Groups(f"{prefix}{os.getpid()}", memory=request["memory"], processes=processes)
+        self._groups = _Groups(f"{prefix}{os.getpid()}", memory=request["memory_bytes"], processes=processes)
         self._bound = None if self._groups.bounds_processes else bound + _TASKS_WITHOUT_GROUPS * processes
         words = request["bubblewrap"]
         self._bubblewrap = _Bubblewrap(words, processes if self._bound else None) if words else None
@@ -322,7 +322,7 @@ class _Guardian:
             (resource.RLIMIT_NOFILE, request["open_files"]),
             (resource.RLIMIT_FSIZE, request["file_bytes"]),
             (resource.RLIMIT_NPROC, self._bound),
-            (resource.RLIMIT_DATA, None if self._groups.bounds_memory else request["memory"]),
+            (resource.RLIMIT_DATA, None if self._groups.bounds_memory else request["memory_bytes"]),
         ):
             if most is not None:
                 _, hard = resource.getrlimit(limited)

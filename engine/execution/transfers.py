@@ -132,10 +132,9 @@ class Transfers:
         )
         marker = ""
         while True:
-            query = {"restype": "container", "comp": "list"} | ({"prefix": prefix} if prefix else {})
-            query |= {"marker": marker} if marker else {}
-            parts = urlsplit(url)
-            listing = urlunsplit(parts._replace(query="&".join(filter(None, [parts.query, urlencode(query)]))))
+            query = {"restype": "container", "comp": "list", "prefix": prefix, "marker": marker}
+            given, parts = urlencode({name: value for name, value in query.items() if value}), urlsplit(url)
+            listing = urlunsplit(parts._replace(query=f"{parts.query}&{given}".lstrip("&")))
             try:
                 request = self._request(listing)
                 with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer:

@@ -464,6 +464,14 @@ def test_files_of_programs_that_end_together_are_kept(real: Any) -> None:
     assert_replays(run.simulation)
 
 
+def test_a_program_may_be_where_its_sandbox_alone_has_it(real: Any) -> None:
+    """As in the image of a container."""
+    run = real(done({"id": "t", "commandLine": "only-in-the-image"}), sandbox=AtOnce())
+    run.wait()
+    assert run.events()[0]["exitCode"] == 0
+    assert_replays(run.simulation)
+
+
 @pytest.mark.parametrize("condition", ["taskFailure", "taskCompletion"])
 def test_a_program_that_has_failed_has_failed_when_its_output_files_are_sent(
     real: Any, blobs: Blobs, condition: str
