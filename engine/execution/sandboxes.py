@@ -396,13 +396,9 @@ def _daemon() -> tuple[Any, str]:
     except ImportError:
         needed = "containers need the Docker SDK for Python, for Podman too"
         raise SandboxMissing(f"{needed}: pip install 'batchdeck[execute]'") from None
-    own = f"unix://{os.environ.get('XDG_RUNTIME_DIR', '')}/podman/podman.sock"
-    for address in (
-        os.environ.get("DOCKER_HOST"),
-        "unix:///var/run/docker.sock",
-        own,
-        "unix:///run/podman/podman.sock",
-    ):
+    own = f"{os.environ.get('XDG_RUNTIME_DIR', '')}/podman/podman.sock"
+    sockets = ("/var/run/docker.sock", own, "/run/podman/podman.sock")
+    for address in (os.environ.get("DOCKER_HOST"), *(f"unix://{place}" for place in sockets)):
         with suppress(docker.errors.DockerException, OSError):
             if address:
                 client = docker.DockerClient(base_url=address)

@@ -59,12 +59,9 @@ class _Seen:
         specs = [*tasks, *made]
         bodies = [spec.written() for spec in specs]
         found = [
-            found
+            self.put(body, "task", job_id, body["id"])
+            | self.put(body.get("multiInstanceSettings"), "coordination", job_id, body["id"])
             for body in bodies
-            for found in (
-                self.put(body, "task", job_id, body["id"]),
-                self.put(body.get("multiInstanceSettings"), "coordination", job_id, body["id"]),
-            )
         ]
         return bodies if any(found) else None
 

@@ -482,3 +482,20 @@ def test_a_program_that_has_failed_has_failed_when_its_output_files_are_sent(
     (event,) = run.events()
     assert (event["exitCode"], blobs.put) == (3, {"/out/r.txt": b"result\n"})
     assert_replays(run.simulation)
+
+
+def test_packages_are_not_installed_through_a_link(real: Any, tmp_path: Path) -> None:
+    for name in ("tool", "outside"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "tool" / "say.sh").write_text("echo said")
+    application = {"id": "tool", "versions": ["1.0"], "defaultVersion": "1.0", "source": str(tmp_path / "tool")}
+    package = [{"applicationId": "tool", "version": "1.0"}]
+    tasks = [
+        task("link", f"cd ../../../../..; rm -r applications; ln -s {tmp_path}/outside applications"),
+        task("t", "true", applicationPackageReferences=package, dependsOn={"taskIds": ["link"]}),
+    ]
+    pool = builders.a_pool(nodes=1)
+    run = real(done(*tasks, usesTaskDependencies=True), pool=pool, account={"applications": [application]})
+    run.wait()
+    assert list((tmp_path / "outside").iterdir()) == []
+    assert_replays(run.simulation)
