@@ -8,7 +8,6 @@ it is known before, has the same log.
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -31,7 +30,7 @@ from engine.specs.common import Failing, Simulate
 from engine.state.acting import Acting, Process, ProcessKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from engine.execution.sandboxes import Running, Sandbox
     from engine.rules.processes.execution import Begun
@@ -43,6 +42,7 @@ _INHERITED = ("LANG", "TZ")
 _TOGETHER = 8  # programs whose files are fetched or sent at once
 _LONGEST_STREAM = 11_000_000  # bytes: what a sandbox keeps, and its last line
 _GIB = 1 << 30
+_STREAMS = ("stdout", "stderr")
 _MARKED = ("running", "completed")
 _OF_TASKS = ("TaskStateChanged", "SubtaskStateChanged")
 _EVENTS = {
@@ -78,39 +78,19 @@ class Settings(NamedTuple):
     variables: Callable[[str, bool], Mapping[str, str]] = lambda _, __: {}
 
 
-class _Stream:
-    """A file to which a program writes, after what is there already: of a primary that of its coordination command."""
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        self._begins = place.stat().st_size
-
-    def new_text(self) -> str:
-        """Return what the program has written."""
-        with suppress(OSError), self.place.open("rb") as stream:
-            stream.seek(self._begins)
-            return stream.read(_LONGEST_STREAM).decode("utf-8", "replace")
-        return ""
-
-
 class _Program:
     """A program that runs for a start of a process, from the fetching of its files to the sending of its outputs."""
 
     def __init__(self, number: int, acting: Acting, begun: Begun, folder: NodeFolder) -> None:
-        self.number, self.process, self.begun, self.folder = number, acting.process, begun, folder
+        self.number, self.begun, self.folder = number, begun, folder
         self.started_ms = acting.started_ms
         self.overhead_ms = begun.launch.setup.delay_ms
         self.environment: dict[str, str] = {}
-        self.stdout: _Stream
-        self.stderr: _Stream
+        self.begins: list[int] = []  # where its output begins in each stream: after that of a coordination command
+        self.life: Iterator[Seen | None]  # each step looks how far it has come
         self.preparing: Future[Running] | None = None
-        self.running: Running | None = None
-        self.sending: Future[None] | None = None
         self.ended_ms = 0  # in simulated time, once it is seen
         self.seen: Seen | None = None  # what it did, once it has ended
-
-    def end(self, now_ms: int, seen: Seen) -> None:
-        self.ended_ms, self.seen = now_ms, seen
 
     def due_ms(self, now_ms: int) -> int:
         """Return when its end takes effect, not before all that it needs is there."""
@@ -218,7 +198,7 @@ class Execution:
             self._programs.pop(number).stop()
         for node, folder in list(self._folders.items()):
             if world.nodes.state_of(node) is None:
-                folder.remove()
+                shutil.rmtree(folder.path, ignore_errors=True)
                 del self._folders[node]
             else:
                 folder.follow()
@@ -238,23 +218,39 @@ class Execution:
         if folder is None:
             folder = self._folders[begun.node] = NodeFolder(self._settings.nodes, world, begun.node)
         program = self._programs[number] = _Program(number, acting, begun, folder)
+        program.life = self._life(program)
+        program.seen, program.ended_ms = next(program.life), now_ms
+
+    def _life(self, program: _Program) -> Iterator[Seen | None]:
+        """Fetch the files of a program, let it run, and send its outputs; yield None until it is over."""
         try:
-            start = self._furnish(program)
-            wanted = self._wanted(program)
+            start, wanted = self._furnish(program), self._wanted(program)
         except OSError as error:  # a full disk, or a link in place of a directory
-            program.end(now_ms, Seen(Simulate(fails=Failing(code="DiskFull", values={"Message": str(error)}))))
+            yield Seen(Simulate(fails=Failing(code="DiskFull", values={"Message": str(error)})))
             return
-        words, path = _words(launch.command_line), program.environment.get("PATH")
-        if not words or ("/" not in words[0] and shutil.which(words[0], path=path) is None):
-            program.end(now_ms, Seen(Simulate(found=False)))
-        elif wanted:
-            program.preparing = self._threads.submit(self._prepare, wanted, start)
-        else:
-            program.preparing = Future()
+        program.preparing = preparing = self._threads.submit(self._prepare, wanted, start) if wanted else Future()
+        if not wanted:
             try:
-                program.preparing.set_result(self._sandbox.start(start))
+                preparing.set_result(self._sandbox.start(start))
             except (ProgramNotFound, OSError) as error:
-                program.preparing.set_exception(error)
+                preparing.set_exception(error)
+        yield None
+        while not preparing.done():
+            yield None
+        try:
+            running = preparing.result()
+        except TransferFailed as error:
+            yield Seen(Simulate(fails=error.fails))
+        except (ProgramNotFound, OSError):
+            yield Seen(Simulate(found=False))
+        else:
+            while (code := running.poll()) is None:
+                yield None
+            sending = [self._threads.submit(self._transfers.send, each) for each in self._outgoing(program, code)]
+            while not all(each.done() for each in sending):
+                yield None
+            failed = next(filter(None, (each.exception() for each in sending)), None)
+            yield self._seen(program, code, failed.fails if isinstance(failed, TransferFailed) else None)
 
     def _furnish(self, program: _Program) -> Start:
         """Make the folder of a process with all that it finds there; return how its program is to start."""
@@ -265,20 +261,19 @@ class Execution:
                 folder.install(source, package_directory(package.application_id, package.version))
         if launch.kind is not TaskKind.PRIMARY:  # whose coordination command has made the folder
             folder.bring(launch.directory)
-        program.stdout, program.stderr = (
-            _Stream(folder.place(f"{launch.directory}/{name}.txt")) for name in ("stdout", "stderr")
-        )
+        stdout, stderr = (f"{launch.directory}/{name}.txt" for name in _STREAMS)
+        program.begins = [len(folder.read(each) or b"") for each in (stdout, stderr)]
         program.environment = self._environment(program)
-        size = world.pool_of(node).size
+        size, container = world.pool_of(node).size, program.begun.work.spec.container_settings
         return Start(
             launch.command_line,
             folder.place(working_directory(launch.directory)),
             program.environment,
-            program.stdout.place,
-            program.stderr.place,
+            folder.place(stdout),
+            folder.place(stderr),
             folder.path,
             Limits(memory_bytes=round(size.memory_gib * _GIB), file_bytes=round(size.task_disk_gib * _GIB)),
-            _image(program.begun),
+            None if container is None else container.image_name,
         )
 
     def _prepare(self, wanted: Sequence[Wanted], start: Start) -> Running:
@@ -290,10 +285,7 @@ class Execution:
         """Return the environment of a program: the process's own, with the paths of this machine."""
         world, (node, launch, work), root = self._simulation.world, program.begun, program.folder.root
         own = execution.environment_of(world, node, launch, work, root)
-        usual = execution.environment_of(
-            world, node, launch, work._replace(spec=work.spec.model_copy(update={"environment_settings": ()})), root
-        )["PATH"]
-        if own["PATH"] == usual:
+        if all(setting.name != "PATH" for setting in work.spec.environment_settings):
             shared, directory = own["AZ_BATCH_NODE_SHARED_DIR"], own["AZ_BATCH_TASK_WORKING_DIR"]
             own["PATH"] = ":".join([os.environ.get("PATH", os.defpath), shared, directory])
         token = getattr(work.spec, "authentication_token_settings", None) is not None
@@ -324,37 +316,15 @@ class Execution:
             is_known = world.blobs.find(url) is not None or world.storage.find(url) is not None
             if is_known or world.blobs.blobs_in(url) or not self._transfers.can_fetch(url):
                 continue
-            place = folder.place(folder.root.key(name or ".", directory))
-            mode = int(file.file_mode or "0770", 8)
-            wanted.append(Wanted(url, place, not file.http_url, file.blob_prefix or "", mode))
+            key, mode = folder.root.key(name or ".", directory), int(file.file_mode or "0770", 8)
+            wanted.append(Wanted(url, folder, key, mode, not file.http_url, file.blob_prefix or ""))
         return wanted
 
     def _look_for_ends(self) -> None:
         """Note the programs that have ended."""
-        for program in [each for each in self._programs.values() if each.seen is None]:
-            preparing = program.preparing
-            if program.running is None and preparing is not None and preparing.done():
-                try:
-                    program.running = preparing.result()
-                except TransferFailed as error:
-                    program.end(self._real_ms(), Seen(Simulate(fails=error.fails)))
-                except (ProgramNotFound, OSError):
-                    program.end(self._real_ms(), Seen(Simulate(found=False)))
-            if program.sending is not None:
-                if program.sending.done():
-                    failed = program.sending.exception()
-                    why = failed.fails if isinstance(failed, TransferFailed) else None
-                    program.end(self._real_ms(), self._seen(program, 0, why))
-            elif program.running is not None and (code := program.running.poll()) is not None:
-                outgoing = self._outgoing(program, code)
-                if outgoing:
-                    program.sending = self._threads.submit(self._send, outgoing)
-                else:
-                    program.end(self._real_ms(), self._seen(program, code))
-
-    def _send(self, outgoing: Sequence[Outgoing]) -> None:
-        for each in outgoing:
-            self._transfers.send(each)
+        for program in self._programs.values():
+            if program.seen is None:
+                program.seen, program.ended_ms = next(program.life), self._real_ms()
 
     def _outgoing(self, program: _Program, code: int) -> list[Outgoing]:
         """Return the output files that really go somewhere: to a container that the simulation does not describe."""
@@ -368,10 +338,10 @@ class Execution:
             if world.storage.find(url) is None and self._transfers.can_send(url):
                 directory = working_directory(launch.directory)
                 for key, blob in uploads_of(file, files, folder.root, directory, program.environment):
-                    found.append(Outgoing(folder.place(key), url, blob))
+                    found.append(Outgoing(folder, key, url, blob))
         return found
 
-    def _seen(self, program: _Program, code: int, fails: Failing | None = None) -> Seen:
+    def _seen(self, program: _Program, code: int, fails: Failing | None) -> Seen:
         """Return what a program that has ended has done."""
         launch, folder = program.begun.launch, program.folder
         changes, directory = folder.changes(), working_directory(launch.directory)
@@ -379,10 +349,14 @@ class Execution:
         def relative(key: str) -> str:
             return os.path.relpath(key, directory)
 
+        stdout, stderr = (
+            (folder.read(f"{launch.directory}/{name}.txt", begins) or b"")[:_LONGEST_STREAM].decode("utf-8", "replace")
+            for name, begins in zip(_STREAMS, program.begins, strict=True)
+        )
         simulate = Simulate(
             exit_code=code,
-            stdout=program.stdout.new_text(),
-            stderr=program.stderr.new_text(),
+            stdout=stdout,
+            stderr=stderr,
             writes={relative(key): size for key, size in changes.sizes.items()},
             fails=fails,
         )
@@ -417,16 +391,3 @@ class Execution:
             if (shape.event, *rows) in self._executed and plain(dict(shape.fields).get("to")) in _MARKED:
                 log.executed.add(entry)
         self._followed = len(log)
-
-
-def _words(line: str) -> list[str]:
-    """Return the words of a command line; none if its quotes do not match."""
-    try:
-        return shlex.split(line)
-    except ValueError:
-        return []
-
-
-def _image(begun: Begun) -> str | None:
-    settings = begun.work.spec.container_settings
-    return None if settings is None else settings.image_name

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _KILLED = 137  # 128 and the number of SIGKILL
 _NOT_STARTED = 127
+_STREAMS = ("stdout", "stderr")
 _NOBODY = 65534
 _MOUNT_POINT = "/mnt"  # there, in a mount namespace of its own, is the folder of a node for a user who is not root
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/gnu/store")
@@ -134,7 +135,7 @@ class _Supervised(Running):
     def request(self, request: Mapping[str, object]) -> dict[str, Any]:
         """Ask for the start, and return the first answer."""
         with suppress(ConnectionError):
-            self._channel.sendall(json.dumps(request).encode() + b"\n")
+            self._channel.sendall(json.dumps(request, default=str).encode() + b"\n")
         return self._answer()
 
     def _answer(self, flags: int = 0) -> dict[str, Any]:
@@ -212,22 +213,11 @@ class _Processes(Sandbox):
                 self._control, self._supervisor = self._supervise()
                 socket.send_fds(self._control, [b"s"], [end.fileno()])
         answer = running.request(
-            {
-                "argv": argv,
-                "directory": str(start.directory),
-                "environment": dict(start.environment),
-                "stdout": str(start.stdout),
-                "stderr": str(start.stderr),
-                "root": str(start.root),
-                "memory": start.limits.memory_bytes,
-                "processes": start.limits.processes,
-                "open_files": start.limits.open_files,
-                "file_bytes": start.limits.file_bytes,
-                **self._isolated(start),
-            }
+            start._asdict()
+            | start.limits._asdict()
+            | {"argv": argv, "environment": dict(start.environment)}
+            | self._isolated(start)
         )
-        if "program" in answer or "error" in answer:
-            channel.close()
         if "program" in answer:
             raise ProgramNotFound(f"{argv[0]}: {answer['program']}{self._hint(argv[0], start)}")
         if "error" in answer:
@@ -295,28 +285,30 @@ class _Container(Running):
     def __init__(self, container: Any, start: Start) -> None:  # noqa: ANN401 - of an extra, which has no types
         self._container, self._start = container, start
         threads = ThreadPoolExecutor(3)
-        followed = [threads.submit(self._copy_log, name, follow=True) for name in ("stdout", "stderr")]
+        followed = [threads.submit(self._copy_log, name) for name in _STREAMS]
         self._code = threads.submit(self._wait, followed)
         threads.shutdown(wait=False)
 
-    def _copy_log(self, name: str, *, follow: bool) -> None:
+    def _copy_log(self, name: str, begins: int | None = None) -> int:
+        """Append the log to a stream as it grows, or put it there as a whole; return where it begins."""
         kept = Kept(str(self._start.root), str(getattr(self._start, name)))
         try:
-            for data in self._container.logs(
-                stream=True, follow=follow, **{"stdout": False, "stderr": False, name: True}
-            ):
+            if begins is not None:
+                os.truncate(kept.file, begins)
+            which = {"stdout": False, "stderr": False, name: True}
+            for data in self._container.logs(stream=True, follow=begins is None, **which):
                 kept.take(data)
+            return kept.begins
         finally:
             kept.close()
 
-    def _wait(self, followed: list[Future[None]]) -> int:
+    def _wait(self, followed: list[Future[int]]) -> int:
         from docker.errors import NotFound
 
         try:
             code = self._container.wait(timeout=None)["StatusCode"]
-            for name, each in zip(("stdout", "stderr"), followed, strict=True):
-                each.result()
-                self._copy_log(name, follow=False)  # Podman loses parts of what is followed
+            for name, each in zip(_STREAMS, followed, strict=True):
+                self._copy_log(name, each.result())  # Podman loses parts of what is followed
             self._container.remove(force=True)
         except NotFound:  # somebody has removed it
             return _KILLED
@@ -404,13 +396,9 @@ def _daemon() -> tuple[Any, str]:
     except ImportError:
         needed = "containers need the Docker SDK for Python, for Podman too"
         raise SandboxMissing(f"{needed}: pip install 'batchdeck[execute]'") from None
-    own = f"unix://{os.environ.get('XDG_RUNTIME_DIR', '')}/podman/podman.sock"
-    for address in (
-        os.environ.get("DOCKER_HOST"),
-        "unix:///var/run/docker.sock",
-        own,
-        "unix:///run/podman/podman.sock",
-    ):
+    own = f"{os.environ.get('XDG_RUNTIME_DIR', '')}/podman/podman.sock"
+    sockets = ("/var/run/docker.sock", own, "/run/podman/podman.sock")
+    for address in (os.environ.get("DOCKER_HOST"), *(f"unix://{place}" for place in sockets)):
         with suppress(docker.errors.DockerException, OSError):
             if address:
                 client = docker.DockerClient(base_url=address)

@@ -17,7 +17,7 @@ import socket
 import stat
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from glob import glob
 from pathlib import Path
@@ -27,7 +27,7 @@ if sys.platform != "win32":
     import resource
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 KEPT_BYTES = 10_000_000  # of each stream; the others are counted
 _KILLED = 128 + signal.SIGKILL
@@ -87,23 +87,38 @@ def main() -> None:
             os.rmdir(path)
 
 
+@contextmanager
+def directory_below(root: str, path: str, *, make: bool = False) -> Iterator[int]:
+    """Open a directory below another, without following links, which a program may have put there; ``make`` makes it.
+
+    Raises:
+        OSError: There is a link or a file on the way, or the path leads out of the directory.
+    """
+    names = os.path.relpath(path, root).split(os.sep)
+    if os.pardir in names:
+        raise OSError(f"{path} is not below {root}")
+    opened = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for name in names:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=opened)
+            above, opened = opened, os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=opened)
+            os.close(above)
+        yield opened
+    finally:
+        os.close(opened)
+
+
 def open_below(root: str, path: str, flags: int) -> int:
-    """Open a file below a directory without following links below it, which a program may have put there.
+    """Open a file below a directory without following links; with ``os.O_CREAT``, make the directories above it.
 
     Raises:
         OSError: There is a link on the way, or what is there is no regular file.
     """
-    *parents, name = os.path.relpath(path, root).split(os.sep)
-    if os.pardir in {*parents, name}:
-        raise OSError(f"{path} is not below {root}")
-    steps = [(parent, os.O_RDONLY | os.O_DIRECTORY) for parent in parents] + [(name, flags | os.O_NONBLOCK)]
-    opened = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-    for step, how in steps:
-        above = opened
-        try:
-            opened = os.open(step, how | os.O_NOFOLLOW, dir_fd=above)
-        finally:
-            os.close(above)
+    above, name = os.path.split(path)
+    with directory_below(root, above, make=bool(flags & os.O_CREAT)) as directory:
+        opened = os.open(name, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o666, dir_fd=directory)
     if not stat.S_ISREG(os.fstat(opened).st_mode):
         os.close(opened)
         raise OSError(f"{path} is not a regular file")
@@ -168,6 +183,7 @@ class Kept:
 
     def __init__(self, root: str, path: str) -> None:
         self.file = open_below(root, path, os.O_WRONLY | os.O_APPEND)
+        self.begins = os.fstat(self.file).st_size  # after what the coordination command of a primary has written
         self.head = b""
         self._last = b""
         self._kept = self._lost = 0
@@ -252,7 +268,7 @@ class _Guardian:
         self.streams = [_Stream(request["root"], request[name]) for name in ("stdout", "stderr")]
         self._argv: list[str] = request["argv"]
         processes: int = request["processes"]
-        self._groups = _Groups(f"{prefix}{os.getpid()}", memory=request["memory"], processes=processes)
+        self._groups = _Groups(f"{prefix}{os.getpid()}", memory=request["memory_bytes"], processes=processes)
         self._bound = None if self._groups.bounds_processes else bound + _TASKS_WITHOUT_GROUPS * processes
         words = request["bubblewrap"]
         self._bubblewrap = _Bubblewrap(words, processes if self._bound else None) if words else None
@@ -306,7 +322,7 @@ class _Guardian:
             (resource.RLIMIT_NOFILE, request["open_files"]),
             (resource.RLIMIT_FSIZE, request["file_bytes"]),
             (resource.RLIMIT_NPROC, self._bound),
-            (resource.RLIMIT_DATA, None if self._groups.bounds_memory else request["memory"]),
+            (resource.RLIMIT_DATA, None if self._groups.bounds_memory else request["memory_bytes"]),
         ):
             if most is not None:
                 _, hard = resource.getrlimit(limited)
@@ -352,7 +368,7 @@ class _Guardian:
         told: dict[str, Any] = {"exit": self.exit_code}
         complaint = self.streams[1].head.decode("utf-8", "replace").strip()
         if complaint.startswith("bwrap: ") and not self.has_begun():
-            os.truncate(self.streams[1].file, 0)
+            os.truncate(self.streams[1].file, self.streams[1].begins)
             told = {"program" if ": execvp " in complaint else "error": complaint.rpartition(": ")[2]}
         for stream in self.streams:
             stream.close()

@@ -6,6 +6,7 @@ Only what the simulation does not know goes over the wire. ``file:`` URLs are re
 from __future__ import annotations
 
 import ipaddress
+import os
 import shutil
 import urllib.error
 import urllib.request
@@ -20,12 +21,13 @@ from engine.specs.common import Failing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from engine.execution.folders import NodeFolder
+
 _PATIENCE_S = 60
 _STORAGE = lazy_regex(r"\.(?:blob|dfs)\.(?:storage\.azure|core\.(?:windows|chinacloudapi|usgovcloudapi))\.(?:net|cn)$")
 _VERSION = {"x-ms-version": "2021-12-02"}
 _WEB = ("http", "https")
 _DENIED, _MISSING = (401, 403, 409), (404, 410)
-_DEFAULT_MODE = 0o770
 
 
 class TransferFailed(Exception):
@@ -40,16 +42,18 @@ class Wanted(NamedTuple):
     """A resource file that is to be fetched: its URL, the place that it goes to, and for a container the prefix."""
 
     url: str
-    place: Path
+    folder: NodeFolder
+    key: str
+    mode: int
     is_container: bool = False
     prefix: str = ""
-    mode: int = _DEFAULT_MODE
 
 
 class Outgoing(NamedTuple):
     """An output file that is to be sent to a container."""
 
-    place: Path
+    folder: NodeFolder
+    key: str
     container_url: str
     blob: str
 
@@ -94,15 +98,12 @@ class Transfers:
     def fetch(self, wanted: Wanted) -> None:
         """Bring a blob, or all blobs of a container that begin with its prefix. Raises TransferFailed."""
         if not wanted.is_container:
-            self._bring(wanted.url, wanted.place, wanted.mode)
+            self._bring(wanted.url, wanted, wanted.key)
             return
         for name in self._names_in(wanted.url, wanted.prefix):
-            place = wanted.place / name
-            if not place.resolve().is_relative_to(wanted.place.resolve()):
-                raise TransferFailed("BlobDownloadMiscError", ("FilePath", name))
-            self._bring(_blob_url(wanted.url, name), place, wanted.mode)
+            self._bring(_blob_url(wanted.url, name), wanted, f"{wanted.key}/{name}")
 
-    def _bring(self, url: str, place: Path, mode: int) -> None:
+    def _bring(self, url: str, wanted: Wanted, key: str) -> None:
         where = ("FilePath", url.partition("?")[0])
         if urlsplit(url).scheme == "file":
             source = Path(unquote(urlsplit(url).path)).resolve()
@@ -110,13 +111,15 @@ class Transfers:
                 raise TransferFailed("BlobAccessDenied", where, ("Message", "see --allow-files"))
             if not source.is_file():
                 raise TransferFailed("BlobNotFound", where)
-        place.parent.mkdir(parents=True, exist_ok=True)
         codes = ("BlobNotFound", "BlobAccessDenied", "BlobDownloadTimedOut", "BlobDownloadMiscError")
         request = self._request(url)
         try:
-            with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer, place.open("wb") as target:
+            with (
+                urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer,
+                wanted.folder.open(key, "wb") as target,
+            ):
                 shutil.copyfileobj(answer, target)
-            place.chmod(mode)
+                os.fchmod(target.fileno(), wanted.mode)
         except OSError as error:
             raise _failed(error, codes, where) from None
 
@@ -129,10 +132,9 @@ class Transfers:
         )
         marker = ""
         while True:
-            query = {"restype": "container", "comp": "list"} | ({"prefix": prefix} if prefix else {})
-            query |= {"marker": marker} if marker else {}
-            parts = urlsplit(url)
-            listing = urlunsplit(parts._replace(query="&".join(filter(None, [parts.query, urlencode(query)]))))
+            query = {"restype": "container", "comp": "list", "prefix": prefix, "marker": marker}
+            given, parts = urlencode({name: value for name, value in query.items() if value}), urlsplit(url)
+            listing = urlunsplit(parts._replace(query=f"{parts.query}&{given}".lstrip("&")))
             try:
                 request = self._request(listing)
                 with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer:
@@ -151,8 +153,8 @@ class Transfers:
         headers = {"x-ms-blob-type": "BlockBlob", "Content-Type": "application/octet-stream"}
         url = _blob_url(outgoing.container_url, outgoing.blob)
         try:
-            with outgoing.place.open("rb") as content:
-                headers["Content-Length"] = str(outgoing.place.stat().st_size)
+            with outgoing.folder.open(outgoing.key, "rb") as content:
+                headers["Content-Length"] = str(os.fstat(content.fileno()).st_size)
                 request = self._request(url, content, headers)
                 with urllib.request.urlopen(request, timeout=_PATIENCE_S):
                     pass

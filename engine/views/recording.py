@@ -28,6 +28,7 @@ _ENDLESS_MS = 1000 * DAY_MS
 # How many parts of a subject do not name a node, where it is not two.
 _OWN = {"task": 3, "coordination": 3}
 _TASKS = ("tasks", "taskFactory")
+_ALWAYS = ("exitCode", "stdout", "found")  # also where nothing is in them
 _ABOUT_ENTRY = ("at", "when", "after", "refused")
 
 
@@ -58,12 +59,9 @@ class _Seen:
         specs = [*tasks, *made]
         bodies = [spec.written() for spec in specs]
         found = [
-            found
+            self.put(body, "task", job_id, body["id"])
+            | self.put(body.get("multiInstanceSettings"), "coordination", job_id, body["id"])
             for body in bodies
-            for found in (
-                self.put(body, "task", job_id, body["id"]),
-                self.put(body.get("multiInstanceSettings"), "coordination", job_id, body["id"]),
-            )
         ]
         return bodies if any(found) else None
 
@@ -104,17 +102,7 @@ def _simulate(one: Executed) -> dict[str, Any]:
     """Return the ``simulate`` of one start of a process."""
     if one.seen is None:
         return {"duration": format_duration(_ENDLESS_MS)}
-    seen = one.seen.simulate
-    assert seen.duration is not None
-    found: dict[str, Any] = {"duration": format_duration(round(seen.duration.values[0]))}
-    if seen.found is False:
-        return found | {"found": False}
-    found |= {} if seen.fails is None else {"fails": seen.fails.written()}
-    if seen.exit_code is None:
-        return found
-    found |= {"exitCode": seen.exit_code, "stdout": seen.stdout or ""}
-    found |= {"stderr": seen.stderr} if seen.stderr else {}
-    return found | ({"writes": dict(seen.writes)} if seen.writes else {})
+    return {name: value for name, value in one.seen.simulate.written().items() if value or name in _ALWAYS}
 
 
 def _attempts(runs: Mapping[int, dict[str, Any]]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import pytest
 
 from engine import BatchError, load_scenario
 from engine.execution.driver import Execution, Settings
-from engine.execution.sandboxes import sandbox_of
+from engine.execution.sandboxes import Running, Sandbox, Start, sandbox_of
 from engine.run.simulation import Simulation
 from engine.views.recording import recording
 from tests import builders
@@ -30,10 +30,17 @@ PATIENCE_S = 60
 class Real:
     """A run in which programs really run."""
 
-    def __init__(self, folder: Path, *jobs: dict[str, Any], allowed: tuple[Path, ...] = (), **more: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *jobs: dict[str, Any],
+        allowed: tuple[Path, ...] = (),
+        sandbox: Sandbox | None = None,
+        **more: Any,
+    ) -> None:
         self.folder = folder / "nodes"
         self.simulation = Simulation(builders.scenario(*jobs, **more).executing())
-        sandbox = sandbox_of("process", network=True, image=None, elevated=False)
+        sandbox = sandbox or sandbox_of("process", network=True, image=None, elevated=False)
         self.execution = Execution(self.simulation, sandbox, Settings(self.folder, allowed=allowed))
         self._until_s = time.monotonic() + PATIENCE_S
 
@@ -394,4 +401,101 @@ def test_a_link_that_a_program_has_put_is_not_followed(real: Any, tmp_path: Path
     (event,) = run.events()
     assert event["failureInfo"]["code"] == "DiskFull"
     assert [path.name for path in outside.iterdir()] == ["secret"]
+    assert_replays(run.simulation)
+
+
+def test_output_is_not_read_through_a_link(real: Any, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("precious")
+    run = real(done(task("t", f"echo said; ln -sf {tmp_path}/secret ../stdout.txt")))
+    run.wait()
+    assert "precious" not in recording(run.simulation)
+    assert_replays(run.simulation)
+
+
+def test_resource_files_are_not_written_through_a_link(real: Any, blobs: Blobs, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "mine.txt").write_text("mine")
+    files = [{"httpUrl": f"{blobs.url}/c/a.txt", "filePath": "in/mine.txt"}]
+    script = f"rm -r in; ln -s {tmp_path}/outside in; exit 1"
+    run = real(done(task("t", script, resourceFiles=files, constraints={"maxTaskRetryCount": 1})))
+    run.wait()
+    (event,) = run.events()
+    assert event["failureInfo"]["code"] == "BlobDownloadMiscError"
+    assert {each.name: each.read_text() for each in (tmp_path / "outside").iterdir()} == {"mine.txt": "mine"}
+    assert_replays(run.simulation)
+
+
+def test_nothing_is_removed_through_a_link(real: Any, tmp_path: Path) -> None:
+    (tmp_path / "outside" / "photos").mkdir(parents=True)
+    (tmp_path / "outside" / "photos" / "one").write_text("precious")
+    script = f"mkdir ../../../../other; ln -s {tmp_path}/outside ../../../../other/job-1"
+    run = real(done(task("t", script), task("next", "true", dependsOn={"taskIds": ["t"]}), usesTaskDependencies=True))
+    run.wait()
+    assert (tmp_path / "outside" / "photos" / "one").read_text() == "precious"
+
+
+class AtOnce(Sandbox):
+    """Programs that write a file at the first look, and have ended then."""
+
+    name = "at once"
+
+    def start(self, start: Start) -> Running:
+        return Writing(start.directory / "result")
+
+    def close(self) -> None: ...
+
+
+class Writing(Running):
+    def __init__(self, place: Path) -> None:
+        self._place = place
+
+    def poll(self) -> int | None:
+        self._place.write_text("made")
+        return 0
+
+    def kill(self) -> None: ...
+
+
+def test_files_of_programs_that_end_together_are_kept(real: Any) -> None:
+    pool = builders.a_pool(nodes=1, taskSlotsPerNode=4)
+    run = real(done(*(task(f"t{number}", "true") for number in range(4))), pool=pool, sandbox=AtOnce())
+    run.wait()
+    assert len(list(run.folder.glob("p/*/workitems/j/job-1/*/wd/result"))) == 4
+    assert_replays(run.simulation)
+
+
+def test_a_program_may_be_where_its_sandbox_alone_has_it(real: Any) -> None:
+    """As in the image of a container."""
+    run = real(done({"id": "t", "commandLine": "only-in-the-image"}), sandbox=AtOnce())
+    run.wait()
+    assert run.events()[0]["exitCode"] == 0
+    assert_replays(run.simulation)
+
+
+@pytest.mark.parametrize("condition", ["taskFailure", "taskCompletion"])
+def test_a_program_that_has_failed_has_failed_when_its_output_files_are_sent(
+    real: Any, blobs: Blobs, condition: str
+) -> None:
+    sent = output(f"{blobs.url}/out") | {"uploadOptions": {"uploadCondition": condition}}
+    run = real(done(task("t", "echo result > r.txt; exit 3", outputFiles=[sent])))
+    run.wait()
+    (event,) = run.events()
+    assert (event["exitCode"], blobs.put) == (3, {"/out/r.txt": b"result\n"})
+    assert_replays(run.simulation)
+
+
+def test_packages_are_not_installed_through_a_link(real: Any, tmp_path: Path) -> None:
+    for name in ("tool", "outside"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "tool" / "say.sh").write_text("echo said")
+    application = {"id": "tool", "versions": ["1.0"], "defaultVersion": "1.0", "source": str(tmp_path / "tool")}
+    package = [{"applicationId": "tool", "version": "1.0"}]
+    tasks = [
+        task("link", f"cd ../../../../..; rm -r applications; ln -s {tmp_path}/outside applications"),
+        task("t", "true", applicationPackageReferences=package, dependsOn={"taskIds": ["link"]}),
+    ]
+    pool = builders.a_pool(nodes=1)
+    run = real(done(*tasks, usesTaskDependencies=True), pool=pool, account={"applications": [application]})
+    run.wait()
+    assert list((tmp_path / "outside").iterdir()) == []
     assert_replays(run.simulation)

@@ -196,6 +196,23 @@ def test_a_program_that_cannot_be_started_is_named(node: Runner, program: str) -
     assert (task / "stderr.txt").read_text() == ""
 
 
+def test_what_a_stream_has_already_stays(node: Runner) -> None:
+    for line in ("no-such-program", "sh -c 'echo more; echo more >&2'"):
+        place = node.root / f"task-{next(_numbers)}"
+        place.mkdir()
+        out, err = place / "stdout.txt", place / "stderr.txt"
+        out.write_text("coordinated\n")
+        err.write_text("warned\n")
+        start = Start(line, place, node.environment, out, err, node.root)
+        if line.startswith("no"):
+            with pytest.raises(ProgramNotFound):
+                node.sandbox.start(start)
+            assert (out.read_text(), err.read_text()) == ("coordinated\n", "warned\n")
+        else:
+            assert ended(node.sandbox.start(start)) == 0
+            assert (out.read_text(), err.read_text()) == ("coordinated\nmore\n", "warned\nmore\n")
+
+
 def test_an_end_by_a_signal_is_told_as_shells_do(node: Runner) -> None:
     assert node.run("sh -c 'kill -TERM $$; sleep 1000'").code == 128 + signal.SIGTERM
     assert node.run("sh -c 'kill -KILL $$; sleep 1000'").code == 128 + signal.SIGKILL
@@ -819,5 +836,5 @@ def test_without_a_client_or_a_service_there_are_no_containers(
     )
     monkeypatch.setitem(sys.modules, "docker", None)
     assert sandbox_missing("container") == (
-        "containers need the Docker SDK for Python, for Podman too: pip install 'batchdeck[containers]'"
+        "containers need the Docker SDK for Python, for Podman too: pip install 'batchdeck[execute]'"
     )

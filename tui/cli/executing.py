@@ -117,15 +117,12 @@ def executing(
         except SandboxMissing as missing:
             echo(f"nothing was run: {missing}", err=True)
             raise click.exceptions.Exit(_NO_SANDBOX) from None
-        nodes = given["nodes"]
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="batchdeck-")) if nodes is None else nodes)
-        folder = folder.resolve()
+        nodes = given["nodes"] or stack.enter_context(tempfile.TemporaryDirectory(prefix="batchdeck-"))
+        folder = Path(nodes).resolve()
         allowed = tuple(map(Path, given["allow_files"]))
         settings = Settings(folder, given["scale"] or 1.0, given["passed"], allowed, storage)
-        if variables is not None:
-            settings = settings._replace(variables=variables)
-        execution = Execution(simulation, sandbox, settings)
-        stack.callback(execution.close)
+        settings = settings if variables is None else settings._replace(variables=variables)
+        stack.callback(Execution(simulation, sandbox, settings).close)
         if not quiet:
             echo(f"Command lines run here as {getpass.getuser()}, in {folder}, sandbox {sandbox.name}.", err=True)
             for note in sandbox.notes:
