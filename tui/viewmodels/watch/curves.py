@@ -14,7 +14,6 @@ from tui.viewmodels.watch.charts import Style, charts_of, nice_top, plot
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.views.log.series import Window
     from tui.viewmodels.session import Session
     from tui.viewmodels.watch.charts import Chart, Layer, Reading
 
@@ -36,10 +35,9 @@ _NO_TIME = " no time has gone by yet"
 class CurvesModel:
     """The curves of the pool and the job in focus."""
 
-    def __init__(self, session: Session, window: Window | None = None) -> None:
-        """Show the pool and the job in focus, for a ``window`` of time or by default for that of the session."""
+    def __init__(self, session: Session) -> None:
+        """Show the pool and the job in focus, for the session's window of time."""
         self._session = session
-        self._window = window
         self.has_grounds = True
         self._count = _CHARTS  # drawn last
         self._key: tuple[object, ...] = ()
@@ -59,11 +57,7 @@ class CurvesModel:
 
     def subtitle(self, *, names_moment: bool = False) -> str:
         """Return the part of the run that is shown, with its last moment where other panes show another one."""
-        return f"{self._shown_window.value}{f' to {self._session.clock(self._drawn_ms)}' if names_moment else ''}"
-
-    @property
-    def _shown_window(self) -> Window:
-        return self._window or self._session.window
+        return f"{self._session.window.value}{f' to {self._session.clock(self._drawn_ms)}' if names_moment else ''}"
 
     @property
     def is_empty(self) -> bool:
@@ -94,7 +88,7 @@ class CurvesModel:
         session = self._session
         simulation = session.simulation
         moment = *simulation.moment, session.series.until_ms
-        view = self._shown_window, session.time_format, session.glyphs.ascii_only, self.has_grounds
+        view = self._session.window, session.time_format, session.glyphs.ascii_only, self.has_grounds
         key = (cells, rows, *moment, *view, session.pool_id, session.job_id, session.ahead.generation)
         if key != self._key and not self._is_late:
             self._key, self._lines, self._drawn_ms = key, self._draw(cells, rows), session.series.until_ms
@@ -111,7 +105,7 @@ class CurvesModel:
         wide = (cells - _GAP * (columns - 1)) // columns
         room = max(_LEAST_PLOT, wide - _SCALE_CELLS)
         charts: list[Chart] = []
-        for chart in charts_of(session, session.pool_id, session.job_id, self._shown_window, room):
+        for chart in charts_of(session, session.pool_id, session.job_id, self._session.window, room):
             charts.append(chart)
             if sum(each.top > 0 for each in charts) >= max(_FEW, _layers(columns, rows) * columns):
                 break  # the others have no room
