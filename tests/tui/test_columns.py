@@ -304,16 +304,6 @@ def test_heads_are_whole_where_there_is_room(session_at, kind):
         assert cells >= len(model.columns[at].name)
 
 
-def test_a_column_that_is_the_same_in_all_rows_gives_way_first():
-    columns = {"Job": 12, "State": 9, "Priority": 3, "Pool": 40, "Preparation": 7, "Tasks": 20, "Release": 5}
-    model = JobsModel(Session(simulation(a_job(tasks=1))))
-    needs = [columns.get(column.name, 1) for column in model.columns]
-    pool = model.column_names.index("Pool")
-    assert pool in dict(model.layout(200, needs, {pool}))
-    assert pool not in dict(model.layout(90, needs, {pool}))
-    assert "Priority" in [model.columns[at].name for at, _ in model.layout(90, needs, {pool})]
-
-
 def test_columns_of_less_weight_give_way_before_the_names_of_the_rows_are_cut(dashboard_at):
     app, seen = dashboard_at(5400, "one-pool-per-scheduled-job"), []
     drive(app, "4", lambda app: seen.extend(text_of(app)), size=(80, 24))

@@ -28,9 +28,8 @@ def rows(model):
 
 
 def said(model):
-    """What is said of the item under the cursor, without the entries of a directory."""
-    lines = [plain(each).strip() for each in model.rows()]
-    return lines[: lines.index("")] if "" in lines else lines
+    """What is said of the item under the cursor."""
+    return [plain(each).strip() for each in model.rows()]
 
 
 def later(model, seconds):
@@ -212,17 +211,6 @@ def test_a_file_that_grows_is_read_to_its_end_and_one_that_vanishes_is_told_of(s
         "6 entries, 271 B in all",
         "The directory of a job. It is deleted with the job (JOB-16).",
     ]
-
-
-def test_of_a_directory_each_entry_is_listed_with_its_size_and_its_end(session_at):
-    model = FilesModel(session_at(200, READ), FileLocation(0, JOB))
-    lines = [plain(each).strip() for each in model.rows()]
-    listed = lines[lines.index("") + 1 :]
-    assert listed[0].split() == ["271", "B", "jobpreparation/", *["will", "be", "deleted", "at", "08:31:31"]]
-    assert listed[1].startswith("0 B  t1/  will be deleted at 08:11:33")
-    assert [each.split()[2] for each in listed] == ["jobpreparation/", "t1/", "t2/", "t3/"]
-    put_cursor(model, f"{JOB}/jobpreparation")
-    assert not any("deleted" in plain(each) for each in model.rows()[4:])  # said above of all of them
 
 
 def test_an_output_is_empty_until_the_process_ends(session_at):

@@ -126,14 +126,10 @@ class ListPage(ResizeFilter, View):
         self._update_row()
 
     def _update_summary(self) -> None:
-        """Show counts, and the columns without room that have the same text in all rows, each with this text."""
-        cells = self.size.width - width(_BLANK)
-        counts = self.model.summary(cells)
-        same = self.table.same_hidden
-        said = tuple(Span(f"{name.lower()} {text or 'none'}{_GAP}", Role.DIM) for name, text in same)
-        gap = (Span(_GAP),) if counts and said and not counts[-1].text.endswith(_GAP) else ()
-        self._summary.display = bool(counts or said)
-        self._summary.show([(*_BLANK, *counts, *gap, *(cut(said, cells - width((*counts, *gap))) if said else ()))])
+        """Show the counts of the list, if it has any."""
+        counts = self.model.summary(self.size.width - width(_BLANK))
+        self._summary.display = bool(counts)
+        self._summary.show([(*_BLANK, *counts)])
 
     def _return_to_row(self) -> None:
         if not self._recalled_id or not self.model.count:

@@ -147,12 +147,6 @@ class TreeModel:
         return self.rows[self.at].item if self.rows else None
 
     @property
-    def entries(self) -> list[Item]:
-        """The entries of the directory under the cursor; [] of a file."""
-        item = self.item
-        return self._items(item.path) if item is not None and item.is_directory else []
-
-    @property
     def path(self) -> str:
         """The path under the cursor."""
         return self.item.path if self.item is not None else ""
@@ -215,10 +209,6 @@ def _order(item: Item) -> tuple[bool, list[str | int]]:
     """Return the sort key: directories before files, numbers in names by value."""
     parts = _DIGITS.split(name_of(item.path))
     return not item.is_directory, [int(part) if at % 2 else part for at, part in enumerate(parts)]
-
-
-_MOST_LISTED = 60  # entries of a directory
-_SIZE_CELLS = 9
 
 
 class _Memory(NamedTuple):
@@ -394,24 +384,7 @@ class FilesModel:
         if not self._info:
             return self.text.rows()
         cells = max(8, self.text.cells - 1)
-        told = [line(" ", span._replace(text=each)) for span in self._info for each in wrapped(span.text, cells)]
-        return [*told, *self._listing(cells)]
-
-    def _listing(self, cells: int) -> list[Line]:
-        """Return the entries of the directory under the cursor: name, size, and how long each is kept."""
-        here, entries = self.tree.path, self.tree.entries
-        known = self._fates(self.tree.item) if self.tree.item is not None else []  # said above, of all of them
-        listed: list[Line] = [()] if entries else []
-        for item in entries[:_MOST_LISTED]:
-            name = item.path[len(here) :].lstrip("/") + ("/" if item.is_directory else "")
-            fates = self._fates(item)
-            fate = short_fate(self.session, fates[0]) if fates and fates != known else ""
-            size = Span(f"{fmt.size(item.size):>{_SIZE_CELLS}}  ", Role.DIM)
-            role = Role.DIM if item.gone is not None else Role.PLAIN
-            whole = line(" ", size, Span(name, role), Span(f"  {fate}" if fate else "", Role.DERIVED))
-            listed.append(cut(whole, cells))
-        rest = len(entries) - _MOST_LISTED
-        return [*listed, line(Span(f" and {rest:,} more", Role.DIM))] if rest > 0 else listed
+        return [line(" ", span._replace(text=each)) for span in self._info for each in wrapped(span.text, cells)]
 
     def heading(self, cells: int) -> Line:
         """Return the path under the cursor, and how long it is kept."""

@@ -53,11 +53,11 @@ class Hit(NamedTuple):
 class HitGroup:
     """The hits of one kind: the number of all, and the best of them."""
 
-    def __init__(self, title: str, view: str = "", note: str = "") -> None:
-        """``view`` is the list that can show all of them, ``note`` says what was left out."""
+    def __init__(self, title: str, view: str = "") -> None:
+        """``view`` is the list that can show all of them."""
         self.title = title
         self.view = view
-        self.note = note
+        self.note = ""  # what was not searched
         self.count = 0
         self.hits: list[Hit] = []
 
@@ -106,8 +106,8 @@ class Search:
         yield from self._files()
         yield from self._events()
 
-    def _group(self, title: str, view: str = "", note: str = "") -> HitGroup:
-        group = HitGroup(title, view, note)
+    def _group(self, title: str, view: str = "") -> HitGroup:
+        group = HitGroup(title, view)
         self.groups.append(group)
         return group
 

@@ -236,7 +236,7 @@ class TableRows:
     def columns(self, width: int) -> list[tuple[int, int]]:
         """Return index and width of each visible column. Two cells before them are for pointer and mark."""
         needs = self._needs[1]
-        return self._model.layout(width - MARGIN, needs if any(needs) else None, self._model.same_columns)
+        return self._model.layout(width - MARGIN, needs if any(needs) else None)
 
     @property
     def natural_width(self) -> int:
@@ -244,16 +244,9 @@ class TableRows:
         needs = self._needs[1]
         return self._model.natural_width(needs) + MARGIN if any(needs) else 0
 
-    def same_hidden(self, width: int) -> list[tuple[str, str]]:
-        """Return the columns that have no room and the same text in all rows, with this text."""
-        model, shown = self._model, {at for at, _ in self.columns(width)}
-        names = model.shown_names()
-        named = ((at, model.columns[at].name, text) for at, text in model.same_columns.items())
-        return [(name, text) for at, name, text in named if at not in shown and name in names]
-
     def hidden_columns(self, width: int) -> int:
         """Return the number of columns that have no room."""
-        return self._model.hidden_columns(self.columns(width), self._model.same_columns)
+        return self._model.hidden_columns(self.columns(width))
 
     def laid_out(self, cells_of: Mapping[int, Sequence[Span]], size: Size) -> Mapping[int, TableRow]:
         """Return the rows with these cells by key. They are kept for the next call, and others are not any more."""

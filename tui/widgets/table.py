@@ -229,11 +229,6 @@ class Table(ResizeFilter, RowsView):
         return cells + _FRAME if cells else 0
 
     @property
-    def same_hidden(self) -> list[tuple[str, str]]:
-        """The columns that have no room and the same text in all rows, with this text."""
-        return self._rows.same_hidden(self.size.width)
-
-    @property
     def hidden_columns(self) -> int:
         """The number of columns that have no room."""
         return self._rows.hidden_columns(self.size.width)

@@ -143,7 +143,6 @@ class InstanceSpan(NamedTuple):
     begin_ms: int
     end_ms: int | None
     has_failed: bool | None
-    is_retry: bool
 
 
 class Extent(NamedTuple):
@@ -368,7 +367,7 @@ class Lanes:
                 has_failed = None if meaning.stops_hooks else meaning.has_failed or meaning.is_begin
                 found[-1] = found[-1]._replace(end_ms=when_ms, has_failed=has_failed)
             if meaning.is_begin:
-                found.append(InstanceSpan(when_ms, None, None, is_open))
+                found.append(InstanceSpan(when_ms, None, None))
         return found
 
     def hook_extent(self, hook: Hook, job_id: str) -> Extent | None:

@@ -9,7 +9,7 @@ from engine.views.log.reader import Kept
 from tui.viewmodels.text import Role, Span, fit, heading, shown, squeeze
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from enum import Enum
 
     from engine.base.errors import FailureInfo
@@ -54,7 +54,6 @@ class Column(NamedTuple, Generic[RowT]):
     least: int = 0  # 0: always ``width``
     is_id: bool = False  # cut in the middle where it is too long
     is_name: bool = False  # a filter on it matches whole names only
-    is_common: bool = False  # often the same in all rows; then it gives way first
     is_whole: bool = False  # a number or a time, which says nothing once it is cut; its head may be cut to a word
     short: str = ""  # its head where there is no room for the name
     words: tuple[str, ...] = ()  # its texts, among which a filter also looks for a word without a field
@@ -168,32 +167,24 @@ class ColumnsModel:
         """Show or hide a column."""
         self.chosen_columns = self.shown_names() ^ {name}
 
-    def layout(
-        self, width: int, needs: Sequence[int] | None = None, same: Container[int] = ()
-    ) -> list[tuple[int, int]]:
+    def layout(self, width: int, needs: Sequence[int] | None = None) -> list[tuple[int, int]]:
         """Return index and width of each column shown in ``width`` cells.
 
         Args:
             width: The cells that there are.
             needs: For each column the cells of its longest text; None if they are not known.
-            same: The columns whose texts are the same in all rows, which are left out where room is short.
         """
-        left_out = frozenset(at for at in range(len(self.columns)) if at in same)
-        asked = width, None if needs is None else tuple(needs), left_out, self.chosen_columns
-        return self._layout.get(asked, lambda: self._laid_out(width, needs, left_out))
+        asked = width, None if needs is None else tuple(needs), self.chosen_columns
+        return self._layout.get(asked, lambda: self._laid_out(width, needs))
 
-    def _laid_out(self, width: int, needs: Sequence[int] | None, same: Container[int]) -> list[tuple[int, int]]:
+    def _laid_out(self, width: int, needs: Sequence[int] | None) -> list[tuple[int, int]]:
         has_chosen = self.chosen_columns is not None
         columns = [(at, column._replace(from_width=0) if has_chosen else column) for at, column in self._in_choice()]
         known = None if needs is None else [needs[at] for at, _ in columns]
-        if not has_chosen and sum(_best(columns, known)) + len(columns) > width:
-            columns = [(at, column) for at, column in columns if not (column.is_common and at in same)]
-            known = None if needs is None else [needs[at] for at, _ in columns]
         return [(columns[at][0], cells) for at, cells in layout([column for _, column in columns], width, known)]
 
     def _in_choice(self) -> list[tuple[int, Column[Any]]]:
         """Return the columns that are shown if there is room for them, with their indices."""
-        shown = self.shown_names()
         shown, named = self.shown_names() | {""}, enumerate(self.columns)
         return [(at, column) for at, column in named if column.name in shown or at == self.identity]
 
@@ -202,11 +193,10 @@ class ColumnsModel:
         columns = self._in_choice()
         return sum(_best(columns, [needs[at] for at, _ in columns])) + _GAP * len(columns)
 
-    def hidden_columns(self, shown: Sequence[tuple[int, int]], same: Container[int] = ()) -> int:
-        """Return the number of columns that would be shown if there were room, without those said elsewhere."""
+    def hidden_columns(self, shown: Sequence[tuple[int, int]]) -> int:
+        """Return the number of columns that would be shown if there were room."""
         seen, names = {at for at, _ in shown}, self.shown_names()
-        asked = (at for at, column in enumerate(self.columns) if column.name in names and at not in seen)
-        return sum(not (self.columns[at].is_common and at in same) for at in asked)
+        return sum(column.name in names and at not in seen for at, column in enumerate(self.columns))
 
 
 _GAP, _MOST_GAP = 2, 4  # cells between columns where there is room

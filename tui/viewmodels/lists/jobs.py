@@ -48,9 +48,9 @@ class JobsModel(NamedRowsModel["JobRow"]):
         yield Column("Job", 12, "the job's id", self._name, stretch=True, is_id=True)
         yield Column("State", 11, "the service's state; all states are listed below", _state, words=STATES_OF_JOBS)
         said = "-1000 to 1000; higher priorities are scheduled first"
-        yield Column("Priority", 8, said, lambda job: str(job.record.priority), 76, is_right=True, is_common=True)
+        yield Column("Priority", 8, said, lambda job: str(job.record.priority), 76, is_right=True)
         said = "the pool's id"
-        yield Column("Pool", 12, said, lambda job: job.record.pool_id, 72, least=9, is_id=True, is_common=True)
+        yield Column("Pool", 12, said, lambda job: job.record.pool_id, 72, least=9, is_id=True)
         said = "nodes on which it has run, of all on which it may; then the failures"
         yield Column("Preparation", 12, said, self._preparation, is_whole=True, short="Prep")
         said = "completed tasks (thick), running ones (dashed) and others, of all; then the failures"

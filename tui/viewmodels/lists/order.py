@@ -115,9 +115,9 @@ class ShownRows:
         self._spent_s = 0.0  # on the present work
         self._rests_until_s = 0.0
 
-    def show(self, rows: Sequence[int], *, hidden: int = 0, wanted: object = None) -> None:
+    def show(self, rows: Sequence[int], *, wanted: object = None) -> None:
         """Show rows as they are; ``wanted`` says which ones they are."""
-        self.rows, self.hidden = rows, hidden
+        self.rows, self.hidden = rows, 0
         self._work = self._order = self._moment = None
         self._wanted = wanted
 

@@ -64,7 +64,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         yield Column("", 1, cell=lambda pool: session.glyphs.span(pool_glyph(pool.state, pool.allocation)))
         yield Column("Pool", 11, "the pool's id", self._name, stretch=True, is_id=True)
         words = ("active", "deleting", "deleted")
-        yield Column("State", 9, "active, deleting or deleted", _state, 70, least=8, is_common=True, words=words)
+        yield Column("State", 9, "active, deleting or deleted", _state, 70, least=8, words=words)
         words = ("steady", "resizing", "stopping")
         yield Column("Allocation state", 16, "steady, resizing or stopping", self._allocation, least=10, words=words)
         yield NODE_SIZE._replace(from_width=64, least=11).showing(lambda pool: pool.record.spec.vm_size)
@@ -281,7 +281,7 @@ class NodesModel(NodeRowsModel["NodeBrief", "NodeRow"]):
         yield Column("State", 20, said, _node_state, least=12, words=STATES_OF_NODES, key=Key.STATE)
         words = tuple(state.wire for state in SchedulingState)
         scheduling = Column[Any]("Scheduling state", 16, "whether the node accepts new tasks", from_width=60, least=10)
-        yield scheduling._replace(is_common=True, words=words).showing(_scheduling, Key.SCHEDULING)
+        yield scheduling._replace(words=words).showing(_scheduling, Key.SCHEDULING)
         said = "task slots in use, of all slots of the node"
         yield Column("Running tasks", 13, said, _slots, least=8, is_whole=True, key=Key.SLOTS)
         said = "the node's phase in the job in focus: release once started, else preparation"

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 AT_ONCE = 10_000  # rows that are looked at in a few milliseconds if many are judged together
 PIECES = 10  # in which as many rows are looked at as otherwise at once
 _MOST_SEARCHED = 1000
-_MOST_COMPARED = 40  # rows that are compared to find columns with the same text
 
 
 class RowsModel(ColumnsModel, ABC):
@@ -60,7 +59,6 @@ class RowsModel(ColumnsModel, ABC):
         self.is_descending = False
         self.is_written_out = False  # all columns are computed
         self._shown = ShownRows()
-        self._same: tuple[object, dict[int, str]] = (None, {})
 
     # -- to be said by each list ---------------------------------------------------------------------------------
 
@@ -160,20 +158,6 @@ class RowsModel(ColumnsModel, ABC):
     def moment(self) -> object:
         """Return a value that is another one when the rows may have changed."""
         return self.session.simulation.log.count, self.session.now_ms
-
-    @property
-    def same_columns(self) -> Mapping[int, str]:
-        """The columns with the same text in all rows of a short list, which are often settings; with these texts."""
-        if not 1 < self.count <= _MOST_COMPARED:
-            return {}
-        session = self.session
-        moment = self.moment(), session.job_id, session.pool_id, self.count
-        if self._same[0] != moment:
-            asked = [at for at, column in enumerate(self.columns) if column.is_common]
-            rows = [self.cells(self.key(at)) for at in range(self.count)] if asked else []
-            texts = {at: {row[at].text.strip() for row in rows} for at in asked}
-            self._same = moment, {at: found.pop() for at, found in texts.items() if len(found) == 1}
-        return self._same[1]
 
     @property
     def is_sorting(self) -> bool:

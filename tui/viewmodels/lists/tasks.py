@@ -146,7 +146,7 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
         yield result.showing(lambda task: Span(task.result.value, _role(task)) if task.result else "", Key.RESULT)
         node = NODE._replace(texts=lambda keys: [" ".join(self._page.node_names(key)) for key in keys])
         yield node.showing(lambda task: f"n{task.position}" if task.position is not None else "", Key.NODE)
-        created = Column[Any]("Created", 8, "when it was added", from_width=92, is_common=True, is_whole=True)
+        created = Column[Any]("Created", 8, "when it was added", from_width=92, is_whole=True)
         yield created.showing(lambda task: clock(task.created_ms), Key.CREATED)
         yield START.showing(lambda task: clock(task.start_ms), Key.START)
         yield END._replace(from_width=60).showing(lambda task: clock(task.end_ms), Key.END)

@@ -36,7 +36,7 @@ class CurvesModel:
     """The curves of the pool and the job in focus."""
 
     def __init__(self, session: Session) -> None:
-        """Show the pool and the job in focus, for the window of time of the session."""
+        """Show the pool and the job in focus, for the session's window of time."""
         self._session = session
         self.has_grounds = True
         self._count = _CHARTS  # drawn last
