@@ -23,8 +23,8 @@ from engine.execution.sandboxes import Limits, ProgramNotFound, Start
 from engine.execution.transfers import Outgoing, TransferFailed, Transfers, Wanted
 from engine.rules.processes import execution
 from engine.rules.processes.output_files import due_uploads, uploads_of
-from engine.rules.processes.setup import url_of_resource_file
-from engine.shell.protocol import Executed, Seen
+from engine.rules.processes.setup import Work, url_of_resource_file
+from engine.shell.protocol import Executed, Launch, Seen
 from engine.specs.base import Distribution
 from engine.specs.common import Failing, Simulate
 from engine.state.acting import Acting, Process, ProcessKind
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from engine.execution.sandboxes import Running, Sandbox
-    from engine.rules.processes.execution import Begun
     from engine.run.simulation import Simulation
     from engine.scenario.model import Scenario
     from engine.specs.common import ResourceFile
+    from engine.world import World
 
 _INHERITED = ("LANG", "TZ")
 _TOGETHER = 8  # programs whose files are fetched or sent at once
@@ -60,6 +60,36 @@ def source_of(scenario: Scenario, application_id: str) -> Path | None:
         if application.id.lower() == application_id.lower() and application.source is not None:
             return Path(scenario.source.path).parent / application.source
     return None
+
+
+class Begun(NamedTuple):
+    """The present start of a process: its node, its launch, and what it works on."""
+
+    node: int
+    launch: Launch
+    work: Work
+
+
+def begun_of(world: World, process: Process) -> Begun:
+    """Return the present start of a running process that is not plain."""
+    kind, row, part = process
+    if kind is ProcessKind.START_TASK:
+        spec = world.nodes[row].start_spec
+        assert spec is not None
+        return Begun(row, execution.start_task_launch(world, row), Work(spec))
+    if kind in (ProcessKind.PREPARATION, ProcessKind.RELEASE):
+        instances, is_release = world.instances, kind is ProcessKind.RELEASE
+        job, node = world.jobs[instances.job[row]], instances.node[row]
+        hook = execution.process_of(world, job, is_release=is_release)
+        run = (instances.release_runs if is_release else instances.prep_runs)[row]
+        return Begun(node, execution.hook_launch(world, job, hook, node, run), Work(hook.spec, job, hook.task_id))
+    task, nodes, attempt = world.tasks.spec(row), world.nodes_of(row), world.tasks.extra(row).attempts
+    work = Work(task, world.jobs[world.tasks.profile_of(row).job], task.id, row)
+    if kind is ProcessKind.COORDINATION:
+        return Begun(nodes[part], execution.coordination_launch(world, row, nodes, part, attempt), work)
+    several = task.multi_instance_settings is not None
+    own = execution.application_launch(world, row, nodes, attempt) if several else None
+    return Begun(nodes[0], own or execution.task_launch(world, row, nodes[0], attempt), work)
 
 
 class Settings(NamedTuple):
@@ -210,7 +240,7 @@ class Execution:
     def _begin(self, number: int, acting: Acting) -> None:
         """Start a program, whose files are brought first."""
         world, now_ms = self._simulation.world, self._simulation.now_ms
-        begun = execution.begun(world, acting.process)
+        begun = begun_of(world, acting.process)
         launch, rows = begun.launch, self._rows_of(acting.process, begun.node)
         self._executed |= {(event, *rows) for event in _EVENTS[acting.process.kind]}
         self._simulation.executed[number] = Executed(launch.subject, launch.attempt, launch.node, acting.started_ms)

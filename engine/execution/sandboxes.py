@@ -28,7 +28,7 @@ from engine.execution.supervisor import Kept
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SUPERVISOR = Path(__file__).with_name("supervisor.py")
+_SUPERVISOR, _CONTAINER_WATCH = (Path(__file__).with_name(f"{name}.py") for name in ("supervisor", "container_watch"))
 _KILLED = 137  # 128 and the number of SIGKILL
 _NOT_STARTED = 127
 _STREAMS = ("stdout", "stderr")
@@ -336,7 +336,7 @@ class _Containers(Sandbox):
         self._user = "0:0" if elevated or is_rootless else f"{os.getuid()}:{os.getgid()}"
         self._label = uuid4().hex
         self._keeper = subprocess.Popen(
-            [sys.executable, "-P", str(_SUPERVISOR), address, f"batchdeck={self._label}"],
+            [sys.executable, "-P", str(_CONTAINER_WATCH), address, f"batchdeck={self._label}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,9 +1,8 @@
 """The program that starts, watches and ends processes, so that none of them outlives the command that asked for it.
 
 It is a process of its own that imports only the standard library. For each start it forks a *guardian*, which adopts
-whatever its program leaves behind: also what has called ``setsid`` or was forked twice. A guardian kills that tree when
-it is asked to, when the program has ended, and when the command or the supervisor has gone, however they ended. What a
-killed guardian leaves is adopted and killed by the supervisor.
+whatever its program leaves behind, and kills that tree when it is asked to, when the program has ended, and when the
+command or the supervisor has gone. What a killed guardian leaves is adopted and killed by the supervisor.
 """
 
 from __future__ import annotations
@@ -30,16 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 KEPT_BYTES = 10_000_000  # of each stream; the others are counted
-_KILLED = 128 + signal.SIGKILL
-_LINUX = sys.platform == "linux"
+_KILLED, _LINUX = 128 + signal.SIGKILL, sys.platform == "linux"
 _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
 _NEW_MOUNT_NAMESPACE, _RECURSIVELY_PRIVATE, _BIND = 1 << 17, 1 << 18 | 1 << 14, 1 << 12  # of unshare(2) and mount(2)
 _GROUPS = "/sys/fs/cgroup"
 _TASKS_WITHOUT_GROUPS = 8  # whose processes are bounded together where there is no bound for each
-_CHUNK = 1 << 16
-_HEAD_BYTES = 1000  # of a stream, in which bubblewrap complains
-_POLL_MS = 1
-_POLL_S = 0.001
+_CHUNK, _HEAD_BYTES = 1 << 16, 1000  # of a stream; bubblewrap complains in the head
+_POLL_MS, _POLL_S = 1, 0.001
 _RESET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD, signal.SIGXFSZ)
 
 
@@ -123,18 +119,6 @@ def open_below(root: str, path: str, flags: int) -> int:
         os.close(opened)
         raise OSError(f"{path} is not a regular file")
     return opened
-
-
-def remove_containers(address: str, label: str) -> None:
-    """Remove the containers with a label once the standard input has ended: with the command that has started them."""
-    import docker
-
-    client = docker.DockerClient(base_url=address)
-    sys.stdin.read()
-    while found := client.containers.list(all=True, filters={"label": label}):
-        for container in found:
-            with suppress(docker.errors.APIError):
-                container.remove(force=True)
 
 
 class _Groups:
@@ -513,4 +497,4 @@ def _as_in_proc(argv: Sequence[str]) -> bytes:
 
 
 if __name__ == "__main__":
-    remove_containers(*sys.argv[1:]) if len(sys.argv) > 2 else main()
+    main()

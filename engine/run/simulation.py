@@ -115,11 +115,8 @@ class Simulation:
         """True at the end of the run: at ``until``, or if nothing more can happen in a run without it."""
         if self.now_ms >= self.end_ms:
             return True
-        if (
-            self.awaits_commands
-            or not self._ends_by_itself
-            or (self.scenario.executes and self.world.acting.executing())
-        ):
+        is_real = self.scenario.executes and bool(self.world.acting.executing())
+        if self.awaits_commands or not self._ends_by_itself or is_real:
             return False
         return self.world.calendar.peek_ms() is None or self._only_endless_is_left
 

@@ -162,10 +162,9 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
     """Replay SCENARIO, a file or the name of a bundled one, as fast as possible.
 
     Prints tables of jobs, pools and expectations, and what needs attention at the end, which `batchdeck why` explains.
-    With --events - stdout holds only the events, and the tables go to stderr, as warnings about the scenario do;
-    likewise --trace -, --tasks - and --html -. Files appear under their names when
-    the run is over, complete: those on nodes with --files as DIR/<pool>/<node>/..., the blobs in storage as
-    DIR/storage/<account>/<container>/<blob>. ui.perfetto.dev and chrome://tracing open a trace.
+    With --events - stdout holds only the events, and the tables go to stderr, as warnings do; likewise --trace -,
+    --tasks - and --html -. Files appear when the run is over: those on nodes with --files as DIR/<pool>/<node>/..., the
+    blobs in storage as DIR/storage/<account>/<container>/<blob>. ui.perfetto.dev and chrome://tracing open a trace.
 
     \b
     Examples:
@@ -187,13 +186,12 @@ def run(scenario: str, **given: Unpack[_GivenToRun]) -> int:
     wanted = WantedFiles(given["events"], given["trace"], given["tasks"], given["html"], given["files"])
     wanted.check(output)
     check_execution(given)
-    check_apart([scenario], {"--record": given["record"]} | wanted.named())
-    options = {"strict": given["strict"], "quiet": quiet, "executes": given["execute"]}
-    loaded = given["variant"].of(load(scenario, prices=given["prices"], **options))
+    check_apart([scenario], wanted.named() | {"--record": given["record"]})
+    strict, prices, executes = given["strict"], given["prices"], given["execute"]
+    loaded = given["variant"].of(load(scenario, strict=strict, quiet=quiet, prices=prices, executes=executes))
     if given["until"] is not None:
         loaded = replace(loaded, until_ms=parse_moment(given["until"], loaded))
-    with ExitStack() as stack:
-        stack.enter_context(interrupts.unwinding)
+    with interrupts.unwinding, ExitStack() as stack:
         files = RunFiles(wanted, stack)
         simulation = Simulation(loaded, seed=given["seed"], can_go_back=False)
         try:

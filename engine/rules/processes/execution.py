@@ -356,36 +356,6 @@ def start_task_launch(world: World, node: int) -> Launch:
     return _on_node(world, launch, node, Process(ProcessKind.START_TASK, node))
 
 
-class Begun(NamedTuple):
-    """The present start of a process: its node, its launch, and what it works on."""
-
-    node: int
-    launch: Launch
-    work: Work
-
-
-def begun(world: World, process: Process) -> Begun:
-    """Return the present start of a running process that is not plain."""
-    kind, row, part = process
-    if kind is ProcessKind.START_TASK:
-        spec = world.nodes[row].start_spec
-        assert spec is not None
-        return Begun(row, start_task_launch(world, row), Work(spec))
-    if kind in (ProcessKind.PREPARATION, ProcessKind.RELEASE):
-        instances, is_release = world.instances, kind is ProcessKind.RELEASE
-        job, node = world.jobs[instances.job[row]], instances.node[row]
-        hook = process_of(world, job, is_release=is_release)
-        run = (instances.release_runs if is_release else instances.prep_runs)[row]
-        return Begun(node, hook_launch(world, job, hook, node, run), Work(hook.spec, job, hook.task_id))
-    task, nodes, attempt = world.tasks.spec(row), world.nodes_of(row), world.tasks.extra(row).attempts
-    work = Work(task, world.jobs[world.tasks.profile_of(row).job], task.id, row)
-    if kind is ProcessKind.COORDINATION:
-        return Begun(nodes[part], coordination_launch(world, row, nodes, part, attempt), work)
-    several = task.multi_instance_settings is not None
-    launch = application_launch(world, row, nodes, attempt) if several else task_launch(world, row, nodes[0], attempt)
-    return Begun(nodes[0], launch, work)
-
-
 # The kind of process, and that of the calendar's entry for its end: of preparation, then of release.
 _KINDS = ((ProcessKind.PREPARATION, DueKind.PREPARATION_ENDED), (ProcessKind.RELEASE, DueKind.RELEASE_ENDED))
 
