@@ -301,7 +301,7 @@ def _actions(session: Session) -> Iterator[Said]:
     """Yield what the sheets of actions say beforehand of what each action would do."""
     for kind, key in _subjects(session):
         for action in actions_for(session, [ItemRef(kind, key)]):
-            said = [plain(line) for line in effect_lines(session, action, CELLS, asks=True)]
+            said = [plain(line) for line in effect_lines(session, action, CELLS)]
             yield f"{session.clock(session.now_ms)} {kind} {key}", [action.title, *said]
 
 
