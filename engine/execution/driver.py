@@ -26,7 +26,7 @@ from engine.rules.processes.output_files import due_uploads, uploads_of
 from engine.rules.processes.setup import Work, url_of_resource_file
 from engine.shell.protocol import Executed, Launch, Seen
 from engine.specs.base import Distribution
-from engine.specs.common import Failing, Simulate
+from engine.specs.common import IMAGE_PROGRAM, Failing, Simulate
 from engine.state.acting import Acting, Process, ProcessKind
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from engine.world import World
 
 _INHERITED = ("LANG", "TZ")
+_AT_ONCE = 2  # programs that are started without a pause
 _TOGETHER = 8  # programs whose files are fetched or sent at once
 _LONGEST_STREAM = 11_000_000  # bytes: what a sandbox keeps, and its last line
 _GIB = 1 << 30
@@ -181,7 +182,8 @@ class Execution:
         """Process calendar entries as far as the programs have come; return whether more are due now."""
         simulation = self._simulation
         for _ in range(max_events):
-            self._follow()
+            if not self._follow():
+                return True
             self._look_for_ends()
             now_ms, reach_ms = simulation.now_ms, self._reach_ms(until_ms)
             ended = [program for program in self._programs.values() if program.seen is not None]
@@ -218,12 +220,14 @@ class Execution:
 
     # -- programs ----------------------------------------------------------------------------------------------------
 
-    def _follow(self) -> None:
-        """Start the programs of processes that have begun, and end those whose processes were stopped."""
+    def _follow(self) -> bool:
+        """Start programs of processes that have begun, and end those whose processes were stopped.
+
+        Return whether all have started: only some do at once, so that keys and requests need not wait.
+        """
         world, log = self._simulation.world, self._simulation.log
         if (len(log), world.acting.starts) == (self._followed, self._starts):
-            return
-        self._starts = world.acting.starts
+            return True
         for number in [each for each in self._programs if world.acting.get(each) is None]:
             self._programs.pop(number).stop()
         for node, folder in list(self._folders.items()):
@@ -232,10 +236,14 @@ class Execution:
                 del self._folders[node]
             else:
                 folder.follow()
-        for number, acting in world.acting.executing().items():
-            if number not in self._programs:
-                self._begin(number, acting)
+        to_start = [each for each in world.acting.executing().items() if each[0] not in self._programs]
+        for number, acting in to_start[:_AT_ONCE]:
+            self._begin(number, acting)
+        if len(to_start) > _AT_ONCE:
+            return False
+        self._starts = world.acting.starts
         self._mark()
+        return True
 
     def _begin(self, number: int, acting: Acting) -> None:
         """Start a program, whose files are brought first."""
@@ -258,13 +266,7 @@ class Execution:
         except OSError as error:  # a full disk, or a link in place of a directory
             yield Seen(Simulate(fails=Failing(code="DiskFull", values={"Message": str(error)})))
             return
-        program.preparing = preparing = self._threads.submit(self._prepare, wanted, start) if wanted else Future()
-        if not wanted:
-            try:
-                preparing.set_result(self._sandbox.start(start))
-            except (ProgramNotFound, OSError) as error:
-                preparing.set_exception(error)
-        yield None
+        program.preparing = preparing = self._threads.submit(self._prepare, wanted, start)
         while not preparing.done():
             yield None
         try:
@@ -296,7 +298,7 @@ class Execution:
         program.environment = self._environment(program)
         size, container = world.pool_of(node).size, program.begun.work.spec.container_settings
         return Start(
-            launch.command_line,
+            "" if launch.command_line == IMAGE_PROGRAM else launch.command_line,
             folder.place(working_directory(launch.directory)),
             program.environment,
             folder.place(stdout),

@@ -350,7 +350,7 @@ class _Containers(Sandbox):
         image = start.image or self._image
         if image is None:
             raise OSError("there is no image: give containerSettings or --image")
-        argv = _split(start.command_line)
+        argv = _split(start.command_line) if start.command_line else None  # the image's own
         root, limits = str(start.root), start.limits
         most = {"nofile": limits.open_files, "fsize": limits.file_bytes, "core": 0}
         create = partial(
