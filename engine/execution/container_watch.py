@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 
-import docker
-
 
 def remove_containers(address: str, label: str) -> None:
     """Remove the containers with a label once the standard input has ended: with the command that has started them."""
+    import docker
+
     client = docker.DockerClient(base_url=address)
     sys.stdin.read()
     while found := client.containers.list(all=True, filters={"label": label}):

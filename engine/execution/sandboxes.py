@@ -381,7 +381,7 @@ class _Containers(Sandbox):
         except docker.errors.APIError as error:
             reason = str(error.explanation or error)
             if "exec: " in reason or "executable file" in reason:
-                raise ProgramNotFound(f"{argv[0]}: {reason}") from None
+                raise ProgramNotFound(f"{argv[0] if argv else image}: {reason}") from None
             raise OSError(f"{image}: {reason}") from None
         return _Container(container, start)
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from engine.execution import supervisor
+from engine.execution import container_watch
 from engine.execution.sandboxes import Limits, ProgramNotFound, SandboxMissing, Start, sandbox_of
 
 if TYPE_CHECKING:
@@ -822,7 +822,7 @@ def test_containers_of_a_killed_command_are_removed(
     running, _, _ = node.start("sleep")
     other = docker.containers.create("here:1", ["sleep"], labels={"batchdeck": "other"})
     monkeypatch.setattr(sys, "stdin", io.StringIO())
-    supervisor.remove_containers(*node.sandbox._keeper.args[-2:])
+    container_watch.remove_containers(*node.sandbox._keeper.args[-2:])
     assert docker.all == {other}
     assert ended(running) == 137
 
