@@ -94,7 +94,7 @@ def begun_of(world: World, process: Process) -> Begun:
 
 
 class Settings(NamedTuple):
-    """What was asked for: where nodes live, simulated seconds a real one, variables to pass on, folders to read.
+    """The settings of execution: where nodes live, simulated seconds a real one, variables to pass on, folders to read.
 
     ``storage`` is the URL of an emulator that stands in for storage accounts.
 

@@ -207,7 +207,7 @@ class _Stream(Kept):
 
 
 class _Bubblewrap:
-    """What bubblewrap is given beside the program, and what it tells of it."""
+    """The options that bubblewrap gets beside a program, and what it tells of the program."""
 
     def __init__(self, words: Sequence[str], processes: int | None) -> None:
         """Make the pipes; ``processes`` bounds those of the program, where nothing else does."""

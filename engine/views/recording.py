@@ -111,14 +111,16 @@ def _attempts(runs: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
     return {"attempts": [runs.get(attempt, {}) for attempt in range(1, max(runs) + 1)]}
 
 
-def recording(simulation: Simulation) -> str:
-    """Return the YAML of a run's scenario as it was seen, with every command that was given by hand."""
+def recording(simulation: Simulation, codes: Mapping[int, str]) -> str:
+    """Return the YAML of a run's scenario as it was seen, with every command that was given by hand.
+
+    ``codes`` are those with which commands were refused, by the identity of the command.
+    """
     scenario, seen = simulation.scenario, _Seen(simulation.executed.values())
     text = scenario.source.text if scenario.variant is None else document_text(scenario.variant.document.plain)
     before = parse_valid(text).plain
     assert isinstance(before, dict)
     document = before | _sections(scenario, seen, before)
-    codes = {id(refusal.command): refusal.error.code for refusal in simulation.refusals}
     given = []
     for one in simulation.journal.by_hand():
         body = seen.command(one.command, one.extras.tasks, one.extras.factory)

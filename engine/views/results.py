@@ -440,8 +440,8 @@ def refused_codes(sim: Simulation) -> dict[int, str]:
 
 def recorded(sim: Simulation) -> str:
     """Return the YAML of the scenario with every command given by hand in its timeline. It replays to the same log."""
-    if sim.executed:
-        return recording(sim)
     codes = refused_codes(sim)
+    if sim.executed:
+        return recording(sim, codes)
     given = [GivenCommand(one.when_ms, one.command, codes.get(id(one.command))) for one in sim.journal.by_hand()]
     return dump(replace(sim.scenario, seed=sim.seed), given)

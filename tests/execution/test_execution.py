@@ -18,7 +18,7 @@ from engine import BatchError, load_scenario
 from engine.execution.driver import Execution, Settings
 from engine.execution.sandboxes import Running, Sandbox, Start, sandbox_of
 from engine.run.simulation import Simulation
-from engine.views.recording import recording
+from engine.views.results import recorded
 from tests import builders
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def lines_without_marks(simulation: Simulation) -> list[str]:
 
 def assert_replays(run: Simulation) -> Simulation:
     """Check that the recording of a run has the same log; return that run."""
-    again = Simulation(load_scenario("recording", text=recording(run)))
+    again = Simulation(load_scenario("recording", text=recorded(run)))
     again.run_until(again.end_ms)
     assert list(again.json_lines()) == lines_without_marks(run)
     return again
@@ -372,10 +372,9 @@ def test_a_recording_of_everything_at_once(real: Any) -> None:
     pool = builders.a_pool(nodes=6, startTask=sh("echo start", waitForSuccess=True))
     run = real(done(*tasks, prep=prep, release=sh("echo bye"), constraints={"maxTaskRetryCount": 1}), pool=pool)
     run.wait(lambda: len(run.events()) > 5)
-    from engine.specs.commands import EvictNode, RebootNode
+    from engine.specs.commands import RebootNode
 
     run.simulation.submit(RebootNode.from_wire({"poolId": "p", "node": 0}))
-    del EvictNode
     run.wait()
     again = assert_replays(run.simulation)
     counts: dict[str, int] = defaultdict(int)
@@ -408,7 +407,7 @@ def test_output_is_not_read_through_a_link(real: Any, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("precious")
     run = real(done(task("t", f"echo said; ln -sf {tmp_path}/secret ../stdout.txt")))
     run.wait()
-    assert "precious" not in recording(run.simulation)
+    assert "precious" not in recorded(run.simulation)
     assert_replays(run.simulation)
 
 

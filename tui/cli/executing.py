@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from engine.base.values import format_duration
 from tui.cli.arguments import echo
 
 if TYPE_CHECKING:
@@ -100,8 +99,8 @@ def executing(
         return
     from engine.execution.driver import Execution, Settings, source_of
     from engine.execution.sandboxes import SandboxMissing, sandbox_of
-    from engine.scenario.record import with_settings
-    from engine.views.recording import recording
+    from engine.rest.session import session_text
+    from engine.views.results import recorded
     from tui.saving.targets import FileLines
 
     for application in simulation.scenario.account.applications:
@@ -129,10 +128,8 @@ def executing(
                 echo(note, err=True)
         yield
         if target is not None:
-            text = recording(simulation)
-            if simulation.scenario.until_ms is not None:
-                text = with_settings(text, {"until": format_duration(max(simulation.now_ms, simulation.present_ms))})
-            target.write(text.splitlines())
+            is_open = simulation.scenario.until_ms is None  # it ends by itself, and so does its replay
+            target.write((recorded if is_open else session_text)(simulation).splitlines())
             target.keep()
             if not quiet:
                 echo(f"What was seen is recorded in {given['record']}; `batchdeck run` replays it.", err=True)
