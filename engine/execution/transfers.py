@@ -5,8 +5,8 @@ Only what the simulation does not know goes over the wire. ``file:`` URLs are re
 
 from __future__ import annotations
 
-import ipaddress
 import os
+import re
 import shutil
 import urllib.error
 import urllib.request
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
 from xml.etree import ElementTree
 
-from engine.base.values import lazy_regex
+from engine.base.hosts import STORAGE, is_loopback
 from engine.specs.common import Failing
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine.execution.folders import NodeFolder
 
 _PATIENCE_S = 60
-_STORAGE = lazy_regex(r"\.(?:blob|dfs)\.(?:storage\.azure|core\.(?:windows|chinacloudapi|usgovcloudapi))\.(?:net|cn)$")
+_STORAGE = re.compile(STORAGE, re.IGNORECASE)
 _VERSION = {"x-ms-version": "2021-12-02"}
 _WEB = ("http", "https")
 _DENIED, _MISSING = (401, 403, 409), (404, 410)
@@ -77,11 +77,11 @@ class Transfers:
     def can_send(self, url: str) -> bool:
         """Return whether outputs really go to a container: it is on this machine, or its URL is signed."""
         parts = urlsplit(url)
-        is_near = is_here(parts.hostname or "") or self._stands_in(parts.hostname)
+        is_near = is_loopback(parts.hostname or "") or self._stands_in(parts.hostname)
         return parts.scheme in _WEB and (is_near or "sig=" in parts.query)
 
     def _stands_in(self, host: str | None) -> bool:
-        return self._storage is not None and _STORAGE.search(host or "") is not None
+        return self._storage is not None and _STORAGE.fullmatch(host or "") is not None
 
     def _request(
         self, url: str, content: BinaryIO | None = None, more: Mapping[str, str] | None = None
@@ -160,14 +160,6 @@ class Transfers:
                     pass
         except OSError as error:
             raise _failed(error, codes, where) from None
-
-
-def is_here(host: str) -> bool:
-    """Return whether a name or address of a host is this machine's own."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _blob_url(container_url: str, name: str) -> str:

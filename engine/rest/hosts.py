@@ -12,25 +12,16 @@ import re
 import ssl
 from contextlib import contextmanager
 from functools import lru_cache
-from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
+from engine.base.hosts import LOCALHOST, LOOPBACK, address_of, is_loopback
 from engine.base.values import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-
-CLOUDS = ("windows.net", "chinacloudapi.cn", "usgovcloudapi.net", "cloudapi.de")
-"""The ends of the names that services have in each cloud of Azure."""
-
-DOMAINS = tuple(f"{begin}{cloud}" for begin in ("core.", "") for cloud in CLOUDS)
-"""What stands behind the name of a service in the audiences of tokens: newer clouds have it without ``core``."""
-
-LOCALHOST = "localhost"
-LOOPBACK = "127.0.0.1"
 
 _LONGEST = 300  # characters of a host with its port; names have at most 253
 _HOST = re.compile(r"(?P<name>[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?", re.ASCII | re.IGNORECASE)
@@ -56,16 +47,6 @@ def host_name(text: str) -> str:
     if not name or _HOST.fullmatch(name) is None or ":" in name:
         raise ValueError(f"{quoted(text)} is no name of a host: give a name or an address, without scheme and port")
     return name
-
-
-def address_of(text: str) -> str:
-    """Return an IP address in its shortest form, "" for anything else; IPv4 within IPv6 is IPv4."""
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return ""
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return str(mapped or address)
 
 
 class Hosts:
@@ -120,7 +101,7 @@ class Hosts:
         if not address:
             return name in self._names or bool(self._more(name))
         is_here = address == address_of(arrived_at.partition("%")[0])
-        return is_here or address in self._names or ip_address(address).is_loopback
+        return is_here or address in self._names or is_loopback(address)
 
     def _reason(self, host: str) -> str:
         known = ", ".join(name for name in self._names if name != LOCALHOST)

@@ -22,9 +22,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
 from engine.base.errors import BatchError
+from engine.base.hosts import DOMAINS
 from engine.base.values import quoted
 from engine.rest import messages
-from engine.rest.hosts import DOMAINS
 from engine.rest.messages import Answer, query_of
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from urllib.parse import unquote
 from uuid import NAMESPACE_URL, uuid5
 
 from engine.base.errors import BatchError
+from engine.base.hosts import DOMAINS
 from engine.base.values import quoted
 from engine.rest import messages
-from engine.rest.hosts import DOMAINS
 from engine.rest.managed import BATCH, OWN, PACKAGES, POOL_AND_APPLICATION_ROUTES, Call, Plane, listed, resource
 from engine.rest.messages import Answer, json_answer
 from engine.rest.service import check_bearer

@@ -15,8 +15,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from engine.base.hosts import ANY_CLOUD, LOCALHOST, LOOPBACK, STORAGE, is_loopback
 from engine.base.values import shortened, visible
-from engine.rest.hosts import CLOUDS, LOCALHOST, LOOPBACK, STORE_PASSWORD, address_of, host_name
+from engine.rest.hosts import STORE_PASSWORD, host_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 8101
 
-_CLOUD = f"(?:{'|'.join(map(re.escape, CLOUDS))})"
 _HEAD_WITHIN_S = 30.0
 _CONNECTED_WITHIN_S = 10.0
 _LONGEST_HEAD = 16 * 1024
@@ -40,13 +40,13 @@ _HTTPS = 443
 class Azure(Enum):
     """What stands behind a name of Azure, with the pattern of its names in all clouds."""
 
-    BATCH = rf".+\.batch\.(?:azure\.com|{_CLOUD})"
+    BATCH = rf".+\.batch\.(?:azure\.com|{ANY_CLOUD})"
     LOGIN = (
         r"login\.microsoftonline\.(?:com|us|de)|login\.(?:partner\.microsoftonline|chinacloudapi)\.cn"
         r"|login\.windows\.net|(?:.+\.)?login\.microsoft\.com|sts\.windows\.net"
     )
-    MANAGEMENT = rf"management\.(?:azure\.com|(?:core\.)?{_CLOUD}|microsoftazure\.de)"
-    STORAGE = rf"[a-z0-9-]+\.(?P<service>blob|queue|table|file|dfs)\.(?:core\.{_CLOUD}|storage\.azure\.net)"
+    MANAGEMENT = rf"management\.(?:azure\.com|(?:core\.)?{ANY_CLOUD}|microsoftazure\.de)"
+    STORAGE = STORAGE
 
 
 _NAMES = {kind: re.compile(kind.value, re.ASCII) for kind in Azure}
@@ -88,11 +88,6 @@ class Storage(NamedTuple):
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
             raise ValueError("must be a URL such as http://127.0.0.1:10000, without a path")
         return cls(parts.hostname, parts.port or (_HTTPS if parts.scheme == "https" else 80), parts.scheme == "https")
-
-    @property
-    def is_here(self) -> bool:
-        """True on loopback, where an emulator has a certificate of its own making and nobody is in between."""
-        return self.host == LOCALHOST or address_of(self.host).startswith(("127.", "::1"))
 
 
 class _RefusedError(Exception):
@@ -229,7 +224,7 @@ def _asked_for(head: bytes) -> tuple[str, int]:
 
 async def _connected(place: Storage) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     tls = ssl.create_default_context() if place.is_tls else None
-    if tls is not None and place.is_here:
+    if tls is not None and is_loopback(place.host):
         tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
     try:
         return await asyncio.open_connection(place.host, place.port, ssl=tls)

@@ -28,8 +28,9 @@ from starlette.routing import Router
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from engine.base.errors import BatchError
+from engine.base.hosts import LOCALHOST
 from engine.base.values import shortened
-from engine.rest.hosts import LOCALHOST, Hosts
+from engine.rest.hosts import Hosts
 from engine.rest.messages import LONGEST_BODY, Answer, Answering, Request
 
 if TYPE_CHECKING:

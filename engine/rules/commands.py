@@ -95,7 +95,7 @@ def give(world: World, command: Command, extras: Extras = NOTHING, giver: Giver 
     What is refused as a whole leaves only its refusal in the log; addTasks may have added some tasks (TASK-3).
     """
     log = world.log
-    body = LateJson(command, _logged)
+    body = LateJson(command, Command.logged)
     event = "FaultInjected" if type(command) in c.FAULTS else "CommandAccepted"
     rule = () if command.RULE is None else (("rule", command.RULE),)
     subject, *rows = giver
@@ -113,20 +113,6 @@ def give(world: World, command: Command, extras: Extras = NOTHING, giver: Giver 
         log.append(world.now_ms, shape, *rows)
         return refusal
     return None
-
-
-def _logged(command: Command) -> object:
-    """Return the body of a command as the log has it: a recording of programs has the same log as their run."""
-    return _without_execution(command.masked())
-
-
-def _without_execution(body: Any) -> Any:  # noqa: ANN401 - any JSON
-    if isinstance(body, list):
-        return [_without_execution(each) for each in body]
-    if not isinstance(body, dict):
-        return body
-    hidden = ("execute", "simulate") if "execute" in body else ()
-    return {name: _without_execution(each) for name, each in body.items() if name not in hidden}
 
 
 def execute(world: World, command: Command, extras: Extras = NOTHING) -> None:

@@ -160,13 +160,15 @@ Size = Annotated[int, PlainValidator(parse_size), WithJsonSchema({"type": ["stri
 MASK = "***"
 """Stands for a secret in logs and saved sessions."""
 
-_MASKS_SECRETS = {"masks_secrets": True}
+_MASKED = {"masks_secrets": True}
+_LOGGED = _MASKED | {"leaves_out_execution": True}
+_EXECUTION = ("execute", "simulate")
 
 
 def _when_written(value: Any, info: SerializationInfo) -> Any:  # noqa: ANN401 - a text or an object
     if not info.exclude_unset:
         return None
-    if not value or info.context != _MASKS_SECRETS:
+    if not value or not info.context:
         return value
     return dict.fromkeys(value, MASK) if isinstance(value, dict) else MASK
 
@@ -260,6 +262,8 @@ class Spec(BaseModel):
     @model_serializer(mode="wrap", return_type=dict[str, Any])  # else pydantic evaluates the annotation for each body
     def _omit_absent(self, serialize: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
         body = serialize(self)
+        if info.context == _LOGGED and "execute" in body:
+            body = {name: value for name, value in body.items() if name not in _EXECUTION}
         if info.exclude_unset:
             return {name: value for name, value in body.items() if value is not None} if None in body.values() else body
         return {name: value for name, value in body.items() if value or (value is not None and value != [])}
@@ -288,7 +292,14 @@ class Spec(BaseModel):
 
         ``from_wire`` makes an object of it that has the same effect.
         """
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=True, context=_MASKS_SECRETS)
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True, context=_MASKED)
+
+    def logged(self) -> dict[str, Any]:
+        """Return what ``masked`` does, without what tells real programs from those of a recording.
+
+        A recording of programs that really ran has the same log as their run.
+        """
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True, context=_LOGGED)
 
 
 # The occasional body whose validation pydantic builds at this moment.

@@ -188,9 +188,9 @@ def read_options(
 
 def _check_safe(host: str, given: _ClientsAndPrograms) -> None:
     """Refuse to run programs for whoever comes along. Raises click.UsageError."""
-    from engine.execution.transfers import is_here
+    from engine.base.hosts import is_loopback
 
-    if not is_here(host):
+    if not is_loopback(host):
         raise click.UsageError(f"--execute and --host {host} exclude each other: others could run programs here.")
     for option in ("any_key", "step"):
         if given[option]:

@@ -22,10 +22,11 @@ from urllib.parse import quote
 import click
 
 from engine.base import runtime
+from engine.base.hosts import LOOPBACK, address_of
 from engine.base.values import visible
 from engine.pacing import Turns
 from engine.rest import server as http
-from engine.rest.hosts import LOOPBACK, Hosts, address_of, authority
+from engine.rest.hosts import Hosts, authority
 from engine.rest.identity import LOGIN, Front, Identity, Nothing
 from engine.rest.management import AUDIENCES, Management, Uploads
 from engine.rest.proxy import DEFAULT_PORT as PROXY_PORT
