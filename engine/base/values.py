@@ -351,6 +351,23 @@ def where_set(values: bytes, flags: bytes) -> bytes:
     return (int.from_bytes(values) & int.from_bytes(flags.translate(_ALL_BITS))).to_bytes(len(values))
 
 
+def values_above(column: array[int], low_bytes: int) -> set[int]:
+    """Return the values that numbers have above so many low bytes, a negative one as if it were large.
+
+    There may be more values than that. Where they are few, this takes a third of the time of a set of all numbers.
+    """
+    found = {0: bytes([1]) * len(column)}
+    for place in reversed(range(low_bytes + 1, column.itemsize)):
+        here = bytes_above(column, place)
+        found = {
+            value << 8 | byte: where_set(flags, here.translate(equals(byte)))
+            for value, flags in found.items()
+            for byte in set(where_set(here, flags))
+        }
+    here = bytes_above(column, low_bytes)
+    return {value << 8 | byte for value, flags in found.items() for byte in set(where_set(here, flags))}
+
+
 def tally(values: bytes) -> dict[int, int]:
     """Return how often each value occurs, in ascending order. A set of ten thousand is slower."""
     found: dict[int, int] = {}
