@@ -32,7 +32,7 @@ from engine.state.jobs import UNBOUND, Job, JobSchedule, JobScheduleTable, JobTa
 from engine.state.nodes import CALM, NodeTable
 from engine.state.pools import Pool, PoolTable
 from engine.state.tables import Kept, time_limits
-from engine.state.task_tables import DependencyBook, GangTable, TaskPast
+from engine.state.task_tables import DependencyBook, GangTable
 from engine.state.tasks import ACTIVE, PREPARING, RUNNING, TaskTable
 
 if TYPE_CHECKING:
@@ -229,8 +229,7 @@ class World:
         self.job_schedules = self._kept(JobScheduleTable(self.log))
         self.nodes = self._kept(NodeTable(self.log, self.pools.bill, time_code))
         self._kept(self.nodes.records)
-        self.tasks = TaskTable(self.log, self.jobs, time_code)
-        self._task_past = self._kept(TaskPast(self.tasks))
+        self.tasks = self._kept(TaskTable(self.log, self.jobs, time_code))
         self.gangs = self._kept(GangTable(self.log))
         self.instances = self._kept(InstanceTable(self.log, time_code))
         self.disks = self._kept(Disks(self.tasks, self.calendar))
@@ -405,7 +404,7 @@ class World:
     def forget_future(self) -> None:
         """Forget what was recorded after the present moment."""
         self.log.forget_future()
-        self._task_past.forget_latest()
+        self.tasks.forget_future()
         self.blobs.forget_future()
 
     def copy(self) -> WorldCopy:
@@ -420,8 +419,7 @@ class World:
 
     def restore(self, copy: WorldCopy) -> None:
         """Restore everything from a copy; the log keeps what was recorded after it aside."""
-        if not self.log.has_future:
-            self._task_past.remember_latest()
+        self.tasks.mark_logged()
         self.log.move_to(copy.log_length)
         for part, saved in zip(self._parts, copy.parts, strict=True):
             part.restore(saved)
@@ -460,14 +458,8 @@ class World:
             running = [task for task in running if task not in self.gangs]
         if self.acting:  # one that waits for its end has no entry
             running = [task for task in running if not self._has_open_end(task)]
-        ends_plainly = [profile.ends_plainly for profile in tasks.profiles]
-        profiles = map(tasks.profile.__getitem__, running)
-        tokens = (
-            0 if ends_plainly[profile] and task not in tasks.copied_whole else 1
-            for task, profile in zip(running, profiles, strict=True)
-        )
         ends, starts = map(tasks.ended.__getitem__, running), map(tasks.start_entry.__getitem__, running)
-        return zip(ends, starts, running, tokens, strict=True)
+        return zip(ends, starts, running, map(tasks.end_token, running), strict=True)
 
     def _has_open_end(self, task: int) -> bool:
         return self.tasks.ended[task] == self.latest_ms and self.acting.waits(Process(ProcessKind.TASK, task))

@@ -351,18 +351,21 @@ def where_set(values: bytes, flags: bytes) -> bytes:
     return (int.from_bytes(values) & int.from_bytes(flags.translate(_ALL_BITS))).to_bytes(len(values))
 
 
-def may_exceed(column: array[int], flags: bytes | bytearray, most: int) -> bool:
-    """Return False if no number exceeds ``most`` at a place where ``flags`` has one; none of them is negative.
+def values_above(column: array[int], low_bytes: int) -> set[int]:
+    """Return the values that numbers have above so many low bytes, a negative one as if it were large.
 
-    True may be wrong for numbers that have as many bytes as ``most``: only the highest byte of each is looked at.
+    There may be more values than that. Where they are few, this takes a third of the time of a set of all numbers.
     """
-    data, kept = column.tobytes(), int.from_bytes(flags.translate(_ALL_BITS))
-    for low_bytes in range(max(0, most.bit_length() - 1) // 8, column.itemsize):
-        seen = data[abs(_LOWEST % column.itemsize - low_bytes) :: column.itemsize]
-        seen = (int.from_bytes(seen) & kept).to_bytes(len(seen))
-        if seen.translate(None, bytes(range(max(1, most >> 8 * low_bytes)))):
-            return True
-    return False
+    found = {0: bytes([1]) * len(column)}
+    for place in reversed(range(low_bytes + 1, column.itemsize)):
+        here = bytes_above(column, place)
+        found = {
+            value << 8 | byte: where_set(flags, here.translate(equals(byte)))
+            for value, flags in found.items()
+            for byte in set(where_set(here, flags))
+        }
+    here = bytes_above(column, low_bytes)
+    return {value << 8 | byte for value, flags in found.items() for byte in set(where_set(here, flags))}
 
 
 def tally(values: bytes) -> dict[int, int]:
@@ -377,8 +380,6 @@ def tally(values: bytes) -> dict[int, int]:
 
 _MOST_COUNTED = 16
 _SPARSE = 12  # one place in so many is found in the same time by looking for it as by judging all
-_FEW = 16  # one in so many places is found in the same time by counting between them as among all
-_COUNTED = 1024  # places of which those with a state are counted at once
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -457,34 +458,6 @@ def rows_in_state(column: bytearray, ranges: Sequence[range], state: int) -> lis
     for rows in ranges:
         found += places(column, state, rows.start, rows.stop)
     return found
-
-
-def every_row_in_state(column: bytearray, ranges: Sequence[range], state: int, step: int) -> list[int]:
-    """Return ``rows_in_state(...)[::step]``; rows between them are only counted, not listed."""
-    if step < _FEW:
-        return rows_in_state(column, ranges, state)[::step]
-    found: list[int] = []
-    skipped = 0  # until the next one is wanted
-    for rows in ranges:
-        first, stop = column.find(state, rows.start, rows.stop), column.rfind(state, rows.start, rows.stop) + 1
-        for begin in range(max(0, first), stop, _COUNTED):
-            end = min(begin + _COUNTED, stop)
-            count = column.count(state, begin, end)
-            found += [_nth_place(column, state, number, begin, end) for number in range(skipped, count, step)]
-            skipped = (skipped - count) % step
-    return found
-
-
-def _nth_place(states: bytearray, state: int, number: int, start: int, stop: int) -> int:
-    """Return the place of a state that so many others precede from ``start`` on, and which is before ``stop``."""
-    while stop - start > 1:
-        middle = (start + stop) // 2
-        before = states.count(state, start, middle)
-        if number < before:
-            stop = middle
-        else:
-            start, number = middle, number - before
-    return start
 
 
 def places(states: bytes | bytearray, state: int, start: int = 0, stop: int | None = None) -> list[int]:

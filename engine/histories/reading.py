@@ -1,7 +1,7 @@
 """Reading JSON files: exported objects one at a time, with the names, times and durations of the REST API.
 
-A list may be longer than what fits into memory as Python objects: only the text of one object is held. Another program
-than the service may have written the objects.
+A list may be longer than what fits into memory as Python objects: only its text is held, and one object. Another
+program than the service may have written the objects.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import re
 import sys
 from collections.abc import Iterator
 from enum import Enum, auto
-from functools import cache
-from itertools import chain
+from functools import cache, partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
@@ -187,12 +187,10 @@ LISTS = frozenset({"value", "pools", "nodes", "formerNodes", "jobs", "tasks", "j
 """Lists of objects in an object: an answer's, and those of the state document of a run."""
 
 _LONG_INSIDE = frozenset({"pools", "jobs"})  # lists whose objects hold long lists themselves
-PIECE = 1 << 20
-_LARGEST = 256 << 20  # characters of one value
+_PIECE, _MOST_PIECES = 1 << 20, 4 << 10  # bytes that are read in one go, and how many of them: 4 GB
 _MOST_NAMES = 10_000  # in one object
 _DEEPEST = 60  # levels of one object: a scenario, in which it stands a few levels deep, may have a hundred
 _BLANKS = re.compile(r"[ \t\r\n]*")
-_EDGE = 64  # a mistake so close to the end of a piece may be the end of the piece
 _ZIP = b"PK\x03\x04"
 _ENCODINGS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -260,109 +258,76 @@ def _failure(file: str, message: str, line: int = 0, column: int = 0) -> Scenari
     return ScenarioError([Problem(with_short_words(message), "", line, column, with_short_words(file))])
 
 
-class _Text:
-    """The text of a file from the current character on. Only a piece of it is in memory."""
-
-    def __init__(self, stream: BinaryIO, file: str) -> None:
-        self.file = file
-        self._stream = stream
-        self._held = stream.read(4)
-        if self._held.startswith(_ZIP):
-            raise _failure(file, "is an archive (zip): unpack it first")
-        encoding = next((name for mark, name in _ENCODINGS if self._held.startswith(mark)), "utf-8")
-        self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._start = Position(1, 1)  # of the piece
-        self.piece = ""
-        self.at = 0
-        self.is_whole = False  # the piece ends where the file ends
-
-    def grow(self) -> None:
-        """Add at least as much as there is left of the piece, and drop what has been read."""
-        done, self.piece = self.piece[: self.at], self.piece[self.at :]
-        self._start, self.at = _moved(self._start, done), 0
-        content = self._held + self._stream.read(max(PIECE, len(self.piece)))
-        self._held = b""
-        try:
-            more = self._decoder.decode(content, final=not content)
-        except UnicodeDecodeError as error:
-            good = error.object[: error.start].decode(error.encoding, "replace")
-            position = _moved(_moved(self._start, self.piece), good)
-            byte = error.object[error.start]
-            message = f"is not {error.encoding.upper()}: the byte 0x{byte:02x} fits no character"
-            raise _failure(self.file, message, *position) from None
-        if "\0" in more:
-            at, self.piece = len(self.piece) + more.index("\0"), self.piece + more
-            self.fail("is a binary file, not JSON: it contains a zero byte", at)
-        self.piece += more
-        self.is_whole = not content
-
-    def next_character(self) -> str:
-        """Return the next character that is not blank, or nothing at the end of the file. It is not consumed."""
-        while True:
-            blanks = _BLANKS.match(self.piece, self.at)
-            self.at = blanks.end() if blanks else self.at
-            if self.at < len(self.piece) or self.is_whole:
-                return self.piece[self.at : self.at + 1]
-            self.grow()
-
-    def fail(self, message: str, index: int | None = None) -> NoReturn:
-        """Report a mistake at a character of the piece, by default the current one."""
-        done = self.piece[: self.at if index is None else index]
-        raise _failure(self.file, message, *_moved(self._start, done))
+def _decoded(stream: BinaryIO, file: str) -> str:
+    pieces = list(islice(iter(partial(stream.read, _PIECE), b""), _MOST_PIECES + 1))
+    if len(pieces) > _MOST_PIECES:
+        raise _failure(file, f"has more than {_PIECE * _MOST_PIECES >> 30} GB: an export has less")
+    content = b"".join(pieces)
+    if content.startswith(_ZIP):
+        raise _failure(file, "is an archive (zip): unpack it first")
+    encoding = next((name for mark, name in _ENCODINGS if content.startswith(mark)), "utf-8")
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        good = error.object[: error.start].decode(error.encoding, "replace")
+        message = f"is not {error.encoding.upper()}: the byte 0x{error.object[error.start]:02x} fits no character"
+        raise _failure(file, message, *_end_of(good)) from None
+    good, zero, _ = text.partition("\0")
+    if zero:
+        raise _failure(file, "is a binary file, not JSON: it contains a zero byte", *_end_of(good))
+    return text
 
 
-def _moved(position: Position, text: str) -> Position:
-    """Return the position behind ``text``, which begins at ``position``."""
-    lines = text.count("\n")
-    return Position(position.line + lines, len(text) - text.rfind("\n") if lines else position.column + len(text))
+def _end_of(text: str) -> Position:
+    return Position(text.count("\n") + 1, len(text) - text.rfind("\n"))
 
 
 class _Reader:
     """A reader of the objects of one file."""
 
     def __init__(self, stream: BinaryIO, file: str) -> None:
-        self._text = _Text(stream, file)
+        self._text, self._file = _decoded(stream, file), file
+        self._at = 0
         self._decode = json.JSONDecoder(
             parse_int=whole_number, parse_float=finite_number, parse_constant=_refuse_constant
         ).raw_decode
 
     def objects(self) -> Iterator[Found]:
-        first = self._text.next_character()
+        first = self._next()
         if not first:
-            self._text.fail("the file is empty: an export has one JSON object or a list of them")
+            self._fail("the file is empty: an export has one JSON object or a list of them")
         if first == "[":
             yield from self._list((), "", None, has_long_lists=False)
         elif first == "{":
-            yield from self._object(Found({}, Source(self._text.file)))
+            yield from self._object(Found({}, Source(self._file)))
         else:
-            word = self._text.piece[self._text.at :][:40].split("\n")[0]
-            self._text.fail(f"this is not JSON: it begins with {quoted(word)}; export with `--output json`")
+            word = self._text[self._at : self._at + 40].split("\n")[0]
+            self._fail(f"this is not JSON: it begins with {quoted(word)}; export with `--output json`")
         self._check_end()
 
     def document(self) -> Any:  # noqa: ANN401 - any JSON
-        if not self._text.next_character():
-            self._text.fail("the file is empty")
+        if not self._next():
+            self._fail("the file is empty")
         value = self._value()
         self._check_end()
         return value
 
     def _check_end(self) -> None:
-        if self._text.next_character():
-            self._text.fail("there is more after the end of the JSON: write each export into a file of its own")
+        if self._next():
+            self._fail("there is more after the end of the JSON: write each export into a file of its own")
 
     def _list(self, path: JsonPath, name: str, parent: Source | None, *, has_long_lists: bool) -> Iterator[Found]:
         """Yield the objects of a list that begins here."""
-        text = self._text
-        text.at += 1
-        if text.next_character() == "]":
-            text.at += 1
+        self._at += 1
+        if self._next() == "]":
+            self._at += 1
             return
         index = 0
         while True:
-            begin = text.next_character()
-            source = Source(self._text.file, (*path, index))
+            begin = self._next()
+            source = Source(self._file, (*path, index))
             if begin != "{":
-                text.fail(_NO_OBJECT if begin else _CUT)
+                self._fail(_NO_OBJECT if begin else _CUT)
             if has_long_lists:
                 yield from self._object(Found({}, source, name, parent))
             else:
@@ -373,22 +338,21 @@ class _Reader:
 
     def _object(self, found: Found) -> Iterator[Found]:
         """Yield the objects in the lists of an object that begins here, and then the object without them."""
-        text = self._text
         if len(found.source.path) > _DEEPEST:
-            text.fail(_TOO_DEEP)
-        text.at += 1
-        if text.next_character() == "}":
-            text.at += 1
+            self._fail(_TOO_DEEP)
+        self._at += 1
+        if self._next() == "}":
+            self._at += 1
             yield found
             return
         for _ in range(_MOST_NAMES):
-            if text.next_character() != '"':
-                text.fail("a name in double quotes was expected here" if text.next_character() else _CUT)
+            if self._next() != '"':
+                self._fail("a name in double quotes was expected here" if self._next() else _CUT)
             name = self._value()
-            if text.next_character() != ":":
-                text.fail(f"a colon was expected after {quoted(name)}" if text.next_character() else _CUT)
-            text.at += 1
-            begin = text.next_character()
+            if self._next() != ":":
+                self._fail(f"a colon was expected after {quoted(name)}" if self._next() else _CUT)
+            self._at += 1
+            begin = self._next()
             spelling = wire_spelling(name)
             if spelling in LISTS and begin == "[":
                 path = (*found.source.path, name)
@@ -399,44 +363,44 @@ class _Reader:
             if self._ends("}"):
                 yield found
                 return
-        text.fail(f"an object with more than {_MOST_NAMES:,} names, which no export has")
+        self._fail(f"an object with more than {_MOST_NAMES:,} names, which no export has")
 
     def _ends(self, end: str) -> bool:
         """Return whether a list or object ends here, and consume its end or the comma."""
-        text = self._text
-        character = text.next_character()
+        character = self._next()
         if character not in (end, ","):
-            text.fail(f"a comma or {end!r} was expected here" if character else _CUT)
-        text.at += 1
+            self._fail(f"a comma or {end!r} was expected here" if character else _CUT)
+        self._at += 1
         return character == end
 
     def _value(self) -> Any:  # noqa: ANN401 - any JSON
         """Return the value that begins here."""
-        text = self._text
-        while True:
-            text.next_character()
-            try:
-                value, end = self._decode(text.piece, text.at)
-            except json.JSONDecodeError as error:
-                is_cut = len(text.piece) - error.pos < _EDGE or error.msg.startswith("Unterminated")
-                if text.is_whole or not is_cut:
-                    is_cut = error.pos >= len(text.piece.rstrip()) or error.msg.startswith("Unterminated")
-                    mistake = f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}"
-                    text.fail(_CUT if is_cut else mistake, error.pos)
-            except RecursionError:
-                text.fail(_TOO_DEEP)
-            except ValueError as error:
-                text.fail(shortened(str(error), 160))
-            else:
-                if end < len(text.piece) or text.is_whole:
-                    brackets = text.piece.count("{", text.at, end) + text.piece.count("[", text.at, end)
-                    if brackets > _DEEPEST and counted(value)[1] > _DEEPEST:
-                        text.fail(_TOO_DEEP)
-                    text.at = end
-                    return value
-            if len(text.piece) - text.at > _LARGEST:
-                text.fail(f"has a value of more than {_LARGEST >> 20} MB")
-            text.grow()
+        self._next()
+        try:
+            value, end = self._decode(self._text, self._at)
+        except json.JSONDecodeError as error:
+            is_cut = error.pos >= len(self._text.rstrip()) or error.msg.startswith("Unterminated")
+            mistake = f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}"
+            self._fail(_CUT if is_cut else mistake, error.pos)
+        except RecursionError:
+            self._fail(_TOO_DEEP)
+        except ValueError as error:
+            self._fail(shortened(str(error), 160))
+        brackets = self._text.count("{", self._at, end) + self._text.count("[", self._at, end)
+        if brackets > _DEEPEST and counted(value)[1] > _DEEPEST:
+            self._fail(_TOO_DEEP)
+        self._at = end
+        return value
+
+    def _next(self) -> str:
+        """Return the next character that is not blank, or nothing at the end of the file. It is not consumed."""
+        blanks = _BLANKS.match(self._text, self._at)
+        self._at = blanks.end() if blanks else self._at
+        return self._text[self._at : self._at + 1]
+
+    def _fail(self, message: str, index: int | None = None) -> NoReturn:
+        """Report a mistake at a character, by default the current one."""
+        raise _failure(self._file, message, *_end_of(self._text[: self._at if index is None else index]))
 
 
 _TOO_DEEP = "nested too deeply"

@@ -52,7 +52,7 @@ def preparer_of_nodes(world: World) -> Callable[[Job, int, int], bool]:
     Returns False, and has changed nothing, if the preparation is not plain.
     """
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
-    state, on_node, copied_whole, preparing = tasks.state, tasks.node, tasks.copied_whole, nodes.preparing
+    state, on_node, preparing = tasks.state, tasks.node, nodes.preparing
     runs, first, started, ended = instances.prep_runs, instances.prep_first, instances.prep_start, instances.prep_end
     prep_state, ends, latest_ms = instances.prep_state, calendar.ends, world.latest_ms
     prep_start, wait = instances.first_prep_start, tasks.first_wait
@@ -75,7 +75,6 @@ def preparer_of_nodes(world: World) -> Callable[[Job, int, int], bool]:
         # The task waits (attempts.task_assigned, TaskTable.prepare).
         state[task] = PREPARING
         on_node[task] = node
-        copied_whole.add(task)
         preparing.setdefault(node, set()).add(task)
         counts = job.counts
         counts[ACTIVE] -= 1
@@ -90,7 +89,7 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:
     """Return the rule for ends of preparations."""
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
     state, started, ended, planned = tasks.state, tasks.started, tasks.ended, tasks.planned
-    profile_of, briefs, sparse, copied_whole = tasks.profile, tasks.briefs, tasks.sparse, tasks.copied_whole
+    profile_of, briefs, sparse = tasks.profile, tasks.briefs, tasks.sparse
     preparing, running, records = nodes.preparing, nodes.running, nodes.records.rows
     job_of, node_of, flags = instances.job, instances.node, instances.flags
     prep_state, prep_runs = instances.prep_state, instances.prep_runs
@@ -126,7 +125,6 @@ def ender_of_preparations(world: World) -> Callable[[Due], None]:
         # The task starts (attempts.start, TaskTable.start).
         end_ms = now_ms + planned[task]
         state[task] = RUNNING
-        copied_whole.discard(task)
         started[task] = now_ms
         ended[task] = end_ms
         tasks.start_entry[task] = len(log.when)

@@ -70,7 +70,6 @@ def retry_in_place(world: World, pool: Pool, job: Job, task: int, node: int) -> 
     # The attempt ends (attempts.end_with_care, TaskTable.back_to_active), and the next one starts (attempts.start).
     end_ms = min(now_ms + attempts.plan_of_attempt(world, task, profile, 2).total_ms, world.latest_ms)
     extras[task] = PLAIN._replace(attempts=2, retry_count=1, last_retry_ms=now_ms)
-    tasks.copied_whole.add(task)
     tasks.started[task], tasks.ended[task], tasks.start_entry[task] = now_ms, end_ms, len(log) + 1
     log.extend([now_ms] * 2, [*tasks.retry_shapes(exit_code)], [task] * 2, [node] * 2)
     nodes.end_task(task, node, well=False)
@@ -94,5 +93,4 @@ def end_retried(world: World, task: int) -> int | None:
         return None
     del world.plans[task]
     tasks.set_extra(task, extra._replace(exit_code=0, failure=None))
-    tasks.copied_whole.discard(task)
     return tasks.success_shape(extra.attempts)

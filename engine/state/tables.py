@@ -1,8 +1,7 @@
 """The bases of the tables: rows as typed columns or as slotted objects, copied cheaply for a checkpoint.
 
 A checkpoint of a million rows must not copy a million rows. Columns are cut into pages and remember which pages have
-changed since the last copy; a copy shares every unchanged page with the one before it. Of other tables a checkpoint
-keeps an excerpt: a few rows.
+changed since the last copy; a copy shares every unchanged page with the one before it.
 
 A table of records finds them by their number or by an id. It knows which of them were edited since the last copy, and
 reads those only. Pools, jobs and job schedules have an id: a deleted one keeps its row and gives up its id.
@@ -12,7 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
@@ -47,11 +46,6 @@ def time_limits(end_ms: int) -> tuple[str, int]:
     Events planned after the end of the run are put at that latest moment.
     """
     return ("i", (1 << 31) - 1) if end_ms < _SHORT_RUN_MS else ("q", (1 << 63) - 1)
-
-
-def _is_on_last_page(first: int, count: int) -> bool:
-    """Return whether the new rows from ``first`` on are one row, on a page that exists already."""
-    return count == 1 and bool(first & (PAGE_ROWS - 1))
 
 
 class Pages:
@@ -135,10 +129,11 @@ def filled(like: AnyColumn, count: int, value: int) -> AnyColumn:
     return one * count
 
 
-class Columns(Generic[V]):
-    """Rows stored column by column. A subclass declares its columns with ``column``.
+class PagedColumns(Generic[V]):
+    """Rows stored column by column, and copied page by page. A subclass declares its columns with ``column``.
 
-    ``sparse`` holds, page by page, values that only few rows have; they must be immutable.
+    The columns of a group change together. ``sparse`` holds, page by page, values that only few rows have; they must be
+    immutable.
     """
 
     DECLARED: ClassVar[dict[str, _Column]] = {}
@@ -157,82 +152,9 @@ class Columns(Generic[V]):
         meant = {TIME: time_code, SPAN: time_code.upper()}
         codes = (meant.get(each.code, each.code) for each in self.DECLARED.values())
         self.columns: list[AnyColumn] = [bytearray() if code == _BYTES else array(code) for code in codes]
-        for name, values in zip(self.DECLARED, self.columns, strict=True):
-            setattr(self, name, values)
-
-    def _grow(self, count: int) -> int:
-        """Note that ``count`` rows have been appended to every column; returns the number of the first."""
-        first = self.length
-        self.length += count
-        if not _is_on_last_page(first, count):
-            self._cut_sparse()
-        return first
-
-    def sparse_of(self, row: int) -> V | None:
-        """Return the row's value in ``sparse``; None if it has none."""
-        return self.sparse[row >> PAGE_BITS].get(row)
-
-    def _cut_sparse(self) -> None:
-        """Fit the number of pages in ``sparse`` to the rows. The list stays, since the fast path is bound to it."""
-        pages = (self.length + PAGE_ROWS - 1) >> PAGE_BITS
-        del self.sparse[pages:]
-        self.sparse.extend({} for _ in range(pages - len(self.sparse)))
-
-
-class Excerpt(Generic[V]):
-    """Rows of a table as they were when they were kept, in that order; a row may be kept twice."""
-
-    __slots__ = ("_columns", "_names", "_sparse", "rows")
-
-    def __init__(self, table: Columns[V], names: Sequence[str]) -> None:
-        """Create an empty excerpt of these columns."""
-        self.rows = array("i")
-        self._names = names
-        self._columns = [column[:0] for column in self._columns_of(table)]
-        self._sparse: list[V | None] = []
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def keep(self, table: Columns[V], rows: Sequence[int]) -> None:
-        """Keep these rows as they are now."""
-        self.rows.extend(array("i", rows))
-        for kept, column in zip(self._columns, self._columns_of(table), strict=True):
-            kept.extend(map(column.__getitem__, rows))
-        self._sparse.extend(map(table.sparse_of, rows))
-
-    def first(self, count: int) -> Excerpt[V]:
-        """Return the first rows as an excerpt of their own."""
-        twin: Excerpt[V] = object.__new__(Excerpt)
-        twin.rows, twin._sparse, twin._names = self.rows[:count], self._sparse[:count], self._names
-        twin._columns = [column[:count] for column in self._columns]
-        return twin
-
-    def put_back(self, table: Columns[V], start: int = 0) -> None:
-        """Restore the rows kept from number ``start`` on; of a row kept twice the earlier one is restored."""
-        latest_first = [at for at in range(len(self.rows) - 1, start - 1, -1) if self.rows[at] < table.length]
-        for kept, column in zip(self._columns, self._columns_of(table), strict=True):
-            for at in latest_first:
-                column[self.rows[at]] = kept[at]
-        for at in latest_first:
-            row, value = self.rows[at], self._sparse[at]
-            if value is None:
-                table.sparse[row >> PAGE_BITS].pop(row, None)
-            else:
-                table.sparse[row >> PAGE_BITS][row] = value
-
-    def _columns_of(self, table: Columns[V]) -> list[AnyColumn]:
-        return [getattr(table, name) for name in self._names]
-
-
-class PagedColumns(Columns[V]):
-    """Columns that are copied page by page; those of a group change together."""
-
-    def __init__(self, time_code: str) -> None:
-        """Create an empty table."""
-        super().__init__(time_code)
         groups: dict[int, list[AnyColumn]] = {}
-        for declared, values in zip(self.DECLARED.values(), self.columns, strict=True):
+        for (name, declared), values in zip(self.DECLARED.items(), self.columns, strict=True):
+            setattr(self, name, values)
             groups.setdefault(declared.group, []).append(values)
         self._groups = tuple(Pages(groups[number]) for number in range(len(groups)))
         # For each group one byte a page, set when a row of it changes.
@@ -242,17 +164,23 @@ class PagedColumns(Columns[V]):
         self._sparse_saved: list[dict[int, V]] = []
 
     def _grow(self, count: int) -> int:
+        """Note that ``count`` rows have been appended to every column; returns the number of the first."""
+        first = self.length
+        self.length += count
         self.changes += 1
-        if _is_on_last_page(self.length, count):
-            first = self.length
-            self.length += 1
+        if count == 1 and first & (PAGE_ROWS - 1):  # on a page that exists already
             for dirty in self.dirty:
                 dirty[first >> PAGE_BITS] = 1
-            return first
-        first = super()._grow(count)
-        for group in self._groups:
-            group.grow(first, self.length)
+        else:
+            # The list stays the same, since the fast path is bound to it.
+            self.sparse.extend({} for _ in range(((self.length + PAGE_ROWS - 1) >> PAGE_BITS) - len(self.sparse)))
+            for group in self._groups:
+                group.grow(first, self.length)
         return first
+
+    def sparse_of(self, row: int) -> V | None:
+        """Return the row's value in ``sparse``; None if it has none."""
+        return self.sparse[row >> PAGE_BITS].get(row)
 
     def touch(self, row: int, group: int) -> None:
         """Mark the row's page as changed in this group of columns."""

@@ -16,7 +16,7 @@ from engine.base.errors import FailureInfo, end_fields, result_of
 from engine.base.lifecycles import TASK
 from engine.base.log import EventLog, LogSubject
 from engine.base.terms import TaskResult, TaskState
-from engine.base.values import equals, picked, values
+from engine.base.values import equals, picked, values, values_above
 from engine.state.tables import (
     NEVER_MS,
     PAGE_BITS,
@@ -24,8 +24,8 @@ from engine.state.tables import (
     SPAN,
     TIME,
     BrokenInvariant,
-    Columns,
-    Excerpt,
+    ColumnsCopy,
+    PagedColumns,
     byte_column,
     column,
 )
@@ -55,19 +55,23 @@ _MOST_SPECS = 8192  # bodies that are kept
 
 _ENDED_WELL = end_fields(0, None)
 
+# The groups of columns: those that change with each attempt, and those that only updates change.
+_ATTEMPT, _PLAN = range(2)
 
-class TaskTable(Columns[TaskExtra]):
+
+class TaskTable(PagedColumns[TaskExtra]):
     """All tasks of all jobs, in the order in which they were added."""
 
-    state = byte_column()
-    satisfied = byte_column()  # DEP-4: dependents need not wait for it
-    profile = column("I")
-    node = column("i")
-    started = column(TIME)
-    ended = column(TIME)
-    start_entry = column("i")  # the log's entry of the latest start: orders ends of the same millisecond
-    planned = column(SPAN)  # how long the first attempt takes
-    code = column("i")  # the exit code of the first attempt
+    state = byte_column(_ATTEMPT)
+    satisfied = byte_column(_ATTEMPT)  # DEP-4: dependents need not wait for it
+    profile = column("I", _PLAN)
+    node = column("i", _ATTEMPT)
+    started = column(TIME, _ATTEMPT)
+    ended = column(TIME, _ATTEMPT)
+    # The log's entry of the latest start, it orders ends of the same millisecond, or of a later return to the queue.
+    start_entry = column("i", _ATTEMPT)
+    planned = column(SPAN, _PLAN)  # how long the first attempt takes
+    code = column("i", _PLAN)  # the exit code of the first attempt
 
     def __init__(self, log: EventLog, jobs: JobTable, time_code: str) -> None:
         """Create an empty table."""
@@ -84,11 +88,8 @@ class TaskTable(Columns[TaskExtra]):
         self._firsts: list[int] = []
         # Of jobs whose tasks came in many blocks: how many blocks were read, the listed tasks by id, other blocks.
         self._listed: dict[int, tuple[int, dict[str, int], list[int]]] = {}
-        # Tasks begun and not ended whose rows do not follow from log and input: preparing, active once more, in a later
-        # attempt, or running for another time than ``planned``.
-        self.copied_whole: set[int] = set()
-        # Rows as they were before they changed in a way that time itself does not bring about, see state/past.py.
-        self.kept = Excerpt(self, tuple(self.DECLARED))
+        self._recorded: list[TaskBlock] = []  # with those that were added after the shown moment
+        self._seen = 0  # entries of the log whose changes are marked in ``dirty``
         new = (("from", None), ("to", TaskState.ACTIVE), ("attempt", 1))
         self._added = log.shape("TaskStateChanged", LogSubject.TASKS_ADDED, *new)
         self._shapes: dict[tuple[Hashable, ...], int] = {}
@@ -274,6 +275,7 @@ class TaskTable(Columns[TaskExtra]):
         self.code.extend(codes)
         block = TaskBlock(self._grow(count), job, now_ms, source)
         self.blocks.append(block)
+        self._recorded += self.blocks[len(self._recorded) :]
         self._firsts.append(block.first)
         record = self.jobs.edit(job)
         record.blocks.append(len(self.blocks) - 1)
@@ -290,8 +292,6 @@ class TaskTable(Columns[TaskExtra]):
         else:
             shape = self._restart(now_ms, task, node, old, rule)
         self._move(task, old, RUNNING)
-        is_as_planned = end_ms == now_ms + self.planned[task] and task not in self.sparse[task >> PAGE_BITS]
-        (self.copied_whole.discard if is_as_planned else self.copied_whole.add)(task)
         self.node[task] = node
         self.started[task] = now_ms
         self.ended[task] = end_ms
@@ -318,7 +318,6 @@ class TaskTable(Columns[TaskExtra]):
     def prepare(self, now_ms: int, task: int, node: int) -> None:
         """Let the task wait on the node for the job's preparation (PREP-6)."""
         self._move(task, self.state[task], PREPARING)
-        self.copied_whole.add(task)
         attempt = 1
         if self.started[task] != NEVER_MS or task in self.sparse[task >> PAGE_BITS]:
             self._count_on_node(task, node)
@@ -333,7 +332,6 @@ class TaskTable(Columns[TaskExtra]):
         if extra is None:
             shape = self.first_success
         else:
-            self.copied_whole.discard(task)
             shape = self.success_shape(extra.attempts)
             self.set_extra(task, extra._replace(exit_code=0, failure=None))
         self._move(task, RUNNING, COMPLETED)
@@ -352,7 +350,6 @@ class TaskTable(Columns[TaskExtra]):
         extra = extra._replace(exit_code=exit_code, failure=failure, awaits_retry=False, ended_waiting=waited)
         self.set_extra(task, extra)
         self._move(task, old, COMPLETED)
-        self.copied_whole.discard(task)
         self.ended[task] = now_ms
         fields = (*end_fields(exit_code, failure), ("rule", rule))
         shape = self._shape(old, TaskState.COMPLETED, extra.attempts, *fields)
@@ -365,15 +362,13 @@ class TaskTable(Columns[TaskExtra]):
         node = self.node[task] if old != COMPLETED else -1
         job = self.jobs.edit(self.profile_of(task).job)
         if old == COMPLETED:
-            self._keep(task)
             job.failed -= self.result(task) is TaskResult.FAILURE
         if extra == UNTRIED:  # it has only been preparing, or was ended before it ran: its first start is still to come
             self.sparse[task >> PAGE_BITS].pop(task, None)
         else:
             self.set_extra(task, extra)
         self._move(task, old, ACTIVE)
-        self.copied_whole.add(task)
-        self.ended[task] = NEVER_MS
+        self.ended[task], self.start_entry[task] = NEVER_MS, len(self.log)
         code = () if exit_code is None else (("exitCode", exit_code),)
         shape = self._shape(old, TaskState.ACTIVE, extra.attempts, *code, ("rule", rule))
         self.log.append(now_ms, shape, task, node)
@@ -388,9 +383,6 @@ class TaskTable(Columns[TaskExtra]):
             job.failed -= 1
         job.counts[old] -= 1
         job.count_tasks(-1)
-        if old == COMPLETED:
-            self._keep(task)
-        self.copied_whole.discard(task)
         self.state[task] = GONE
         shape = self._shape(old, None, self.extra(task).attempts, ("rule", rule))
         self.log.append(now_ms, shape, task)
@@ -402,22 +394,23 @@ class TaskTable(Columns[TaskExtra]):
 
     def set_profile(self, task: int, profile: TaskProfile) -> None:
         """Replace the task's profile after an update of its constraints (TASK-12)."""
-        self._keep(task)
+        self.touch(task, _PLAN)
         self.profile[task] = self.profile_number(profile)
 
     def plan(self, task: int, total_ms: int, code: int) -> None:
         """Replace how long the first attempt takes, and its exit code."""
-        self._keep(task)
+        self.touch(task, _PLAN)
         self.planned[task], self.code[task] = total_ms, code
 
     def move_end(self, task: int, end_ms: int) -> None:
         """Move the planned end of the running attempt."""
         self.ended[task] = end_ms
-        self.copied_whole.add(task)
+        self.touch(task, _ATTEMPT)
 
     def set_satisfied(self, task: int) -> None:
         """Note that dependents need not wait for the task any more (DEP-4)."""
         self.satisfied[task] = 1
+        self.touch(task, _ATTEMPT)
 
     def _move(self, task: int, old: int, new: int) -> None:
         if not _LEGAL[old * 4 + new]:
@@ -426,9 +419,6 @@ class TaskTable(Columns[TaskExtra]):
         counts[old] -= 1
         counts[new] += 1
         self.state[task] = new
-
-    def _keep(self, task: int) -> None:
-        self.kept.keep(self, (task,))
 
     # -- shapes --------------------------------------------------------------------------------------------------
 
@@ -444,11 +434,6 @@ class TaskTable(Columns[TaskExtra]):
         end = self._shape(RUNNING, TaskState.ACTIVE, 1, ("exitCode", exit_code), ("rule", "RETRY-5"))
         return end, self._begin_shape(ACTIVE, RUNNING, 2, "RETRY-5")
 
-    def shapes_of_moves(self) -> tuple[set[int], set[int]]:
-        """Return the shapes of the log in which a task changes its state, and those of them in which it starts."""
-        starts = {shape for (_, new, *_), shape in self._shapes.items() if new is TaskState.RUNNING}
-        return set(self._shapes.values()), starts
-
     def _shape(self, old: int, new: TaskState | None, attempt: int, *more: tuple[str, Hashable]) -> int:
         key = (old, new, attempt, more)
         shape = self._shapes.get(key)
@@ -458,17 +443,6 @@ class TaskTable(Columns[TaskExtra]):
         return shape
 
     # -- looking over all ----------------------------------------------------------------------------------------
-
-    def cut(self, length: int, blocks: list[TaskBlock]) -> None:
-        """Cut the table to ``length`` tasks in these blocks; the columns have that length already."""
-        self.length = length
-        self.spec.cache_clear()
-        self._cut_sparse()
-        for task in [task for page in self.sparse[-1:] for task in page if task >= length]:
-            del self.sparse[-1][task]
-        self.blocks = blocks
-        self._listed.clear()
-        self._firsts = [block.first for block in blocks]
 
     def rows_in(self, state: int) -> list[int]:
         """Return all tasks in a state in creation order; reads every page."""
@@ -481,3 +455,31 @@ class TaskTable(Columns[TaskExtra]):
             rows.extend(compress(range(first, end), states[first:end].translate(wanted)))
             first = states.find(state, end)
         return rows
+
+    # -- checkpoints -------------------------------------------------------------------------------------------------
+
+    def mark_logged(self) -> None:
+        """Mark the pages of the tasks of new entries of the log, with which nearly all changes come."""
+        dirty = self.dirty[_ATTEMPT]
+        for rows in values_above(self.log.row_a[self._seen :], 1):  # those of other tables are among them
+            if rows >> PAGE_BITS - 8 < len(dirty):
+                dirty[rows >> PAGE_BITS - 8] = 1
+        self._seen = len(self.log)
+
+    def copy(self) -> ColumnsCopy[TaskExtra]:
+        """Return the tasks as they are now."""
+        self.mark_logged()
+        return super().copy()
+
+    def restore(self, copy: ColumnsCopy[TaskExtra]) -> None:
+        """Make the tasks as they were when ``copy`` was taken; the log has been moved before, profiles stay."""
+        super().restore(copy)
+        self._seen = len(self.log)
+        self.spec.cache_clear()
+        self.blocks = self._recorded[: bisect_left(self._recorded, self.length, key=lambda block: block.first)]
+        self._firsts = [block.first for block in self.blocks]
+        self._listed.clear()
+
+    def forget_future(self) -> None:
+        """Forget what was recorded after the present moment."""
+        del self._recorded[len(self.blocks) :]

@@ -12,7 +12,6 @@ running. A span lies on one or more *tracks* of its node, on which no other span
 from __future__ import annotations
 
 import json
-from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import READY
@@ -73,40 +72,21 @@ def _changes(name: str, axis: Axis, curves: Mapping[str, Sequence[float]]) -> It
         before = rounded
 
 
-class TrackGroup(Enum):
-    """A group of tracks of a node, in the order in which they are shown."""
-
-    STATE = "state"
-    START_TASK = "start task"
-    HOOK = "preparation and release"
-    SLOT = "slot"
-
-
-class SpanCategory(Enum):
-    """The kind of a span, with its name in a trace."""
-
-    STATE = "node"
-    START_TASK = "startTask"
-    PREPARATION = "preparation"
-    RELEASE = "release"
-    TASK = "task"
-    SUBTASK = "subtask"
-
-
-_GROUPS = {
-    SpanCategory.STATE: TrackGroup.STATE,
-    SpanCategory.START_TASK: TrackGroup.START_TASK,
-    SpanCategory.PREPARATION: TrackGroup.HOOK,
-    SpanCategory.RELEASE: TrackGroup.HOOK,
-    SpanCategory.TASK: TrackGroup.SLOT,
-    SpanCategory.SUBTASK: TrackGroup.SLOT,
-}
+_STATE, _START_TASK, _SLOT = "node", "startTask", "slot"
 _HOOKS = {
-    "StartTaskStateChanged": SpanCategory.START_TASK,
-    "JobPreparationTaskStateChanged": SpanCategory.PREPARATION,
-    "JobReleaseTaskStateChanged": SpanCategory.RELEASE,
+    "StartTaskStateChanged": _START_TASK,
+    "JobPreparationTaskStateChanged": "preparation",
+    "JobReleaseTaskStateChanged": "release",
 }
-_TASKS = {"TaskStateChanged": SpanCategory.TASK, "SubtaskStateChanged": SpanCategory.SUBTASK}
+_TASKS = {"TaskStateChanged": "task", "SubtaskStateChanged": "subtask"}
+# The groups of tracks of a node, in the order in which they are shown, and the categories of spans in each.
+_GROUPS = {
+    "state": (_STATE,),
+    "start task": (_START_TASK,),
+    "preparation and release": ("preparation", "release"),
+    _SLOT: ("task", "subtask"),
+}
+_GROUP_OF = {category: group for group, categories in _GROUPS.items() for category in categories}
 # The start task runs on, or has ended by itself, when its node comes into these states; others interrupt it (START-8).
 _START_TASK_GOES_ON = (
     *READY,
@@ -118,37 +98,21 @@ _START_TASK_GOES_ON = (
 _OF_BEGIN, _OF_END = ("subtaskId", "attempt"), ("exitCode", "result", "failureInfo", "rule")
 
 
-class NodeSpan(NamedTuple):
-    """A span of time on a node. Times are ms since the start; without an end it still lasts."""
-
-    category: SpanCategory
-    row: int  # the task, or the job of a preparation or release; -1 without either
-    node: int
-    group: TrackGroup
-    tracks: tuple[int, ...]  # numbers within the group, from 0
-    begin_ms: int
-    end_ms: int | None
-    state: NodeState | None  # of a span of category STATE
-    details: str  # attempt, exit code and so on as JSON members, each with a leading comma
-
-
 class _Meaning(NamedTuple):
-    """The effect of all entries of one shape."""
+    """The effect of all entries of one shape on the spans of a node."""
 
-    category: SpanCategory
+    category: str
     begins: bool
-    subtask: int = 0
-    state: NodeState | None = None
-    details: str = ""
+    subtask: int
+    state: object  # that the node has come into
+    details: str  # attempt, exit code and so on as JSON members, each with a leading comma
 
 
 def _meaning(shape: Shape) -> _Meaning | None:
     fields: dict[str, object] = dict(shape.fields)
     new = fields.get("to")
     if shape.event == "NodeStateChanged":
-        return _Meaning(
-            SpanCategory.STATE, new not in (*READY, None), state=new if isinstance(new, NodeState) else None
-        )
+        return _Meaning(_STATE, new not in (*READY, None), 0, new, "")
     if shape.event in _HOOKS:
         category, begins = _HOOKS[shape.event], new in (InstanceState.RUNNING, InstanceState.RUNNING.wire)
     elif shape.event in _TASKS and shape.subject is LogSubject.TASK and TaskState.RUNNING in (fields["from"], new):
@@ -159,84 +123,22 @@ def _meaning(shape: Shape) -> _Meaning | None:
     assert isinstance(subtask, int)
     named = [name for name in (_OF_BEGIN if begins else _OF_END) if name in fields]
     details = "".join(f',"{name}":{to_json(fields[name])}' for name in named)
-    return _Meaning(category, begins, subtask, details=details)
+    return _Meaning(category, begins, subtask, None, details)
 
 
-_Key = tuple[SpanCategory, int, int]  # the category, and the two numbers that tell apart what can be open at a time
+class _Span(NamedTuple):
+    """A span of time on a node that has not ended."""
 
-
-class SpanReader:
-    """Reads the spans of a run."""
-
-    def __init__(self, simulation: Simulation) -> None:
-        """Create an empty reader."""
-        self._simulation = simulation
-        self._open: dict[_Key, NodeSpan] = {}
-        self._taken: dict[tuple[int, TrackGroup], list[bool]] = {}  # by node: which tracks are in use
-
-    def read(self) -> Iterator[NodeSpan]:
-        """Yield each span when it ends, in the order of the log, then those that last until now, by their begin."""
-        log = self._simulation.log
-        meanings = [_meaning(shape) for shape in log.shapes]
-        for when_ms, shape, row, node in zip(log.when, log.shape_of, log.row_a, log.row_b, strict=True):
-            meaning = meanings[shape]
-            if meaning is None:
-                continue
-            category = meaning.category
-            if category is SpanCategory.STATE:
-                yield from self._interrupt_start_task(when_ms, meaning.state, node)
-            key = _key(meaning, row, node)
-            before = self._open.pop(key, None)
-            if before is not None:
-                yield self._ended(before, when_ms, "" if meaning.begins else meaning.details)
-            if meaning.begins:
-                self._open[key] = self._begun(when_ms, meaning, row, node)
-        yield from self._open.values()
-
-    def _interrupt_start_task(self, when_ms: int, state: NodeState | None, node: int) -> Iterator[NodeSpan]:
-        if state in _START_TASK_GOES_ON:
-            return
-        stopped = self._open.pop((SpanCategory.START_TASK, -1, node), None)
-        if stopped is not None:
-            yield self._ended(stopped, when_ms, ',"interrupted":true')
-
-    def _begun(self, when_ms: int, meaning: _Meaning, row: int, node: int) -> NodeSpan:
-        category, group = meaning.category, _GROUPS[meaning.category]
-        is_task = category in (SpanCategory.TASK, SpanCategory.SUBTASK)
-        count = self._simulation.world.tasks.profile_of(row).required_slots if is_task else 1
-        named = -1 if category is SpanCategory.STATE else row
-        return NodeSpan(
-            category, named, node, group, self._take(node, group, count), when_ms, None, meaning.state, meaning.details
-        )
-
-    def _ended(self, span: NodeSpan, when_ms: int, details: str) -> NodeSpan:
-        taken = self._taken[span.node, span.group]
-        for track in span.tracks:
-            taken[track] = False
-        return span._replace(end_ms=when_ms, details=span.details + details)
-
-    def _take(self, node: int, group: TrackGroup, count: int) -> tuple[int, ...]:
-        """Return the first free tracks of a node, and mark them as taken."""
-        taken = self._taken.setdefault((node, group), [])
-        tracks = [number for number, is_taken in enumerate(taken) if not is_taken][:count]
-        while len(tracks) < count:
-            tracks.append(len(taken))
-            taken.append(True)
-        for track in tracks:
-            taken[track] = True
-        return tuple(tracks)
-
-
-def _key(meaning: _Meaning, row: int, node: int) -> _Key:
-    is_task = meaning.category in (SpanCategory.TASK, SpanCategory.SUBTASK)
-    owner = -1 if meaning.category is SpanCategory.STATE else row
-    return meaning.category, owner, meaning.subtask if is_task else node
+    meaning: _Meaning  # of the entry that began it
+    row: int  # the task, or the job of a preparation or release; -1 without either
+    node: int
+    tracks: Sequence[int]  # numbers within the group, from 0
+    begin_ms: int
 
 
 _US = 1_000  # in a ms
 _RUN = 1  # the process of the run itself; viewers treat process and thread 0 in a way of their own
 _INSTANTS = {"PoolResizeStart": "resize", "PoolResizeComplete": "resize", "FaultInjected": "fault"}
-_GROUP_ORDER = {group: number for number, group in enumerate(TrackGroup)}
 _MOST_TRACKS = 1_000  # of a group, for the order of threads
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -274,7 +176,8 @@ class _Trace:
         in_order = (node for pool in world.pools.rows for node in pool.nodes)
         self._pids = {node: pid for pid, node in enumerate(in_order, start=_RUN + 1)}
         # Threads are numbered through all processes: some viewers take equal numbers for the same thread.
-        self._tids: dict[tuple[int, TrackGroup, int], int] = {}
+        self._tids: dict[tuple[int, str, int], int] = {}
+        self._taken: dict[tuple[int, str], list[bool]] = {}  # by node and group: which tracks are in use
 
     def events(self) -> Iterator[str]:
         """Yield the events, each as one JSON object."""
@@ -291,8 +194,7 @@ class _Trace:
         for counter in counters(self._simulation):
             ts = counter.when_ms * _US
             yield _encode({"ph": "C", "name": counter.name, "pid": _RUN, "ts": ts, "args": counter.values})
-        for span in SpanReader(self._simulation).read():
-            yield from self._span(span)
+        yield from self._spans()
 
     # -- instants ------------------------------------------------------------------------------------------------
 
@@ -309,56 +211,82 @@ class _Trace:
 
     # -- spans ---------------------------------------------------------------------------------------------------
 
-    def _span(self, span: NodeSpan) -> Iterator[str]:
-        """Yield a span on each of its tracks: one has its own category, further ones are ``slot``."""
-        pid = self._pids[span.node]
-        name = _encode(self._name(span))
-        job = self._job(span)
-        ids = f"{job}{self._simulation.names.node_ids(span.node)}{span.details}".removeprefix(",")
+    def _spans(self) -> Iterator[str]:
+        """Yield each span when it ends, in the order of the log, then those that last until now, by their begin."""
+        log = self._simulation.log
+        meanings = [_meaning(shape) for shape in log.shapes]
+        lasting: dict[tuple[str, int, int], _Span] = {}  # by category and the two numbers that tell those of it apart
+        for when_ms, shape, row_a, node in zip(log.when, log.shape_of, log.row_a, log.row_b, strict=True):
+            meaning = meanings[shape]
+            if meaning is None:
+                continue
+            row = row_a
+            if meaning.category == _STATE:
+                row = -1
+                if meaning.state not in _START_TASK_GOES_ON:
+                    stopped = lasting.pop((_START_TASK, -1, node), None)
+                    yield from self._written(stopped, when_ms, ',"interrupted":true')
+            is_task = _GROUP_OF[meaning.category] == _SLOT
+            key = meaning.category, row, meaning.subtask if is_task else node
+            yield from self._written(lasting.pop(key, None), when_ms, "" if meaning.begins else meaning.details)
+            if meaning.begins:
+                count = self._simulation.world.tasks.profile_of(row).required_slots if is_task else 1
+                lasting[key] = _Span(meaning, row, node, self._take(node, _GROUP_OF[meaning.category], count), when_ms)
+        for span in lasting.values():
+            yield from self._written(span, None, "")
+
+    def _take(self, node: int, group: str, count: int) -> Sequence[int]:
+        """Return the first free tracks of a node, and mark them as taken."""
+        taken = self._taken.setdefault((node, group), [])
+        taken += [False] * (count - taken.count(False))
+        tracks = [number for number, is_taken in enumerate(taken) if not is_taken][:count]
+        for track in tracks:
+            taken[track] = True
+        return tracks
+
+    def _written(self, span: _Span | None, end_ms: int | None, details: str) -> Iterator[str]:
+        """Yield a span, if there is one, on each of its tracks: one has its category, further ones are ``slot``."""
+        if span is None:
+            return
+        pid, group, category = self._pids[span.node], _GROUP_OF[span.meaning.category], span.meaning.category
+        name, job = self._name_and_job(span)
+        ids = f"{job}{self._simulation.names.node_ids(span.node)}{span.meaning.details}{details}".removeprefix(",")
         begin = f'"ts":{span.begin_ms * _US}'
-        times = begin if span.end_ms is None else f'{begin},"dur":{(span.end_ms - span.begin_ms) * _US}'
-        phase = "B" if span.end_ms is None else "X"
-        for place, track in enumerate(span.tracks):
-            key = span.node, span.group, track
+        times = begin if end_ms is None else f'{begin},"dur":{(end_ms - span.begin_ms) * _US}'
+        phase = "B" if end_ms is None else "X"
+        for track in span.tracks:
+            key = span.node, group, track
             if key not in self._tids:
                 yield from self._thread(pid, key)
-            category = span.category.value if place == 0 else "slot"
             yield (
-                f'{{"ph":"{phase}","cat":"{category}","name":{name},"pid":{pid},"tid":{self._tids[key]},{times},'
-                f'"args":{{{ids}}}}}'
+                f'{{"ph":"{phase}","cat":"{category}","name":{_encode(name)},"pid":{pid},"tid":{self._tids[key]},'
+                f'{times},"args":{{{ids}}}}}'
             )
+            self._taken[span.node, group][track] = False
+            category = _SLOT
 
-    def _thread(self, pid: int, key: tuple[int, TrackGroup, int]) -> Iterator[str]:
+    def _thread(self, pid: int, key: tuple[int, str, int]) -> Iterator[str]:
         _, group, track = key
         tid = self._tids[key] = len(self._tids) + 2  # after the one of the run
-        name = f"{group.value} {track + 1}" if group is TrackGroup.SLOT or track else group.value
+        name = f"{group} {track + 1}" if group == _SLOT or track else group
         yield _metadata("thread_name", pid, tid, {"name": name})
-        order = _GROUP_ORDER[group] * _MOST_TRACKS + track
+        order = list(_GROUPS).index(group) * _MOST_TRACKS + track
         yield _metadata("thread_sort_index", pid, tid, {"sort_index": order})
 
-    def _name(self, span: NodeSpan) -> str:
-        world = self._simulation.world
-        match span.category:
-            case SpanCategory.STATE:
-                assert span.state is not None
-                return span.state.wire
-            case SpanCategory.START_TASK:
-                return "start task"
-            case SpanCategory.PREPARATION | SpanCategory.RELEASE:
+    def _name_and_job(self, span: _Span) -> tuple[str, str]:
+        """Return the name of a span, and the id of its job as a JSON member."""
+        world, state = self._simulation.world, span.meaning.state
+        match span.meaning.category:
+            case "node":
+                assert isinstance(state, NodeState)
+                return state.wire, ""
+            case "startTask":
+                return "start task", ""
+            case "preparation" | "release" as category:
                 spec = world.jobs[span.row].spec
-                hook = spec.job_preparation_task if span.category is SpanCategory.PREPARATION else spec.job_release_task
+                hook = spec.job_preparation_task if category == "preparation" else spec.job_release_task
                 assert hook is not None
-                return hook.id
+                return hook.id, self._simulation.names.job_ids(span.row)
             case _:
-                return world.tasks.task_id(span.row)
-
-    def _job(self, span: NodeSpan) -> str:
-        """Return the id of the span's job as a JSON member."""
-        match span.category:
-            case SpanCategory.STATE | SpanCategory.START_TASK:
-                return ""
-            case SpanCategory.PREPARATION | SpanCategory.RELEASE:
-                job = span.row
-            case _:
-                job = self._simulation.world.tasks.profile_of(span.row).job
-        return self._simulation.names.job_ids(job)
+                job = world.tasks.profile_of(span.row).job
+                return world.tasks.task_id(span.row), self._simulation.names.job_ids(job)

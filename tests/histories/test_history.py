@@ -174,14 +174,3 @@ def test_the_latest_state_of_a_task_counts(tmp_path):
     for order in ((early, late), (late, early)):
         (task,) = _read(tmp_path, JOB, *order).tasks["a"]
         assert task.body["state"] == "completed"
-
-
-def test_pieces_of_a_file_end_anywhere(tmp_path, monkeypatch, state):
-    """Reading gives the same objects whatever the size of the pieces, which may end within any value."""
-    from engine.histories import reading
-
-    text = json.dumps(state, indent=1, ensure_ascii=False)
-    whole = _read(tmp_path, text)
-    for size in (1, 7, 1000):
-        monkeypatch.setattr(reading, "PIECE", size)
-        assert _read(tmp_path, text) == whole

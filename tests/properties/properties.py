@@ -12,7 +12,6 @@ from engine.rules.processes import output_files
 from engine.run import journal
 from engine.run import simulation as playing
 from engine.run.journal import Origin
-from engine.state import task_tables
 from engine.state.tasks import ACTIVE, PREPARING
 from engine.views.diagnosis.concerns import Attention
 from engine.views.diagnosis.jobs import why_counts, why_job, why_schedule
@@ -54,7 +53,6 @@ class Property(NamedTuple):
         # Short runs have several checkpoints so.
         with (
             mock.patch.object(journal, "FIRST_DISTANCE", 60),
-            mock.patch.object(task_tables, "MOST_SINCE_BASE", 150),
             mock.patch.object(playing, "SLICE", 100),
         ):
             self.holds(case)

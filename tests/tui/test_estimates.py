@@ -8,7 +8,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.state.tasks import RUNNING
-from engine.views.diagnosis.estimates import attempts_seen, planned_task_end_ms
+from engine.views.diagnosis.estimates import Forecaster, planned_task_end_ms
 from engine.views.log.reader import matching
 from engine.views.results import end_of_run
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, from_yaml, run_to, simulation, some_tasks
@@ -165,10 +165,8 @@ def test_retries_to_come_and_the_longest_tasks_of_the_last_round_are_expected(wi
 def test_the_estimate_of_a_large_job_stands_until_a_little_more_has_happened(with_retries, monkeypatch):
     monkeypatch.setattr("engine.views.diagnosis.estimates.MANY", 10)
     sim, began_ms, end_ms = with_retries
-    made, ends = [], set()
-    monkeypatch.setattr(
-        "engine.views.diagnosis.estimates.attempts_seen", lambda *rows: made.append(None) or attempts_seen(*rows)
-    )
+    made, ends, estimated = [], set(), Forecaster._last_end_ms
+    monkeypatch.setattr(Forecaster, "_last_end_ms", lambda *job: made.append(None) or estimated(*job))
     middle_ms = (began_ms + end_ms) // 2
     sim.seek(middle_ms)
     session = Session(sim)
@@ -318,14 +316,14 @@ def test_where_lines_are_few_each_bar_has_its_end(session_at):
     for cells in (58, 78, 116):
         lines = job_strip.rail(session_at(WORKING_S), cells, 3)
         assert len(lines) == 3
-        assert plain(lines[1]).endswith("est. 08:07:37")
+        assert plain(lines[1]).endswith("est. 08:07:27")
         assert all(width(each) <= cells for each in lines)
 
 
 def test_the_scrubber_reaches_the_planned_end(session_at):
     session = session_at(WORKING_S)
     strip = plain(scrubber(session, 120))
-    assert "estimated end 08:07:57" in strip
+    assert "estimated end 08:07:47" in strip
     last = strip.rindex("┄")
     assert scrubber_ms(session, last, 120) == pytest.approx(session.forecast().end_ms, abs=8000)
 

@@ -12,7 +12,6 @@ from engine.base.terms import TaskState
 from engine.run import journal
 from engine.run import simulation as playing
 from engine.specs.commands import COMMANDS
-from engine.state import task_tables
 from tests import builders as b
 from tests.invariants import check
 
@@ -114,7 +113,6 @@ def test_going_back_puts_a_task_on_the_node_that_it_was_taken_from_while_it_prep
 def test_after_a_branch_no_checkpoint_relies_on_the_discarded_future():
     with (
         mock.patch.object(journal, "FIRST_DISTANCE", 20),
-        mock.patch.object(task_tables, "MOST_SINCE_BASE", 40),
         mock.patch.object(playing, "SLICE", 5),
     ):
         sim = b.simulation(b.a_job(tasks=200), pool=b.a_pool(nodes=3))

@@ -8,7 +8,7 @@ from itertools import compress
 
 import pytest
 
-from engine.base.values import count_bits, every_row_in_state, may_exceed, places, rows_in_state, sum_where, tally
+from engine.base.values import count_bits, places, sum_where, tally
 
 _RANDOM = random.Random(7)
 
@@ -39,25 +39,6 @@ def test_bits_are_counted_where_there_are_flags(count):
     flags, bits, every = _flags(count), _RANDOM.getrandbits(count), (1 << count) - 1
     assert count_bits(flags, bits) == sum(flag and bits >> at & 1 for at, flag in enumerate(flags))
     assert count_bits(flags, every) == flags.count(1)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 1.0])
-@pytest.mark.parametrize("step", [1, 15, 16, 100, 5000])
-def test_every_so_many_row_in_a_state_is_found(share, step):
-    column = bytearray(7 if _RANDOM.random() < share else 8 for _ in range(9000))
-    ranges = [range(10), range(10, 10), range(20, 1044), range(1100, 2200), range(2300, 9000)]
-    assert every_row_in_state(column, ranges, 7, step) == rows_in_state(column, ranges, 7)[::step]
-
-
-@pytest.mark.parametrize("code", ["q", "I"])
-@pytest.mark.parametrize("most", [0, 1, 255, 256, 300_000, 1 << 24, (1 << 31) - 1])
-def test_numbers_that_exceed_another_are_noticed_and_those_that_are_far_below_are_not(code, most):
-    far = 1 << max(0, most.bit_length() - 1) // 8 * 8  # the least with as many bytes
-    for above in (most + 1, most + 256, min(most << 8, (1 << 32) - 1)):
-        column = array(code, [0, above, most, 0])
-        assert may_exceed(column, b"\0\1\0\0", most) == (above > most)
-        assert not may_exceed(column, b"\1\0\0\1", most)
-    assert not may_exceed(array(code, [far - 1, most + 1] * 9), b"\1\0" * 9, most)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.1, 0.5, 1.0])

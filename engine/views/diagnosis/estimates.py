@@ -1,19 +1,17 @@
 """Planned and estimated ends of what runs, and usual durations of preparation and release.
 
-Planned ends are known; the ends of a job, its tasks and its preparation are estimated as if nothing went wrong. The
-estimate of a job's tasks lets attempts go on as they did so far: as long on average, as many at once, and retried as
-often. Usual durations are those on the nodes where preparation or release has succeeded.
+Planned ends are known; the ends of a job, its tasks and its preparation are estimated as if nothing went wrong, with
+tasks that go on at the pace so far. Usual durations are those on the nodes where preparation or release has succeeded.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from itertools import compress
 from operator import sub
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, JobState, NodeState, OnAllTasksComplete, TaskState
-from engine.base.values import equals, every_row_in_state, may_exceed, percentile, places, values
+from engine.base.values import equals, percentile, places, values
 from engine.rules.decisions.verdicts import ends_with_manager
 from engine.rules.processes.execution import release_duration
 from engine.rules.release import UNREACHABLE_WAIT_MS
@@ -33,101 +31,8 @@ if TYPE_CHECKING:
     from engine.views.log.reader import FirstStarts
     from engine.views.resources.instances import InstancePage
     from engine.views.resources.tasks import TaskPage
-    from engine.world import World
 
 
-MOST_SEEN = 2048  # tasks whose attempts are looked at
-MOST_BLOCKS = 256  # of tasks that were added together
-_MOST_SLOTS = 256  # that are looked at; more stand for each other
-
-
-class Attempts(NamedTuple):
-    """The attempts of a job's tasks so far; of a large job, those of a sample."""
-
-    durations_ms: Sequence[int]  # of the latest attempts of tasks, in order
-    retried: float  # the share of the attempts that have ended after which the task was retried
-    worked_ms: float  # for a task that has begun
-
-
-def attempts_seen(world: World, ranges: Sequence[range]) -> Attempts:
-    """Summarize the attempts of the tasks in these rows.
-
-    An attempt that runs counts as long as planned, but no longer than the longest that has ended, or than three
-    quarters of those that run: a single long task is not expected to be followed by others like it.
-    """
-    tasks, now_ms = world.tasks, world.now_ms
-    begun = []  # these rows without those after the last task that has begun
-    for rows in ranges[:: _step(len(ranges), MOST_BLOCKS)]:
-        last = max(tasks.state.rfind(state, rows.start, rows.stop) for state in (RUNNING, COMPLETED))
-        begun.append(range(rows.start, max(rows.start, last + 1)))
-    step = _step(sum(map(len, begun)), MOST_SEEN)
-    ended_ms: list[int] = []
-    running: list[tuple[int, int]] = []  # start and planned end
-    retries = 0
-    for rows in begun:
-        chosen, part = rows[::step], slice(rows.start, rows.stop, step)
-        for state, began_ms, end_ms in zip(tasks.state[part], tasks.started[part], tasks.ended[part], strict=True):
-            if state == RUNNING:
-                running.append((began_ms, end_ms))
-            elif state == COMPLETED and 0 <= began_ms < end_ms:
-                ended_ms.append(end_ms - began_ms)
-        retries += sum(extra.retry_count for extra in filter(None, map(tasks.sparse_of, chosen)))
-    begun_tasks = len(ended_ms) + len(running)
-    worked_ms: float = sum(ended_ms) + sum(now_ms - began_ms for began_ms, _ in running)
-    retried = retries / (1 + len(ended_ms) + retries)  # as if one more had ended well, since one is not enough to judge
-    planned_ms = sorted(end_ms - began_ms for began_ms, end_ms in running if world.is_known(end_ms))
-    if planned_ms:
-        most_ms = max(planned_ms[(len(planned_ms) - 1) * 3 // 4], max(ended_ms, default=0))
-        ended_ms += [min(each, most_ms) for each in planned_ms]
-    worked_ms /= max(1, begun_tasks) * (1 - retried)
-    return Attempts(sorted(ended_ms), retried, worked_ms)
-
-
-def _step(count: int, most: int) -> int:
-    """Return the step that picks about ``most`` of ``count`` items.
-
-    It is a power of two, so that items picked before are picked again after more have been added.
-    """
-    return 1 << ((count - 1) // most).bit_length()
-
-
-def slots_of(world: World, ranges: Sequence[range], running: int) -> list[int]:
-    """Return the planned ends of the tasks of these rows that run, as far as they are known; of many, a sample.
-
-    Args:
-        world: The state of the run.
-        ranges: The rows of a job's tasks.
-        running: The number of those that run.
-    """
-    ended = world.tasks.ended
-    chosen = every_row_in_state(world.tasks.state, ranges, RUNNING, 1 + running // _MOST_SLOTS)
-    return [ended[task] for task in chosen if world.is_known(ended[task])]
-
-
-def last_end_ms(seen: Attempts, ends_ms: Sequence[int], running: int, waiting: int) -> int:
-    """Return when the last of a job's tasks ends, in ms since the start.
-
-    A task that waits begins where another attempt ends, and so does one that is retried. Each takes the mean time.
-
-    Args:
-        seen: The attempts so far; some must have ended.
-        ends_ms: The ends in slots that stand for all; there must be one.
-        running: The number of all slots.
-        waiting: The number of tasks that wait.
-    """
-    mean_ms = max(1, sum(seen.durations_ms) // len(seen.durations_ms))
-    left = round(waiting / (1 - seen.retried) * len(ends_ms) / running)
-    first_ms, last_ms = min(ends_ms), max(ends_ms)
-    moments = range(first_ms, first_ms + left * mean_ms)  # when one slot alone has ended them
-
-    def ended(by_ms: int) -> int:
-        return sum(max(0, by_ms - end_ms) // mean_ms for end_ms in ends_ms)
-
-    return max(last_ms, first_ms + bisect_left(moments, left, key=ended))
-
-
-_RUNS = equals(RUNNING)
-_SPARSE = 16  # rows for each running task: then looking at all takes longer than a list of those that run
 MANY = 64  # running tasks, which are not looked at in each frame
 _MUCH_MORE = 16  # the part of what was done, or of four times what is left, after which another estimate is made
 _UNENDING = (JobState.DISABLING, JobState.DISABLED)  # no task starts, so the end is unknown
@@ -257,8 +162,8 @@ class Forecaster:
         waiting = job.counts[ACTIVE] + job.counts[PREPARING]
         if not running:
             return None
-        if job.state in _UNENDING or self._least_done(job):
-            return None if waiting else _last_planned_ms(self._simulation.world, self._tasks.running())
+        if waiting and (job.state in _UNENDING or self._least_done(job)):
+            return None
         if running <= MANY:
             return self._last_end_ms(job)
         # An estimate of a large job stands, and costs nothing, until a little of what was done or is left has happened.
@@ -268,40 +173,21 @@ class Forecaster:
         return self._large[2]
 
     def _last_end_ms(self, job: Job) -> int | None:
-        """Return when the last of the job's tasks ends, from what was seen so far; None if that is too little."""
-        world, ranges = self._simulation.world, self._tasks.ranges()
-        running, waiting = job.counts[RUNNING], job.counts[ACTIVE] + job.counts[PREPARING]
-        began_ms = self._starts.began_ms(job)
-        seen, ends_ms = attempts_seen(world, ranges), slots_of(world, ranges, running)
-        if began_ms is None or not ends_ms or not seen.durations_ms:
-            return None
-        # As many as on average so far run at once: some wait for others, or for nodes that have been lost.
-        worked_ms = seen.worked_ms * (job.counts[COMPLETED] + running)
-        idle = max(0, min(waiting, round(worked_ms / max(1, world.now_ms - began_ms)) - running))
-        ends_ms += [world.now_ms] * round(idle * len(ends_ms) / running)
-        last_ms = last_end_ms(seen, ends_ms, running + idle, waiting)
-        if not _may_end_later(world, ranges, running, last_ms):
+        """Return when the last of the job's tasks ends at the pace so far, but no earlier than one that runs.
+
+        None if no end of a task that runs is known. The pace is that of whole tasks: one that runs counts as far as it
+        has come. While the last task runs, half of the others have nothing to do on average.
+        """
+        world, tasks = self._simulation.world, self._simulation.world.tasks
+        spans = [(tasks.started[task], tasks.ended[task]) for task in self._tasks.running()]
+        known = [(start_ms, end_ms) for start_ms, end_ms in spans if world.is_known(end_ms)]
+        began_ms, last_ms = self._starts.began_ms(job), max((end_ms for _, end_ms in known), default=None)
+        waiting = job.counts[ACTIVE] + job.counts[PREPARING]
+        if began_ms is None or last_ms is None or not waiting:
             return last_ms
-        # The longest of those that run may not be among these slots.
-        return max(last_ms, _last_planned_ms(world, self._tasks.running()) or 0)
-
-
-def _may_end_later(world: World, ranges: Sequence[range], running: int, when_ms: int) -> bool:
-    """Return False if no task that runs in these rows is planned to end after a moment; otherwise mostly True."""
-    state, start, stop = world.tasks.state, ranges[0].start, ranges[-1].stop
-    start, stop = state.find(RUNNING, start, stop), state.rfind(RUNNING, start, stop) + 1
-    if stop - start > _SPARSE * running:  # those of other jobs lie among them
-        return True
-    return may_exceed(world.tasks.ended[start:stop], state[start:stop].translate(_RUNS), when_ms)
-
-
-def _last_planned_ms(world: World, running: Sequence[int]) -> int | None:
-    """Return the last planned end of these tasks; None where none is known."""
-    ends = list(map(world.tasks.ended.__getitem__, running))
-    last_ms = max(ends, default=None)
-    if last_ms is None or world.is_known(last_ms):
-        return last_ms
-    return max(filter(world.is_known, ends), default=None)
+        under_way = sum((world.now_ms - start_ms) / max(1, end_ms - start_ms) for start_ms, end_ms in known)
+        done, left = job.counts[COMPLETED] + under_way, waiting + len(spans) - under_way + (len(spans) - 1) / 2
+        return max(last_ms, world.now_ms + round(left * (world.now_ms - began_ms) / done))
 
 
 def _latest_ms(page: InstancePage, running: tuple[HookStatus, ...]) -> int | None:

@@ -102,9 +102,9 @@ def plain_transitions(world: World, task: int) -> Transitions | None:
     """
     tasks = world.tasks
     state = tasks.state[task]
-    if tasks.sparse_of(task) is not None or task in tasks.copied_whole:
+    if tasks.sparse_of(task) is not None:
         return None
-    if state == ACTIVE:
+    if state == ACTIVE and tasks.start_entry[task] < 0:
         return Transitions(tasks.block_of(task).created_ms)
     if state == COMPLETED:
         return Transitions(tasks.ended[task], TaskState.RUNNING, tasks.started[task])
