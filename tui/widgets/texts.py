@@ -284,7 +284,7 @@ class MessageLine(LinesView):
         self.display = True
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(max(seconds_shown(each.severity) for each in self._messages), self.close)
+        self._timer = self.set_timer(max(map(seconds_shown, self._messages)), self.close)
 
     def _lay_out(self) -> None:
         lines = message_lines(self._session, self._messages, self.screen.size.width)

@@ -103,7 +103,6 @@ def arrange(
     height: int,
     wishes: Mapping[str, Callable[[int, int], Wish | None]],
     previous: Arrangement | None = None,
-    lent: int = 0,
 ) -> Arrangement:
     """Divide the room among the panes so that as few rows as possible stay empty.
 
@@ -112,12 +111,9 @@ def arrange(
         height: The rows of the view.
         wishes: For each pane a function of its width and the height of the view; None hides the pane.
         previous: The arrangement that is shown, which stays unless another one is clearly better.
-        lent: The rows that the view lacks for a while: panes already have the places that they will have then.
     """
     asked = _asked(width, height, wishes)
     wishes_now = dict(asked)
-    if lent:
-        previous = arrange(width, height + lent, wishes)
     attention = _wish_of(ATTENTION, 1, wishes_now)
     # Nodes give width only to problems, but go on to do so when these are gone.
     is_calm = attention is not None and attention.best <= _CALM and (previous is None or previous.columns > 0)
