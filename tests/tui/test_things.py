@@ -85,10 +85,10 @@ def test_a_node_tells_its_start_task():
     assert "Max task retry count 1" in told
     assert told[told.index("Execution information") + 1 :][:5] == [
         "State completed",
-        "Result failure",
         "Start time 08:01:11",
         "End time 08:01:32",
         "Exit code 3",
+        "Failure information",
     ]
 
 

@@ -138,7 +138,8 @@ class JobDetailModel(DetailModel):
 
     def _overview(self, cells: int) -> Sequence[Line]:
         job, session = self._row, self.session
-        shown = [blocks.job_general(session, job), blocks.job_execution(session, job), blocks.job_constraints(job)]
+        shown = [blocks.job_general(session, job), blocks.job_execution(session, job)]
+        shown += blocks.job_parts(session, rest_body(session, self.subject) or {}, session.options)
         shown += job_transfers(session, job.job_id)
         shown += blocks.job_options(session.options)
         return [*rail(session, cells, _RAIL_LINES), (), *self._counts(cells), (), *columns(shown, cells)]

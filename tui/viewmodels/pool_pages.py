@@ -337,8 +337,7 @@ class NodeDetailModel(DetailModel):
         spec = node.record.start_spec
         if spec is None:
             return [line(Span("The pool has no start task.", Role.DIM))]
-        execution = node_start_task(self.session, node)
-        execution = [each._replace(title="Execution information") for each in execution]
+        execution = node_start_task(self.session, node, "Execution information")
         if not execution:
             execution = [rest_block(self.session, "It has not run since the last boot.", {})]
         return columns([rest_block(self.session, "Start task", spec.wire()), *execution], cells)
