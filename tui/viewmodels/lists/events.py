@@ -24,7 +24,7 @@ from tui.viewmodels.lists.rows import AT_ONCE, RowsModel
 from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block_of, fit, line, row, squeezed, width
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tui.viewmodels.session import Session
 
@@ -153,9 +153,6 @@ class EventsModel(RowsModel):
             return key if key in rows else None
         at = bisect_right(rows, key) - 1  # rows are in order
         return at if at >= 0 and rows[at] == key else None
-
-    def failed_rows(self) -> Container[int]:
-        return frozenset(self._page.failures())
 
     def _keep_failed(self, rows: Sequence[int]) -> Sequence[int]:
         return rows  # ``order`` returns failures only

@@ -35,7 +35,7 @@ from tui.viewmodels.lists.rows import AT_ONCE
 from tui.viewmodels.text import WHOLE, Block, ItemRef, Line, Role, Span, block, block_of, line, link, row
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from engine.views.resources.processes import Needs
     from engine.views.resources.tasks import SubtaskRow, TaskBrief, TaskPage, TaskRow
@@ -177,9 +177,6 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
 
     def is_failed(self, key: int) -> bool:  # noqa: ARG002  # ``order`` returns failed tasks only
         return True
-
-    def failed_rows(self) -> Container[int]:
-        return frozenset(self._page.failed())
 
     def find(self, identity: str) -> int | None:
         """Return the task with this id, however many there are; else search as in any list."""
