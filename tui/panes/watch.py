@@ -226,8 +226,8 @@ class Watch(View):
         width, height = self._regions.size
         if not height or not self._regions.is_attached:
             return
-        self._lists.has_curves = width < WIDE and height < HIGH
-        self._arrangement = arrange(width, height, self._wishes, self._arrangement)
+        wishes = self._wishes(has_curves=width >= WIDE or height >= HIGH)
+        self._arrangement = arrange(width, height, wishes, self._arrangement)
         if self._regions.place(self._arrangement.regions):
             self.is_filled = False
             self.call_after_refresh(self._show_arrangement)
@@ -239,10 +239,9 @@ class Watch(View):
 
     on_resize = _arrange
 
-    @property
-    def _wishes(self) -> dict[str, Callable[[int, int], Wish | None]]:
-        """The wishes of the panes for rows, by id."""
-        shown = (each for each in self._panes if each.id != CURVES or not self._lists.has_curves)
+    def _wishes(self, *, has_curves: bool) -> dict[str, Callable[[int, int], Wish | None]]:
+        """Return the wishes of the panes for rows, by id."""
+        shown = (each for each in self._panes if each.id != CURVES or has_curves)
         wishes: dict[str, Callable[[int, int], Wish | None]] = {each.id or "": each.wish for each in shown}
         return {**wishes, EVENTS: self._events_wish, ABOUT: lambda *_: _ABOUT_WISH}
 

@@ -1,7 +1,4 @@
-"""The arrangement of the panes in the Watch view: each gets rows by what it has to show.
-
-The tab of curves among the lists of a job is a list without rows, in whose room the curves are drawn.
-"""
+"""The arrangement of the panes in the Watch view: each gets rows by what it has to show."""
 
 from __future__ import annotations
 
@@ -10,13 +7,8 @@ from itertools import product
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.rows import RowsModel
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from tui.viewmodels.text import Span
 
 
 MUCH = 10_000  # rows; for panes that can use any number
@@ -309,26 +301,3 @@ def _in_proportion(spare: int, gaps: Sequence[int]) -> list[int]:
     for at in by_rest[: spare - sum(shares)]:
         shares[at] += 1
     return shares
-
-
-class CurvesTabModel(RowsModel):
-    """The list behind the tab: it has no rows."""
-
-    title = "Curves"
-    columns = (Column("", 1), Column("Curve", 8))
-
-    def order(self) -> Sequence[int]:
-        """Return no rows."""
-        return ()
-
-    def cells(self, key: int) -> tuple[Span, ...]:
-        """Raise an error: there are no rows."""
-        raise IndexError(key)
-
-    def identity_of(self, key: int) -> str:
-        """Raise an error: there are no rows."""
-        raise IndexError(key)
-
-    def empty(self) -> Sequence[str]:
-        """Return nothing: the curves say why they are empty."""
-        return ()
