@@ -59,10 +59,7 @@ def destination_of(event: EventRow) -> Destination | None:
 MOST_NEW = 10_000  # entries that a filter judges at once
 PIECE = 2000  # entries that are judged together, in less than a millisecond if their ids are known
 
-_WORDS = read_table("events.csv", __file__)
-_KINDS = {event: kind for event, kind, _ in _WORDS if kind}
-NOUNS = {event: noun for event, _, noun in _WORDS if noun}
-"""Of the failures that are told, what has failed."""
+_KINDS = dict(read_table("events.csv", __file__))
 _ROLES = {
     "preparation": Role.PREPARING,
     "release": Role.RELEASING,
