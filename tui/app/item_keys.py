@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from engine.base.values import quoted
 from engine.scenario.text import did_you_mean
 from engine.specs.commands import CreateJob, CreateJobSchedule, CreatePool, EvaluatePoolAutoScale
-from engine.views.log.series import Window
 from engine.views.results import given_by_hand
 from tui import dialogs
 from tui.app.navigation_keys import branch, open_tab, redo, undo
@@ -293,12 +292,6 @@ def _save_session(main: ViewScreen, name: str) -> None:
 # -- information -------------------------------------------------------------------------------------------------
 
 
-def _change_window(main: ViewScreen) -> None:
-    """Let curves show the last hour, or all since the start."""
-    main.session.window = Window.HOUR if main.session.window is Window.ALL else Window.ALL
-    main.view.update()
-
-
 def _explain(main: ViewScreen) -> None:
     """Explain the state of the item under the cursor, or of what the view is about."""
     session, view = main.session, main.view
@@ -379,7 +372,6 @@ INFORMATION: tuple[Command[ViewScreen], ...] = (
     Command("question_mark,f1", "help", "help", lambda main: explain(main, main.view, main.focused, page=False)),
     Command("w", "row.why", "explain the state of the row", _explain),
     Command("f", "row.files", "files of the row", _show_files),
-    Command("H", "curves.window", "curves: last hour, or since the start", _change_window),
 )
 ACTIONS: tuple[Command[ViewScreen], ...] = (
     Command("a", "row.act", "act on the row, or on what is marked", act),
