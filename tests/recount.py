@@ -11,7 +11,7 @@ from engine.base.log import LogSubject
 from engine.base.terms import InstanceState, NodeState, TaskResult, TaskState
 from engine.base.values import HOUR_MS, MINUTE_MS
 from engine.views.log.changes import Measure, kind_of_node
-from engine.views.log.series import RunSeries, Window
+from engine.views.log.series import RunSeries
 
 PREPARATION = "JobPreparationTaskStateChanged"
 
@@ -59,14 +59,13 @@ def check_series(sim, series: RunSeries) -> None:
     """Compare every series with recounts at some of its moments."""
     world = sim.world
     many = 10_000  # a column for each bucket
-    recount = cache(partial(Recount, sim))  # the windows and the rows have moments in common
-    for window in Window:
-        for row, pool in enumerate(world.pools.rows):
-            if world.pools.find(pool.id) is pool:
-                _check_pool(sim, recount, row, series.of_pool(pool.id, window, many))
-        for job in world.jobs.rows:
-            if world.jobs.find(job.id) is job:
-                _check_job(sim, recount, job.row, series.of_job(job.id, window, many))
+    recount = cache(partial(Recount, sim))  # the rows have moments in common
+    for row, pool in enumerate(world.pools.rows):
+        if world.pools.find(pool.id) is pool:
+            _check_pool(sim, recount, row, series.of_pool(pool.id, many))
+    for job in world.jobs.rows:
+        if world.jobs.find(job.id) is job:
+            _check_job(sim, recount, job.row, series.of_job(job.id, many))
     for job in world.jobs.present():
         assert series.preparation_ms(job.id) == recount(series.until_ms).preparation_ms[job.row]
 

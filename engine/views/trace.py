@@ -19,7 +19,7 @@ from engine.base.log import LogSubject, to_json
 from engine.base.terms import InstanceState, NodeState, TaskState
 from engine.base.values import format_utc, visible_json
 from engine.views.log.reader import is_event, matching
-from engine.views.log.series import RunSeries, Window
+from engine.views.log.series import RunSeries
 from engine.views.resources.jobs import cost_so_far
 
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ def counters(simulation: Simulation) -> Iterator[CounterSample]:
     """
     series = RunSeries(simulation)
     for pool_id in dict.fromkeys(pool.id for pool in simulation.world.pools.rows):
-        nodes = series.of_pool(pool_id, Window.ALL, _COLUMNS)
+        nodes = series.of_pool(pool_id, _COLUMNS)
         curves = {"running": nodes.running, "idle": nodes.idle, "starting": nodes.starting, "down": nodes.down}
         yield from _changes(f"nodes of {pool_id}", nodes.axis, curves)
         yield from _changes(f"target nodes of {pool_id}", nodes.axis, {"target": nodes.target})
-    tasks = series.of_job(None, Window.ALL, _COLUMNS)
+    tasks = series.of_job(None, _COLUMNS)
     yield from _changes("running tasks", tasks.axis, {"running": tasks.running})
     yield from _changes("waiting tasks", tasks.axis, {"waiting": tasks.waiting})
-    whole, currency = series.of_pool(None, Window.ALL, _COLUMNS), simulation.scenario.currency
+    whole, currency = series.of_pool(None, _COLUMNS), simulation.scenario.currency
     for edge, usd in zip(whole.axis.edges[1:], whole.usd, strict=True):
         yield CounterSample("cost", edge * whole.axis.every_ms, {currency: round(usd, _COST_DECIMALS)})
     yield CounterSample("cost", simulation.now_ms, {currency: round(cost_so_far(simulation), _COST_DECIMALS)})

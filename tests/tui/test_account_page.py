@@ -27,7 +27,7 @@ ACCOUNT = {
 
 def shown(session, tab, cells=100):
     model = AccountDetailModel(session, ACCOUNT_ITEM)
-    return [plain(each).rstrip() for each in model.lines(model.TABS.index(tab), cells)]
+    return [plain(each).rstrip() for each in model.lines(model.tabs.index(tab), cells)]
 
 
 def words(session, tab, cells=100):

@@ -190,19 +190,6 @@ def test_panes_keep_their_columns_while_a_run_goes_on(size):
     assert all(len(columns) == 1 for columns in seen.values()), seen
 
 
-def test_panes_keep_their_places_when_rows_that_were_lent_come_back():
-    wishes = view(nodes=Wish(5, 7, 7), lists=Wish(5, 20, 20), events=Wish(3, 8, 30)) | {
-        CURVES: lambda _width, _height: Wish(8, 26, 36)
-    }
-
-    def columns_of(arrangement):
-        return {name: arrangement.regions[name].x for name in (NODES, ATTENTION, CURVES, LISTS)}
-
-    low = arrange(120, 31, wishes, lent=5)
-    assert columns_of(low) != columns_of(arrange(120, 31, wishes))
-    assert columns_of(low) == columns_of(arrange(120, 36, wishes, low))
-
-
 @pytest.mark.parametrize(("keys", "told"), [((), "State transition time"), (("tab", "tab"), "Preparation task")])
 def test_from_160_cells_on_details_fill_the_room_that_the_lists_leave(dashboard_at, keys, told):
     assert contains(after(dashboard_at(LATER_S), *keys, size=(160, 60)), "  Details", told)

@@ -12,7 +12,9 @@ from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, messages_of, text_of
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.autoscale import FIRST_FORMULA, around, autoscale_lines, coloured, numbered, try_out
+from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.pool_pages import SCALE_TAB
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, Role, plain, width
 
@@ -81,17 +83,17 @@ def test_the_page_tells_formula_schedule_evaluation_samples_and_history(session_
 
 
 @pytest.mark.parametrize("cells", [20, 40, 76, 116])
-@pytest.mark.parametrize(("name", "seconds"), [(DAY, MORNING_S), (NEVER, FAILING_S), ("one-node-fails", 330)])
+@pytest.mark.parametrize(("name", "seconds"), [(DAY, MORNING_S), (NEVER, FAILING_S)])
 def test_no_line_is_wider_than_the_page(session_at, name, seconds, cells):
     session = session_at(seconds, name)
     assert max(map(width, autoscale_lines(session, session.pool_id, cells))) <= cells
 
 
 def test_a_pool_without_autoscale_says_so_and_how_to_switch_it_on(session_at):
-    page = texts(autoscale_lines(session_at(330), "shared", 100))
-    assert page[0] == "Autoscale is off."
-    assert "e opens the formula editor" in page[-1]
-    assert autoscale_lines(session_at(330), "nowhere", 100)
+    model = detail_model_of(session_at(330), ItemRef("pool", "shared"))
+    page = [" ".join(each.split()) for each in texts(model.lines(model.tabs.index(SCALE_TAB), 100))]
+    assert "Autoscale off" in page
+    assert page[-1] == "Evaluate formula opens an empty editor"
 
 
 def test_the_pool_blade_tells_the_last_evaluation_and_the_next(session_at):
@@ -198,16 +200,16 @@ def rewrite(text):
 
 
 def test_s_shows_the_pool_under_the_cursor_or_in_focus(dashboard_at):
-    assert contains(after(dashboard_at(MORNING_S, DAY), "S"), "elastic › Autoscale, at 10:10:00", "taskcompletion")
-    assert contains(after(dashboard_at(330), "2", "S"), "Autoscale is off.")
-    app, depths = dashboard_at(330), []
-    drive(app, "S", "escape", lambda app: depths.append(len(app.screen_stack)))
-    assert depths == [1]
+    assert contains(after(dashboard_at(MORNING_S, DAY), "S"), "Pool elastic: Scale", "taskcompletion")
+    assert contains(after(dashboard_at(330), "2", "S"), "opens an empty editor")
+    app, views = dashboard_at(330), []
+    drive(app, "S", "escape", lambda app: views.append(app.main_screen.view.id))
+    assert views == ["watch"]
 
 
 def test_the_editor_tries_out_what_is_typed_and_goes_to_the_error(dashboard_at):
     seen = []
-    steps = ["S", "e", rewrite("x = 1;\ny = 2 +;"), lambda app: seen.append(text_of(app)), "ctrl+g", "ctrl+s"]
+    steps = ["S", "S", rewrite("x = 1;\ny = 2 +;"), lambda app: seen.append(text_of(app)), "ctrl+g", "ctrl+s"]
     app = dashboard_at(GROWN_S, NEVER)
     drive(app, *steps, lambda app: seen.append(app.screen.query_one("#formula").cursor_location))
     assert contains(seen[0], "The service rejects it", "Line 2, Col 8: Unexpected ';'")
@@ -219,7 +221,7 @@ def test_what_is_applied_is_a_command_that_replays(dashboard_at, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     app, page = dashboard_at(GROWN_S, NEVER), []
     formula = "$TargetDedicatedNodes = 2;"
-    drive(app, "S", "e", rewrite(formula), "ctrl+s", lambda app: page.extend(text_of(app)), "escape", "R", "enter")
+    drive(app, "S", "S", rewrite(formula), "ctrl+s", lambda app: page.extend(text_of(app)), "escape", "R", "enter")
     assert contains(page, formula, "dedicated nodes  1 → 2")
     by_hand = app.session.simulation
     by_hand.run_until(by_hand.end_ms)
@@ -234,7 +236,7 @@ def test_a_formula_that_fails_is_applied_only_when_it_is_asked_for_twice(dashboa
     def count(app):
         given.append(len(app.session.simulation.journal.by_hand()))
 
-    drive(app, "S", "e", rewrite("x = nowhere"), "ctrl+s", count, "ctrl+s", count)
+    drive(app, "S", "S", rewrite("x = nowhere"), "ctrl+s", count, "ctrl+s", count)
     assert given == [0, 1]
 
 
@@ -244,13 +246,13 @@ def test_what_was_written_is_lost_only_when_it_is_asked_for_twice(dashboard_at):
     def depth(app):
         depths.append(len(app.screen_stack))
 
-    drive(app, "S", "e", "escape", depth, "e", rewrite("x = 1"), "escape", depth, "escape", depth)
-    assert depths == [2, 3, 2]
+    drive(app, "S", "S", "escape", depth, "S", rewrite("x = 1"), "escape", depth, "escape", depth)
+    assert depths == [1, 2, 1]
 
 
 def test_in_the_past_a_formula_can_be_tried_out_and_not_applied(dashboard_at):
     app = dashboard_at(GROWN_S, NEVER)
-    drive(app, "comma", "S", "e", rewrite("$TargetDedicatedNodes = 2"), "ctrl+s")
+    drive(app, "comma", "S", "S", rewrite("$TargetDedicatedNodes = 2"), "ctrl+s")
     assert app.session.is_past
     assert not app.session.simulation.journal.by_hand()
 
@@ -266,7 +268,7 @@ def test_w_on_a_pool_explains_its_targets(dashboard_at):
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize(
     ("name", "seconds", "keys"),
-    [(DAY, MORNING_S, ["S"]), (NEVER, FAILING_S, ["S"]), (NEVER, FAILING_S, ["S", "e"])],
+    [(DAY, MORNING_S, ["S"]), (NEVER, FAILING_S, ["S"]), (NEVER, FAILING_S, ["S", "S"])],
     ids=["page", "failing", "editor"],
 )
 def test_pictures(snap_compare, dashboard_at, name, seconds, keys, size):
@@ -275,7 +277,7 @@ def test_pictures(snap_compare, dashboard_at, name, seconds, keys, size):
 
 def test_picture_in_ascii_without_colour(snap_compare, dashboard_at):
     app = dashboard_at(FAILING_S, NEVER, ascii_only=True, theme="no-colour")
-    assert snap_compare(app, press=["S", "e"], terminal_size=(80, 24))
+    assert snap_compare(app, press=["S", "S"], terminal_size=(80, 24))
 
 
 @pytest.mark.parametrize(

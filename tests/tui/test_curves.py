@@ -11,7 +11,6 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.base.terms import TaskResult
 from engine.base.values import HOUR_MS, MINUTE_MS
-from engine.views.log.series import Window
 from tests.tui.screen_text import contains
 from tests.work import steps_of
 from tui.textual.views import has_grounds
@@ -116,7 +115,7 @@ def test_the_middle_of_a_scale_has_a_number_only_if_that_is_round():
 
 def test_two_tenths_of_the_height_stay_free_and_a_scale_of_things_has_whole_numbers():
     session = session_of("job-prep-release-sample", 300_000)
-    for chart in charts_of(session, session.pool_id, session.job_id, Window.ALL, 40):
+    for chart in charts_of(session, session.pool_id, session.job_id, 40):
         top = curves.top_of(chart)
         assert chart.top <= top * 0.8 + 1e-9
         assert top % 1 == 0 or chart.title == "Cost"
@@ -257,7 +256,7 @@ def test_the_scale_reaches_the_numbers_of_now(name):
     session = Session(simulation)
     while not simulation.finished and simulation.step():
         session.update()
-        for chart in charts_of(session, session.pool_id, session.job_id, Window.ALL, 40):
+        for chart in charts_of(session, session.pool_id, session.job_id, 40):
             numbers = [int(each.text) for each in chart.readings if each.text.isdecimal() and each.layer is not None]
             is_rate = chart.title == "Tasks done a minute"  # at the end of a job with the number of all in its title
             assert not chart.is_count or is_rate or chart.top >= max(numbers, default=0)
@@ -289,7 +288,7 @@ def test_at_the_end_completed_tasks_are_counted_instead_of_a_rate_of_some_stretc
     simulation.run_until(simulation.end_ms)
     simulation.finish()
     session = Session(simulation)
-    charts = charts_of(session, session.pool_id, session.job_id, Window.ALL, 40)
+    charts = charts_of(session, session.pool_id, session.job_id, 40)
     readings = next(chart.readings for chart in charts if chart.title == "Tasks done a minute")
     done = session.job(session.job_id).phases.tasks.succeeded
     assert (readings[0].text, readings[0].name) == (str(done), "succeeded in all")
@@ -313,16 +312,12 @@ def test_tasks_that_prepare_are_told_apart_from_those_that_wait():
     assert f"{progress.preparing} preparing" in text
 
 
-def test_the_times_of_the_window_stand_below():
+def test_the_times_of_the_run_stand_below():
     session = session_of("a-day-of-autoscaling", 7 * HOUR_MS)
     model = CurvesModel(session)
     clock = session.clock
     session.series.read_all()
     assert text_of(model, 60, 30)[-1].split()[0] == clock(0)
-    session.window = Window.HOUR
-    hour = text_of(model, 60, 30)[-1].split()
-    assert hour[-1] == clock(7 * HOUR_MS)
-    assert clock(6 * HOUR_MS - 400_000) <= hour[0] <= clock(6 * HOUR_MS)
 
 
 def test_before_the_first_pool_there_is_a_sentence():
@@ -348,22 +343,6 @@ def test_a_drawing_of_a_large_screen_takes_a_few_steps_for_each_cell():
         session.update()
         costs.append(steps_of(lambda: model.lines(130, 40)))
     assert max(costs[1:]) < 6 * 130 * 40
-
-
-def test_a_key_switches_between_the_last_hour_and_all(dashboard_at):
-    app = dashboard_at(330)
-    seen = []
-
-    async def run():
-        async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.pause()
-            pane = app.screen.query_one(Curves)
-            seen.append((str(pane.border_subtitle), any("Nodes" in plain(spans) for spans in pane.lines)))
-            await pilot.press("H")
-            seen.append((str(pane.border_subtitle), any("Nodes" in plain(spans) for spans in pane.lines)))
-
-    asyncio.run(run())
-    assert seen == [("since the start", True), ("last hour", True)]
 
 
 def test_after_a_burst_the_pane_catches_up_while_the_run_is_paused(dashboard_at, monkeypatch):
@@ -410,8 +389,8 @@ def test_curves_behind_the_other_panes_say_up_to_when_they_are_drawn(dashboard_a
                 seen.append(str(pane.border_subtitle))
 
     asyncio.run(run())
-    assert seen[1] == seen[3] == "since the start"
-    assert seen[2] == "since the start to 08:06:00"
+    assert seen[1] == seen[3] == ""
+    assert seen[2] == "up to 08:06:00"
 
 
 def test_after_a_jump_no_curve_of_an_earlier_moment_is_shown(session_at, monkeypatch):
@@ -459,16 +438,12 @@ def test_where_little_happens_flat_curves_share_the_room(session_at):
 def test_jobs_on_other_pools_are_no_part_of_the_curve_of_running_tasks(session_at):
     session = session_at(7 * 86_400, "one-pool-per-scheduled-job")
     (running,) = (
-        chart
-        for chart in charts_of(session, session.pool_id, session.job_id, Window.ALL, 60)
-        if chart.title == "Running tasks"
+        chart for chart in charts_of(session, session.pool_id, session.job_id, 60) if chart.title == "Running tasks"
     )
     assert [reading.name for reading in running.readings] == ["running"]
 
 
 def test_before_the_first_node_the_price_of_an_hour_is_that_of_nodes_to_come():
     session = session_of("preparation-fails-on-one-node", 10_000)
-    (cost,) = (
-        each for each in charts_of(session, session.pool_id, session.job_id, Window.ALL, 40) if each.title == "Cost"
-    )
+    (cost,) = (each for each in charts_of(session, session.pool_id, session.job_id, 40) if each.title == "Cost")
     assert [each.name for each in cost.readings if each.name.startswith("an hour")] == ["an hour once nodes start"]

@@ -234,7 +234,7 @@ def test_tabs_have_their_whole_titles_also_in_an_empty_scenario_that_is_opened_h
         lambda app: seen.extend(text_of(app)),
         size=(80, 24),
     )
-    assert contains(seen, "EMPTY", "  Events  Curves  ")
+    assert contains(seen, "EMPTY", "  Events  ")
 
 
 def test_the_keys_of_a_map_without_nodes_open_none(dashboard_at):

@@ -56,7 +56,7 @@ def test_of_200_000_lines_only_those_are_formatted_that_are_seen(monkeypatch):
     assert model.total == LINES
     assert shown(model)[-1] == "      20 line 20"
     formatted.clear()
-    model.end()
+    model.scroll(model.total)
     assert shown(model)[-1] == "  200000 line 200000"
     model.go_to_line(99_999)
     assert "> 100000 line 100000" in shown(model)
@@ -81,9 +81,9 @@ def test_no_row_is_wider_than_the_window():
 def test_a_long_line_is_shifted():
     model = reader("0123456789" * 10, 20)
     assert shown(model) == ["  1 012345678901234…"]
-    model.shift(1)
+    model.scroll(0, 8)
     assert shown(model) == ["  1 890123456789012…"]
-    model.shift(-3)
+    model.scroll(0, -24)
     assert shown(model) == ["  1 012345678901234…"]
 
 

@@ -114,18 +114,20 @@ def test_help_of_watch_speaks_of_what_is_there(dashboard_at):
         assert words in shown, words
 
 
-@pytest.mark.parametrize(("size", "is_tab"), [((80, 24), True), ((120, 40), False), ((80, 60), False)])
-def test_in_a_small_view_the_curves_are_a_tab_and_in_a_large_one_a_pane(size, is_tab):
+@pytest.mark.parametrize(("size", "is_pane"), [((80, 24), False), ((120, 40), True), ((80, 60), True)])
+def test_curves_are_a_pane_in_a_large_view_and_on_the_page_of_the_job(size, is_pane):
     sim = simulation(a_job(tasks=9, **HOOKS))
     run_to(sim, seconds=READY_S + 100)
     seen = []
 
-    def focus(app):
-        app.screen.query_one("#job-lists").focus()
+    def look(app):
+        seen.append(text_of(app))
 
-    drive(Dashboard(sim, plays=False), focus, "left", "left", lambda app: seen.append(text_of(app)), size=size)
-    assert contains(seen[0], "Running tasks", "1 running")
-    assert contains(seen[0], "   Curves   H hour") is not is_tab
+    drive(
+        Dashboard(sim, plays=False), look, lambda app: app.screen.query_one("#strip").focus(), "enter", look, size=size
+    )
+    assert contains(seen[0], "   Curves   H hour") is is_pane
+    assert contains(seen[1], "Running tasks", "1 running")
 
 
 def test_preparation_on_a_node_that_leaves_its_pool_is_not_said_to_run_again():

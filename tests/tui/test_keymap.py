@@ -186,7 +186,6 @@ _ALIKE = (
     {"first", "top"},
     {"last", "bottom"},
     {"open", "go", "only", "choose"},
-    {"next", "next-failure"},
 )
 
 

@@ -163,32 +163,6 @@ def test_a_long_list_is_filtered_in_between_and_shown_when_it_is_done(dashboard_
     assert contains(lines, "Tasks 11", "29 hidden")
 
 
-def test_n_goes_from_one_failed_row_to_the_next_and_round(dashboard_at):
-    app = dashboard_at(530, "forty-nodes")
-    seen = []
-
-    def look(app):
-        table = app.main_screen.view.table
-        seen.append((table.cursor_row, app.main_screen.view.model.is_failed(table.key)))
-
-    drive(app, "9", "home", "n", look, "n", look, "N", look, "N", look)
-    failures = app.session.events.failures()
-    assert [at for at, _ in seen] == [failures[0], failures[1], failures[0], failures[-1]]
-    assert all(has_failed for _, has_failed in seen)
-
-
-def test_n_of_tasks_finds_those_that_failed_wherever_they_are(dashboard_at):
-    app = dashboard_at(330, "retries-and-exit-conditions")
-    seen = []
-
-    def look(app):
-        view = app.main_screen.view
-        seen.append(view.model.cells(view.table.key)[3].text)
-
-    drive(app, "5", "o", "n", look, "n", look)
-    assert seen == ["failure", "failure"]
-
-
 @pytest.mark.parametrize(("key", "by_itself"), [("5", True), ("4", False)])
 def test_a_page_leaves_its_update_to_the_screen_where_the_cursor_chooses_the_focus(
     dashboard_at, monkeypatch, key, by_itself

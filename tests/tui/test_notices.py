@@ -1,4 +1,4 @@
-"""What is said while time goes by: failures by cause with a count, never too much."""
+"""What is said while time goes by: what has come to need attention, never too much."""
 
 from __future__ import annotations
 
@@ -29,13 +29,12 @@ def told(session, *seconds, view="timeline"):
     return said
 
 
-def test_the_most_frequent_cause_is_told_with_a_count_and_the_other_failures_are_counted(session_at):
+def test_the_worst_concern_that_is_new_is_told_as_the_pane_does_and_the_others_are_counted(session_at):
     first, second, nothing = told(session_at(60), 140, 160, 350)
-    assert first == (
-        "2 × task not scheduled: JobPreparationTaskFailed (deal-2, deal-8); 1 other failure: press 9, then !"
-    )
-    assert second == "2 × task: exit code 1 (deal-1, deal-11)"
+    assert first == "preparation task failed on n1: exit code 3"
+    assert second == "2 tasks failed: exit code 1 deal-1, deal-11"
     assert nothing == ""
+    assert told(session_at(60), 160) == ["2 tasks failed: exit code 1 deal-1, deal-11; 1 other concern: press 1"]
 
 
 @pytest.mark.parametrize("view", ["watch", "events"])
@@ -43,11 +42,9 @@ def test_where_everything_is_visible_nothing_is_told(session_at, view):
     assert told(session_at(60), 140, 160, 350, 480, view=view) == [""] * 4
 
 
-def test_a_list_does_not_have_its_own_failures_told_but_those_of_others(session_at):
-    assert told(session_at(60), 160, view="tasks")[0].startswith("1 × preparation: exit code 3 (n1)")
-    of_tasks = told(session_at(60), 160, view="preparation")[0]
-    assert "exit code 3" not in of_tasks
-    assert of_tasks.startswith("2 × task")
+def test_a_list_does_not_have_its_own_concerns_told_but_others(session_at):
+    assert told(session_at(60), 160, view="tasks") == ["preparation task failed on n1: exit code 3"]
+    assert told(session_at(60), 160, view="preparation") == ["2 tasks failed: exit code 1 deal-1, deal-11"]
 
 
 def test_going_to_another_moment_tells_nothing(session_at):
@@ -79,7 +76,7 @@ def test_while_time_goes_by_it_is_said_on_the_screen_but_not_too_often(dashboard
             await pilot.pause()
             return text_of(app)
 
-    assert contains(asyncio.run(run())[-2:], "task not scheduled:")
+    assert contains(asyncio.run(run())[-2:], "preparation task failed")
     assert all(later - earlier >= 0.02 for earlier, later in pairwise(moments))
 
 
@@ -109,8 +106,8 @@ def test_a_cause_that_goes_on_is_told_again_when_there_are_ten_times_as_many():
     }
     session = Session(Simulation(load_scenario("failing", text=json.dumps(body))))
     notices = told(session, *range(60, 3600, 60))
-    failures = [line for notice in notices for line in notice.split("; ") if "×" in line]
-    assert failures == ["1 × task: exit code 4 (deal-1)", "10 × task: exit code 4 (deal-10)"]
+    failures = [notice for notice in notices if "failed" in notice]
+    assert [each.partition(":")[0] for each in failures] == ["task deal-1 failed", "10 tasks failed"]
 
 
 def test_before_the_first_job_the_strip_says_when_it_is_added(session_at):

@@ -163,12 +163,12 @@ def test_the_overview_of_a_task_fills_the_page_with_its_states_and_the_end_of_it
         return [plain(each).strip() for each in thing.lines(0, 116)]
 
     facts, some, filled = overview(1), overview(18), overview(40)
-    assert "Timeline" not in facts
-    assert "Timeline" in some
-    assert (len(some), len(filled)) == (18, 40)
-    assert "Attempts" not in some  # one attempt says nothing that is not above
-    assert contains(filled, "stdout.txt")
-    assert filled[-2:] == ["line 88", "line 89"]
+    assert "Attempts" not in facts
+    assert "Attempts" in some
+    assert len(some) <= 18
+    assert len(filled) == 40
+    assert "line 89" in filled
+    assert "line 0" not in filled
 
 
 def test_the_overview_of_a_task_draws_its_dependencies_where_they_have_room(session_at):

@@ -15,7 +15,7 @@ from engine.run.conditions import cost_of_nodes
 from engine.views.log import series as module
 from engine.views.log.changes import Buckets, ChangeCounter
 from engine.views.log.levels import RareLevels
-from engine.views.log.series import RunSeries, Window
+from engine.views.log.series import RunSeries
 from tests.builders import READY_S, a_job, a_pool, do, run_to, simulation, some_tasks
 from tests.recount import Recount, check_series
 
@@ -73,9 +73,8 @@ def test_a_branch_replaces_what_was_recorded_after_it(name):
     sim = finished(name)
     series = RunSeries(sim)
     last_ms = sim.log.last_ms
-    for window in Window:
-        series.of_job(None, window, 100)
-        series.of_pool(None, window, 100)
+    series.of_job(None, 100)
+    series.of_pool(None, 100)
     sim.seek(last_ms // 4)
     sim.branch()
     check_series(sim, series)
@@ -90,24 +89,22 @@ def test_a_day_in_few_numbers():
     sim = finished("a-day-of-autoscaling")
     series = RunSeries(sim)
     pool = next(iter(sim.world.pools.rows))
-    day, hour = (series.of_pool(pool.id, window, 120) for window in (Window.ALL, Window.HOUR))
+    day = series.of_pool(pool.id, 120)
     assert len(day.running) == 120
     assert day.axis.begin_ms == 0
     assert sim.now_ms - day.axis.end_ms <= sim.now_ms // 512
-    assert 0.99 * HOUR_MS <= hour.axis.end_ms - hour.axis.begin_ms <= 1.1 * HOUR_MS
     assert math.isclose(day.usd[-1], cost_of_nodes([pool], day.axis.end_ms), rel_tol=0.01)
     assert day.usd == sorted(day.usd)
 
 
-@pytest.mark.parametrize("window", Window)
-def test_a_wide_column_has_the_mean_of_its_buckets_and_the_most_nodes_that_prepared_in_one(window):
+def test_a_wide_column_has_the_mean_of_its_buckets_and_the_most_nodes_that_prepared_in_one():
     sim = Simulation(load_scenario("a-day-of-autoscaling"))
     growing = RunSeries(sim)
     for minutes in (*range(5, 200, 5), 600, 150):  # buckets are joined on the way, and dropped; then time goes back
         (sim.run_until if minutes * MINUTE_MS > sim.now_ms else sim.seek)(minutes * MINUTE_MS)
-        wide, wide_job = growing.of_pool(None, window, 7), growing.of_job(None, window, 7)
+        wide, wide_job = growing.of_pool(None, 7), growing.of_job(None, 7)
         fresh = RunSeries(sim)
-        fine, fine_job = fresh.of_pool(None, window, 10_000), fresh.of_job(None, window, 10_000)
+        fine, fine_job = fresh.of_pool(None, 10_000), fresh.of_job(None, 10_000)
         if fine.axis.every_ms != wide.axis.every_ms:
             continue
         begin = fine.axis.edges[0]
@@ -133,15 +130,15 @@ def test_the_buckets_are_never_more_than_a_fixed_number(monkeypatch):
     series = RunSeries(sim)
     while sim.now_ms < sim.end_ms and sim.now_ms < 30 * HOUR_MS:
         sim.run_until(sim.now_ms + 40 * 60_000)
-        series.of_pool(None, Window.HOUR, 100)
+        series.of_pool(None, 100)
         assert all(each.stop <= most for each, most in made)
     assert {most for _, most in made} == {module.MOST_BUCKETS}
 
 
-def test_the_last_hour_is_right_after_a_seek_far_back():
+def test_the_series_are_right_after_a_seek_far_back():
     sim = finished("a-day-of-autoscaling")
     series = RunSeries(sim)
-    series.of_pool(None, Window.HOUR, 100)
+    series.of_pool(None, 100)
     for hours in (4, 15, 9):
         sim.seek(hours * HOUR_MS)
         check_series(sim, series)
@@ -151,8 +148,8 @@ def test_all_jobs_together_are_the_sum_of_the_jobs():
     sim = finished("priorities-and-fairness")
     sim.seek(sim.log.last_ms // 2)
     series = RunSeries(sim)
-    jobs = [series.of_job(job.id, Window.ALL, 50) for job in sim.world.jobs.present()]
-    together = series.of_job(None, Window.ALL, 50)
+    jobs = [series.of_job(job.id, 50) for job in sim.world.jobs.present()]
+    together = series.of_job(None, 50)
     assert sum(together.running) > 0
     for measure in ("waiting", "running", "preparing", "succeeded_a_minute"):
         sums = [sum(each) for each in zip(*(getattr(job, measure) for job in jobs), strict=True)]
@@ -163,7 +160,7 @@ def test_a_short_preparation_has_its_full_height_however_wide_the_columns_are():
     sim = finished("preparation-fails-everywhere")
     job = next(iter(sim.world.jobs.rows))
     series = RunSeries(sim)
-    assert [max(series.of_job(job.id, Window.ALL, columns).preparing_nodes) for columns in (2, 10, 200)] == [2, 2, 2]
+    assert [max(series.of_job(job.id, columns).preparing_nodes) for columns in (2, 10, 200)] == [2, 2, 2]
 
 
 @pytest.mark.parametrize("name", SCENARIOS[:6])
@@ -186,14 +183,13 @@ def test_what_is_too_much_to_be_read_at_once_is_read_bit_by_bit(name):
 def catch_up(sim, series):
     """Ask for everything, and go on until nothing is missing; on the way what is there is right."""
     for turn in range(4000):
-        for window in Window:
-            series.of_job(None, window, 10_000)
+        series.of_job(None, 10_000)
         if not series.is_behind:
             return
         assert series.until_ms <= sim.now_ms
         if turn < 3:
             with_all = RunSeries(sim)
-            there, whole = series.of_pool(None, Window.ALL, 10_000), with_all.of_pool(None, Window.ALL, 10_000)
+            there, whole = series.of_pool(None, 10_000), with_all.of_pool(None, 10_000)
             if there.axis.every_ms == whole.axis.every_ms:
                 assert list(there.running) == list(whole.running[: len(there.running)])
                 assert list(there.usd) == list(whole.usd[: len(there.usd)])
@@ -215,8 +211,7 @@ def test_a_burst_is_read_in_slices_and_the_rest_at_once_when_it_is_asked_for(mon
     assert whole.until_ms == sim.now_ms
     series.read_all()
     assert series.until_ms == sim.now_ms
-    for window in Window:
-        assert series.of_pool(None, window, 100) == whole.of_pool(None, window, 100)
+    assert series.of_pool(None, 100) == whole.of_pool(None, 100)
     assert not series.is_behind
 
 
@@ -224,11 +219,11 @@ def test_a_job_that_has_ended_has_no_waiting_tasks():
     sim = simulation(a_job(tasks=some_tasks(40, seconds=600)), pool=a_pool())
     run_to(sim, seconds=READY_S + 10)
     series = RunSeries(sim)
-    assert series.of_job("j", Window.ALL, 50).waiting[-1]
+    assert series.of_job("j", 50).waiting[-1]
     do(sim, "terminateJob", jobId="j")
     run_to(sim, seconds=READY_S + 130)
     assert sim.world.jobs.find("j").state is JobState.COMPLETED
-    found = series.of_job("j", Window.ALL, 500)
+    found = series.of_job("j", 500)
     assert found.waiting[-1] == 0
     assert max(found.waiting) > 0
 
@@ -250,9 +245,9 @@ def test_a_series_is_computed_again_only_when_a_column_is_complete():
     series = RunSeries(sim)
     sim.run_until(200_010)
     pool, job = sim.world.pools.rows[0].id, sim.world.jobs.rows[0].id
-    before = series.of_pool(pool, Window.ALL, 60), series.of_job(job, Window.ALL, 60)
+    before = series.of_pool(pool, 60), series.of_job(job, 60)
     sim.run_until(200_020)
-    assert series.of_pool(pool, Window.ALL, 60) is before[0]
-    assert series.of_job(job, Window.ALL, 60) is before[1]
+    assert series.of_pool(pool, 60) is before[0]
+    assert series.of_job(job, 60) is before[1]
     sim.run_until(260_000)
-    assert series.of_pool(pool, Window.ALL, 60).axis.end_ms > before[0].axis.end_ms
+    assert series.of_pool(pool, 60).axis.end_ms > before[0].axis.end_ms

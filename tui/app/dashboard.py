@@ -42,6 +42,7 @@ from tui.viewmodels.frame import (
     list_lines,
     note_of_writes,
     request_lines,
+    welcome,
 )
 from tui.viewmodels.glyphs import GlyphSet
 from tui.viewmodels.go_line import VIEW_NAMES
@@ -133,7 +134,6 @@ class Dashboard(App[None]):
         self.yielder.key_pressed()
         if self.keyboard.holds(event):
             return
-        self.main_screen.end_introduction()
         is_escape = isinstance(event, events.Key) and event.key == "escape"
         if not (self._close_message() and is_escape and self._has_only_the_message_to_close()):
             await super().on_event(event)
@@ -208,7 +208,7 @@ class Dashboard(App[None]):
             if note is not None:
                 say(self.main_screen, note, "warning")
         if self._introduces:
-            self.main_screen.introduce()
+            say(self.main_screen, welcome(keymap.shown, self.session.simulation.scenario.description))
             self.settings.choose("introduction", False)
         if self._host is not None:
             self._serve(self._host)

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base import rulebook
 from engine.base.values import quoted, read_table
 from engine.scenario.text import did_you_mean
+from tui.app.navigation_keys import open_tab
 from tui.dialogs.sheets import RuleSheet, Sheet
 from tui.textual.keys import Command
 from tui.textual.screens import say
 from tui.viewmodels import format as fmt
-from tui.viewmodels.detail_pages import CRITICAL_PATH_TAB, STATISTICS_TAB, JobDetailModel
+from tui.viewmodels.detail_pages import CRITICAL_PATH_TAB, STATISTICS_TAB
 from tui.viewmodels.go_line import VIEWS, completions, find, line_hint, not_found, written_out
 from tui.viewmodels.items import focus_on
 from tui.viewmodels.lists.filters import column_of, field_name
-from tui.viewmodels.pool_pages import ACCOUNT_ITEM, AccountDetailModel
+from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.text import ItemRef
 from tui.viewmodels.watch.attention import ExpectationsModel, expectation_lines, warning_lines
 from tui.widgets.texts import AnswerError, Prompt, Question
@@ -93,7 +94,7 @@ def _go_to_id(main: ViewScreen, identity: str) -> None:
 
 def _show_account(tab: str, main: ViewScreen) -> None:
     """Open the page of the account at one of its tabs."""
-    main.open_subject(ACCOUNT_ITEM, AccountDetailModel.TABS.index(tab))
+    open_tab(main, ACCOUNT_ITEM, tab)
 
 
 def _show_job_tab(title: str, main: ViewScreen) -> None:
@@ -102,8 +103,7 @@ def _show_job_tab(title: str, main: ViewScreen) -> None:
     if main.session.job(job) is None:
         say(main, "No job has been added yet.")
     else:
-        subject = ItemRef("job", job)
-        main.open_subject(subject, JobDetailModel(main.session, subject).tabs.index(title))
+        open_tab(main, ItemRef("job", job), title)
 
 
 def _show_expectations(main: ViewScreen) -> None:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from engine.base.values import quoted
 from engine.scenario.text import did_you_mean
 from engine.specs.commands import CreateJob, CreateJobSchedule, CreatePool, EvaluatePoolAutoScale
-from engine.views.log.series import Window
 from engine.views.results import given_by_hand
 from tui import dialogs
-from tui.app.navigation_keys import branch, redo, undo
+from tui.app.navigation_keys import branch, open_tab, redo, undo
 from tui.app.process import broken_note
 from tui.dialogs.sheets import HelpScreen
 from tui.panes.timeline import Timeline
@@ -27,7 +26,7 @@ from tui.viewmodels import actions
 from tui.viewmodels.format import counted, variant_note, what
 from tui.viewmodels.items import VIEW_OF, files_of, last_said
 from tui.viewmodels.lists.instances import InstancesModel
-from tui.viewmodels.pool_pages import ACCOUNT_ITEM
+from tui.viewmodels.pool_pages import ACCOUNT_ITEM, SCALE_TAB
 from tui.viewmodels.sentences import HOOK_VIEWS, answers_to, expected_of
 from tui.viewmodels.sheets import HelpPage
 from tui.viewmodels.text import ItemRef, Role, Span, line
@@ -204,11 +203,17 @@ def _answered(main: ViewScreen, answer: list[Input] | Action | None) -> None:
 
 
 def _scale(main: ViewScreen) -> None:
-    """Show how the pool under the cursor, else the one in focus, scales itself."""
-    subject = main.subject
+    """Show how the pool under the cursor, else the one in focus, scales itself; from there open the editor."""
+    subject, page = main.subject, main.detail_page
     pool_id = str(subject.key) if subject is not None and subject.kind == "pool" else main.session.pool_id
+    item, pool = ItemRef("pool", pool_id), main.session.pool(pool_id)
     main.playback.pause()
-    main.app.push_screen(dialogs.actions.Autoscale(main.session, pool_id, partial(_submit, main)))
+    if pool is None:
+        say(main, "There is no pool yet.")
+    elif page is None or page.model is None or (page.subject, page.model.tabs[page.page]) != (item, SCALE_TAB):
+        open_tab(main, item, SCALE_TAB)
+    elif pool.state is not None:
+        main.app.push_screen(dialogs.actions.FormulaEditor(main.session, pool_id), partial(_submit, main))
 
 
 def _submit(main: ViewScreen, commands: Sequence[Input] | None) -> None:
@@ -285,12 +290,6 @@ def _save_session(main: ViewScreen, name: str) -> None:
 
 
 # -- information -------------------------------------------------------------------------------------------------
-
-
-def _change_window(main: ViewScreen) -> None:
-    """Let curves show the last hour, or all since the start."""
-    main.session.window = Window.HOUR if main.session.window is Window.ALL else Window.ALL
-    main.view.update()
 
 
 def _explain(main: ViewScreen) -> None:
@@ -373,7 +372,6 @@ INFORMATION: tuple[Command[ViewScreen], ...] = (
     Command("question_mark,f1", "help", "help", lambda main: explain(main, main.view, main.focused, page=False)),
     Command("w", "row.why", "explain the state of the row", _explain),
     Command("f", "row.files", "files of the row", _show_files),
-    Command("H", "curves.window", "curves: last hour, or since the start", _change_window),
 )
 ACTIONS: tuple[Command[ViewScreen], ...] = (
     Command("a", "row.act", "act on the row, or on what is marked", act),

@@ -18,7 +18,7 @@ from tui.app.playback import Playback, PlayedScreen
 from tui.dialogs.sheets import Pick, Picker
 from tui.panes.pages import DetailPage, ListPage
 from tui.panes.timeline import Timeline, TimelineGrid
-from tui.panes.watch import Attention, Introduction, Watch
+from tui.panes.watch import Attention, Watch
 from tui.panes.watch_panes import JobStrip
 from tui.textual.keys import Command, Keymap
 from tui.textual.screens import ActsWhileShown, GoToTime, HeldScreen, Modal, View, say
@@ -145,16 +145,6 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
     def _tabs(self) -> list[Tab]:
         """Return the tabs with the keys that open them."""
         return [tab._replace(key=self.keymap.shown(f"view.{tab.name}")) for tab in TABS]
-
-    def introduce(self) -> None:
-        """Show the first keys to a new user."""
-        self.mount(Introduction(self.keymap, self.session.simulation.scenario.description), before=self._prompt)
-
-    def end_introduction(self) -> None:
-        """Remove the introduction, if it is shown."""
-        for child in self.children:  # a query would search the whole screen at each key
-            if isinstance(child, Introduction):
-                child.remove()
 
     # -- views ---------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from tui.textual.screens import Frame, Modal
 from tui.textual.views import LinesView
 from tui.viewmodels.actions.menu import PAST, Action, ActionGroup, effect_lines
 from tui.viewmodels.actions.trial import Trials
-from tui.viewmodels.autoscale import FIRST_FORMULA, FormulaTrial, autoscale_lines, try_out
+from tui.viewmodels.autoscale import FIRST_FORMULA, FormulaTrial, try_out
 from tui.viewmodels.go_line import PaletteEntry, fitting, words_for
 from tui.viewmodels.sentences import next_change, plain_text, why_lines
 from tui.viewmodels.text import Line, Role, Span, line, paragraph, wrapped
@@ -119,27 +119,6 @@ class Why(Sheet):
         """Copy the answers as plain text."""
         self.app.copy_to_clipboard(plain_text(self._session, self._answers, self._expected))
         self.notify("copied")
-
-
-class Autoscale(Sheet):
-    """A pool's formula, its last evaluation and its history."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", "edit the formula", id="scale.edit")]
-
-    def __init__(self, session: Session, pool_id: str, submit: Callable[[list[Command] | None], None]) -> None:
-        """``submit`` gives a new formula to the service."""
-        title = session.text(f"{pool_id} › Autoscale, at {session.clock(session.now_ms)}")
-        super().__init__(title, lambda cells: autoscale_lines(session, pool_id, cells), keys="e edit  esc close")
-        self._session = session
-        self._pool_id = pool_id
-        self._submit = submit
-
-    def action_edit(self) -> None:
-        self.app.push_screen(FormulaEditor(self._session, self._pool_id), self._edited)
-
-    def _edited(self, commands: list[Command] | None) -> None:
-        self._submit(commands)
-        self.text.update()
 
 
 class FormulaEditor(Modal[list[Command] | None]):

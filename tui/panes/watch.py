@@ -1,14 +1,12 @@
-"""The Watch view, with its panes of problems and of the first keys to use.
+"""The Watch view, with its pane of problems.
 
 It shows progress, node map, preparation or release, the problems that need attention in groups, and the last events.
-The introduction says what the run shows, and the keys to go on with.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from textual.content import Content
 from textual.message import Message
 
 from engine.views.hook_status import HookStatus
@@ -22,7 +20,7 @@ from tui.viewmodels.lists.events import EventsModel, brief_lines
 from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.pools import NodesModel, PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.text import Line, Role, Span, block_lines, line, width, wrapped
+from tui.viewmodels.text import block_lines
 from tui.viewmodels.watch.arrangement import (
     ABOUT,
     CURVES,
@@ -43,12 +41,10 @@ from tui.widgets.table import Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from textual import events
     from textual.app import ComposeResult
 
     from engine.views.diagnosis.model import Finding
     from engine.views.resources.instances import HookCounts
-    from tui.textual.keys import Keymap
     from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session import Session
@@ -116,62 +112,6 @@ class Attention(ResizeFilter, Choices):
             return
         there = self._model.destination(message.number)
         self.post_message(ShowView(there.view, there.row, there.focus))
-
-
-_SIDES = 4  # cells of frame and padding
-_LOW = 30  # lines; on a lower screen the key that the hints do not name stands in the title, with no frame
-_GAP = "   "
-_KEYS = (
-    ("time.play", "runs and pauses it, a minute in all"),
-    ("row.why", "explains what is under the cursor"),
-    ("scenario.open", "opens another scenario"),
-    ("help", "helps"),
-)
-_CLOSES = "any key closes this"
-
-
-class Introduction(LinesView):
-    """Stands below the view until a key is pressed, which also does its work. It covers nothing."""
-
-    def __init__(self, keymap: Keymap, about: str) -> None:
-        """``about`` says in a sentence what the run shows."""
-        super().__init__(id="introduction")
-        self._keymap = keymap
-        self._about = about
-
-    def on_mount(self) -> None:
-        self._fill(self.app.size.width)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Break the lines anew."""
-        self._fill(event.size.width + _SIDES)
-
-    def _fill(self, outer_cells: int) -> None:
-        cells, is_low = max(1, outer_cells - _SIDES), self.app.size.height < _LOW
-        self.set_class(is_low, "-low")
-        another = f"{self._keymap.shown('scenario.open')} opens another scenario"
-        self.border_title = Content(f"Welcome  {another}  {_CLOSES}" if is_low else "Welcome")
-        self.border_subtitle = "" if is_low else _CLOSES
-        about = [line(Span(each, Role.STRONG)) for each in wrapped(self._about, cells)] if self._about else []
-        named = [each for each in _KEYS if not is_low or not about]
-        keys = [line(Span(self._keymap.shown(key), Role.KEY), f" {does}") for key, does in named]
-        self.show([*about, *_flowing(keys, cells)])
-
-    def on_click(self, event: events.Click) -> None:
-        """Close the introduction."""
-        event.stop()
-        self.remove()
-
-
-def _flowing(parts: Sequence[Line], cells: int) -> list[Line]:
-    """Return the parts side by side, in as few lines as they need."""
-    lines: list[Line] = []
-    for part in parts:
-        if lines and width(lines[-1]) + len(_GAP) + width(part) <= cells:
-            lines[-1] = (*lines[-1], Span(_GAP), *part)
-        else:
-            lines.append(part)
-    return lines
 
 
 _HINTS = {
@@ -286,9 +226,8 @@ class Watch(View):
         width, height = self._regions.size
         if not height or not self._regions.is_attached:
             return
-        self._lists.has_curves = width < WIDE and height < HIGH
-        lent = sum(each.outer_size.height for each in self.screen.children if isinstance(each, Introduction))
-        self._arrangement = arrange(width, height, self._wishes, self._arrangement, lent)
+        wishes = self._wishes(has_curves=width >= WIDE or height >= HIGH)
+        self._arrangement = arrange(width, height, wishes, self._arrangement)
         if self._regions.place(self._arrangement.regions):
             self.is_filled = False
             self.call_after_refresh(self._show_arrangement)
@@ -300,10 +239,9 @@ class Watch(View):
 
     on_resize = _arrange
 
-    @property
-    def _wishes(self) -> dict[str, Callable[[int, int], Wish | None]]:
-        """The wishes of the panes for rows, by id."""
-        shown = (each for each in self._panes if each.id != CURVES or not self._lists.has_curves)
+    def _wishes(self, *, has_curves: bool) -> dict[str, Callable[[int, int], Wish | None]]:
+        """Return the wishes of the panes for rows, by id."""
+        shown = (each for each in self._panes if each.id != CURVES or has_curves)
         wishes: dict[str, Callable[[int, int], Wish | None]] = {each.id or "": each.wish for each in shown}
         return {**wishes, EVENTS: self._events_wish, ABOUT: lambda *_: _ABOUT_WISH}
 

@@ -14,7 +14,6 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from engine.views.diagnosis.expectations import expectation_count
-from tui.textual import views
 from tui.textual.overrides import compose_frame_once, set_line_count
 from tui.textual.screens import OpenSubject, ShowView
 from tui.textual.views import LinesView, ResizeFilter, RowsView, entitle, refresh_changes, row_bindings, strip_of
@@ -22,11 +21,9 @@ from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.instances import InstancesModel, PreparationModel, ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.text import ItemRef, Line, Role, Span, cut, link_at
-from tui.viewmodels.watch.arrangement import MUCH, WIDE, CurvesTabModel, Wish
+from tui.viewmodels.watch.arrangement import WIDE, Wish
 from tui.viewmodels.watch.attention import ExpectationsModel
-from tui.viewmodels.watch.curves import CurvesModel
 from tui.viewmodels.watch.job_strip import (
-    CURVES_TAB,
     EVENTS_TAB,
     EXPECTATIONS_TAB,
     PREPARATION_TAB,
@@ -272,7 +269,6 @@ _LIST_KEYS = (("lists.before lists.next", "tabs"),)
 _LIST_TITLE_CELLS = 6  # of the frame beside its title
 _TITLE_LEFT = 2
 _BEST = 11  # lines for a list that has more
-_READ_AGAIN_S = 0.02
 
 
 class JobLists(Table):
@@ -291,10 +287,7 @@ class JobLists(Table):
             RELEASE_TAB: ReleaseModel(session),
             EVENTS_TAB: EventsModel(session),
             EXPECTATIONS_TAB: ExpectationsModel(session),
-            CURVES_TAB: CurvesTabModel(session),
         }
-        self._curves = CurvesModel(session)
-        self.has_curves = False  # which have no pane of their own then
         super().__init__(self._lists[TASKS_TAB], id="job-lists")
         # By list: the row at which it was left, and whether it follows the newest one.
         self._left_at: dict[str, tuple[int | None, bool]] = {EVENTS_TAB: (None, True)}
@@ -307,7 +300,7 @@ class JobLists(Table):
         """The lists that there are for the job in focus."""
         has_expectations = bool(self._session.simulation.scenario.expect)
         job = self._session.job(self._session.job_id)
-        return tabs_of(job, has_expectations=has_expectations, has_curves=self.has_curves)
+        return tabs_of(job, has_expectations=has_expectations)
 
     @property
     def _name_that_matters(self) -> str:
@@ -317,18 +310,6 @@ class JobLists(Table):
         self._show(self.chosen if self.chosen in self.names else self._name_that_matters)
         super().update()
         self._set_title()
-        if self.name_shown == CURVES_TAB:
-            self._curves.has_grounds = views.has_grounds(self.app.theme)
-            self.refresh()
-            if self._curves.is_behind:  # it reads a part at a time
-                self._curves.go_on()
-                self.set_timer(_READ_AGAIN_S, self.update)
-
-    def render_line(self, y: int) -> Strip:
-        if self.name_shown != CURVES_TAB:
-            return super().render_line(y)
-        lines = self._curves.lines(self.size.width, self.size.height)
-        return strip_of(self, lines[y] if y < len(lines) else ())
 
     def _show(self, name: str) -> None:
         if name == self.name_shown:
@@ -368,8 +349,6 @@ class JobLists(Table):
 
     def wish(self, width: int, height: int) -> Wish:  # noqa: ARG002  # all panes have the same signature
         """Return the rows for header and list."""
-        if self.name_shown == CURVES_TAB:
-            return Wish(5, _BEST, MUCH)
         lines = max(2, self.model.count) + 1 + _LIST_FRAME
         return Wish(5, min(lines, _BEST), lines)
 

@@ -115,18 +115,10 @@ $NodeDeallocationOption = taskcompletion;
 
 
 def autoscale_lines(session: Session, pool_id: str, cells: int) -> list[Line]:
-    """Return formula, last evaluation and history of a pool's autoscale."""
-    pool = pool_row(session.simulation, pool_id)
-    if pool is None or pool.state is None:
-        return [line("There is no pool yet, or it has been deleted.")]
+    """Return formula, last evaluation and history of a pool's autoscale; nothing without a formula."""
     page = scale_page(session.simulation, pool_id)
     if page is None:
-        targets = f"Its targets, {pool.target_dedicated} dedicated and {pool.target_spot} Spot nodes, are fixed."
-        ways = "e opens the formula editor, which also enables autoscale."
-        return [
-            line("Autoscale is off."),
-            *(line(Span(each, Role.DIM)) for text in (targets, ways) for each in wrapped(text, cells)),
-        ]
+        return []
     schedule, samples, history = _schedule(session, page, cells), _sampled(page.samples), _history(session, page)
     is_wide, run = cells >= _WIDE, page.runs[-1]
     room = cells // 2 - 1 if is_wide else cells

@@ -38,6 +38,8 @@ class DetailModel(ABC):
     """The tabs whose links are what w explains, in place of the item."""
     BELOW: ClassVar[tuple[str, ...]] = ()
     """The tabs that the first one or the overview continues with where there is room, the most telling first."""
+    ENDS: ClassVar[tuple[str, ...]] = ()
+    """Those of them of which the end tells more than the beginning."""
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
         """Open the page of this item."""
@@ -104,7 +106,8 @@ class DetailModel(ABC):
             if len(lines) < 2:
                 continue  # a sentence that there is nothing
             more = f"  and {len(lines) - room:,} more in this tab" if len(lines) > room else ""
-            found += [(), line(Span(title, Role.STRONG), Span(more, Role.DIM)), *lines[:room]]
+            shown = lines[-room:] if title in self.ENDS else lines[:room]
+            found += [(), line(Span(title, Role.STRONG), Span(more, Role.DIM)), *shown]
         return found
 
 

@@ -14,12 +14,11 @@ from engine.views.log.histories import JobHistory, TaskHistory
 from engine.views.resources.jobs import row_of_job
 from engine.views.resources.processes import output_ends, task_needs
 from engine.views.resources.statistics import critical_path, deciding_task, last_deletion
-from engine.views.resources.tasks import dependencies_of
 from engine.views.rest.account import counts_of
 from engine.views.rest.lookup import task_settings
 from tui.viewmodels import format as fmt
 from tui.viewmodels import properties as blocks
-from tui.viewmodels.detail_model import DetailModel, Page, columns, curves, listing, state_bars, state_history, tabular
+from tui.viewmodels.detail_model import DetailModel, Page, columns, curves, listing, state_history, tabular
 from tui.viewmodels.glyphs import JOB, TASK, glyph_of_job, glyph_of_task, task_glyph
 from tui.viewmodels.items import job_transfers, rest_blocks, rest_body
 from tui.viewmodels.job_graphs import dependency_lines, path_lines, statistics_lines
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     from engine.views.log.histories import Attempt
     from engine.views.resources.jobs import JobRow
-    from engine.views.resources.processes import OutputEnd
     from engine.views.resources.tasks import TaskPage, TaskRow
     from tui.viewmodels.session import Session
 
@@ -138,7 +136,8 @@ class JobDetailModel(DetailModel):
 
     def _overview(self, cells: int) -> Sequence[Line]:
         job, session = self._row, self.session
-        shown = [blocks.job_general(session, job), blocks.job_execution(session, job), blocks.job_constraints(job)]
+        shown = [blocks.job_general(session, job), blocks.job_execution(session, job)]
+        shown += blocks.job_parts(session, rest_body(session, self.subject) or {}, session.options)
         shown += job_transfers(session, job.job_id)
         shown += blocks.job_options(session.options)
         return [*rail(session, cells, _RAIL_LINES), (), *self._counts(cells), (), *columns(shown, cells)]
@@ -176,7 +175,8 @@ _FILES = link("Open all its files", "do('row.files')", Role.KEY)
 
 def output_lines(session: Session, task: int, row: TaskRow, cells: int) -> list[Line]:
     """Return the last lines of both output files of the last attempt, as they are at this moment."""
-    started = _last_started(session, task)
+    attempts = session.history(TaskHistory, task).attempts()
+    started = next((each for each in reversed(attempts) if each.start_ms is not None), None)
     if started is None:
         return [line(Span("It has not started on a node yet: no output. w explains why.", Role.DIM))]
     node = session.nodes().row(started.node).record
@@ -188,47 +188,18 @@ def output_lines(session: Session, task: int, row: TaskRow, cells: int) -> list[
             _FILES,
         )
     ]
-    ends = _ends(session, row, started, _MOST_LINES)
+    directory = task_directory(row.job_id, row.brief.task_id)
+    ends = output_ends(session.simulation, started.node, directory, _MOST_LINES)
     for each in ends:
         above = f"  {fmt.counted(each.above, 'line')} above" if each.above else ""
         empty = "  empty so far" if started.end_ms is None else "  empty"
-        lines += [(), line(_heading(each), Span(above if each.lines else empty, Role.DIM)), *_text(each, cells)]
+        name = Span(each.path.rpartition("/")[2], Role.STRONG)
+        lines += [(), line(name, Span(above if each.lines else empty, Role.DIM))]
+        lines += [line(Span(part)) for text in each.lines for part in wrapped(text.expandtabs(), cells)]
     return lines if ends else [*lines, (), line(Span("Its files have been deleted.", Role.DIM))]
 
 
-def output_tail(session: Session, task: int, row: TaskRow, cells: int, rows: int) -> list[Line]:
-    """Return the end of the output in at most so many rows; nothing where the task has written nothing."""
-    started = _last_started(session, task)
-    ends = [] if started is None else [each for each in _ends(session, row, started, rows) if each.lines]
-    lines: list[Line] = []
-    texts = sorted(((each, _text(each, cells)) for each in ends), key=lambda each: len(each[1]))
-    for number, (each, text) in enumerate(texts):  # short files leave their room to long ones
-        share = (rows - len(lines)) // (len(texts) - number) - 1
-        if share > 0:
-            lines += [line(_heading(each), Span("   "), _FILES), *text[-share:]]
-    return lines
-
-
-def _last_started(session: Session, task: int) -> Attempt | None:
-    attempts = session.history(TaskHistory, task).attempts()
-    return next((each for each in reversed(attempts) if each.start_ms is not None), None)
-
-
-def _ends(session: Session, row: TaskRow, attempt: Attempt, most_lines: int) -> Sequence[OutputEnd]:
-    return output_ends(session.simulation, attempt.node, task_directory(row.job_id, row.brief.task_id), most_lines)
-
-
-def _heading(end: OutputEnd) -> Span:
-    return Span(end.path.rpartition("/")[2], Role.STRONG)
-
-
-def _text(end: OutputEnd, cells: int) -> list[Line]:
-    return [line(Span(part)) for text in end.lines for part in wrapped(text.expandtabs(), cells)]
-
-
 _ALL_FROM, _FEW = 104, 6  # cells for all columns of the attempts; columns on narrower pages
-_ABOVE = 2  # lines above each part below the facts
-_LEAST_VARIABLES = 4  # lines with their title; fewer say nothing
 _TASK_PARTS = (
     "constraints",
     "resourceFiles",
@@ -244,6 +215,8 @@ class TaskDetailModel(DetailModel):
 
     kind = "task"
     help_text = fmt.help_on("Task")
+    BELOW = ("Attempts", "Dependencies", "Output", "History", "Environment")
+    ENDS = ("Output",)
 
     @property
     def _task(self) -> int:
@@ -301,32 +274,12 @@ class TaskDetailModel(DetailModel):
             ("Attempts", self._attempts),
             ("Dependencies", self._dependencies),
             ("Output", self._output),
+            ("History", self._history),
         )
 
     def _overview(self, cells: int) -> Sequence[Line]:
         needs = task_needs(self.session.simulation, self._task)
         return columns(task_overview(self.session, self._page, self._task, needs), cells)
-
-    def _below(self, cells: int, rows: int) -> list[Line]:
-        """Return what has room below the facts: states over time, attempts, dependencies, output, environment."""
-        history, lines = self.session.history(TaskHistory, self._task), list[Line]()
-        found = dependencies_of(self.session.simulation, self._task)
-        parts = (
-            ("Timeline", state_bars(self.session, history.states(), TASK, cells)),
-            ("Attempts", self._attempts(cells) if len(history.attempts()) > 1 else ()),
-            ("Dependencies", self._dependencies(cells) if found.parents or found.children else ()),
-        )
-        for title, drawn in parts:
-            if drawn and len(lines) + len(drawn) + _ABOVE <= rows:
-                lines += [(), line(Span(title, Role.STRONG)), *drawn]
-        output = output_tail(self.session, self._task, self._row, cells, rows - len(lines) - 1)
-        lines += [(), *output] if output else []
-        variables, rest = self._environment(cells), rows - len(lines) - 1
-        if len(variables) < 2 or rest < _LEAST_VARIABLES:
-            return lines
-        more = len(variables) - rest
-        also = f"  and {fmt.counted(more, 'more line')} in this tab" if more > 0 else ""
-        return [*lines, (), line(*variables[0], Span(also, Role.DIM)), *variables[1:rest]]
 
     def _environment(self, cells: int) -> Sequence[Line]:
         """Return the variables of the process."""
@@ -368,6 +321,9 @@ class TaskDetailModel(DetailModel):
 
     def _output(self, cells: int) -> Sequence[Line]:
         return output_lines(self.session, self._task, self._row, cells)
+
+    def _history(self, cells: int) -> Sequence[Line]:
+        return state_history(self.session, self.session.history(TaskHistory, self._task).states(), TASK, cells)
 
 
 DETAIL_MODELS: tuple[type[DetailModel], ...] = (

@@ -74,9 +74,6 @@ def pattern_of(text: str) -> re.Pattern[str]:
     return re.compile(re.escape(text), re.IGNORECASE)
 
 
-_SHIFT = 8  # cells to scroll to the side
-
-
 class TextModel:
     """A text in a window: scrolling and search.
 
@@ -104,12 +101,12 @@ class TextModel:
             return
         self.index.show(text)
         self._find_again()
-        self._go_to(self.first)
+        self.scroll(0)
 
     def fit(self, cells: int, height: int) -> None:
         """Set the size of the window."""
         self.cells, self.height = cells, max(1, height)
-        self._go_to(self.first)
+        self.scroll(0)
 
     def _find_again(self) -> None:
         self.found = self.index.containing(self.sought) if self.sought else array("q")
@@ -133,24 +130,10 @@ class TextModel:
 
     # -- moving --------------------------------------------------------------------------------------------------
 
-    def scroll(self, rows: int) -> None:
-        """Scroll by rows."""
-        self._go_to(self.first + rows)
-
-    def shift(self, by: int) -> None:
-        """Scroll to the side."""
-        self._left = max(0, self._left + by * _SHIFT)
-
-    def home(self) -> None:
-        """Go to the first line."""
-        self.first = self._left = 0
-
-    def end(self) -> None:
-        """Go to the last line."""
-        self._go_to(self.total)
-
-    def _go_to(self, at: int) -> None:
-        self.first = max(0, min(at, self.total - self.height))
+    def scroll(self, rows: int, columns: int = 0) -> None:
+        """Scroll by rows, and by characters to the side, as far as the text goes."""
+        self.first = max(0, min(self.first + rows, self.total - self.height))
+        self._left = max(0, self._left + columns)
 
     def go_to_line(self, number: int) -> None:
         """Go to a line, at most to the last one."""
@@ -158,7 +141,7 @@ class TextModel:
             return
         self.found_line = at = max(0, min(number, self.total - 1))
         if not self.first <= at < self.first + self.height:
-            self._go_to(at - self.height // 3)
+            self.scroll(at - self.height // 3 - self.first)
 
     # -- looking for something -----------------------------------------------------------------------------------
 

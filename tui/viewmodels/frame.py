@@ -309,6 +309,7 @@ Severity = Literal["information", "warning", "error"]
 
 MOST_MESSAGES = 200
 MOST_LINES = 3  # of a message that does not fit in one
+_READ_IN_A_SECOND = 15  # characters
 _ROLES = {"information": Role.KEY, "warning": Role.WARNING, "error": Role.FAILED}
 _RANKS = {"information": 0, "warning": 1, "error": 2}
 
@@ -321,9 +322,20 @@ class Message(NamedTuple):
     when_ms: int
 
 
-def seconds_shown(severity: Severity) -> float:
-    """Return the number of seconds after which a message goes without a key."""
-    return 6 if severity == "information" else 15
+def seconds_shown(message: Message) -> float:
+    """Return the number of seconds after which a message goes without a key: enough to read it."""
+    return max(6 if message.severity == "information" else 15, len(message.text) / _READ_IN_A_SECOND)
+
+
+def welcome(shown: Callable[[str], str], about: str) -> str:
+    """Return the message to a new user: the first keys, by the ids of their bindings, and what the run shows."""
+    named = (
+        ("time.play", "runs and pauses it, a minute in all"),
+        ("row.why", "explains what is under the cursor"),
+        ("scenario.open", "opens another scenario"),
+        ("help", "helps"),
+    )
+    return f"Welcome: {', '.join(f'{shown(key)} {does}' for key, does in named)}. {about}"
 
 
 def foremost(messages: Sequence[Message]) -> Message:

@@ -10,9 +10,10 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engine.base.errors import exit_text
 from engine.base.paths import STARTUP, job_directory, task_directory
 from engine.base.terms import NodeState, TaskResult
-from engine.base.values import lazy_regex, parse_utc, read_table
+from engine.base.values import lazy_regex, parse_duration, parse_utc, read_table
 from engine.views.hook_status import HookStatus
 from engine.views.log.histories import last_directory
 from engine.views.resources.account import bytes_of_job, bytes_of_task, uploads_of_task
@@ -190,6 +191,9 @@ def files_of_event(session: Session, event: EventRow) -> FileLocation | str:
 
 _NO_LIMIT = "P10675199DT2H48M5.4775807S"
 _UNLIMITED_AT_MINUS_ONE = ("maxTaskRetryCount", "maxParallelTasks")
+_FAILURES = (("result", "failure"), ("state", "unusable"))
+NOT_TOLD = ("url", "eTag", "lastModified", "taskRootDirectoryUrl", "userIdentity")  # in details, to be short
+_DURATION = lazy_regex(r"P(?=[\dT])(\d+D)?(T[\dHMS.]+)?")
 _UTC = lazy_regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _CAPITAL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -208,6 +212,11 @@ def rest_block(session: Session, title: str, body: Mapping[str, Any], leave_out:
     """Return the properties of a body under a heading."""
     kept = {name: value for name, value in body.items() if name not in leave_out}
     return Block(title, tuple(_rows(session, kept, "")))
+
+
+def told_block(session: Session, title: str, body: Mapping[str, Any], *derived: tuple[str, Span]) -> Block:
+    """Return what the service reports under a heading, without addresses, and then what is derived from it."""
+    return Block(title, (*rest_block(session, title, body, NOT_TOLD).rows, *derived))
 
 
 def rest_blocks(session: Session, body: Mapping[str, Any], titles: Iterable[str] = ()) -> list[Block]:
@@ -240,7 +249,8 @@ def _rows(session: Session, body: Mapping[str, Any], margin: str) -> Iterator[tu
             yield label, Span("")
             yield from _rows(session, value if isinstance(value, dict) else _numbered(value), f"{margin}  ")
         else:
-            yield label, Span(_said(session, name, value))
+            has_failed = (name, value) in _FAILURES or name == "code" or (name == "exitCode" and value != 0)
+            yield label, Span(_said(session, name, value), Role.FAILED if has_failed else Role.PLAIN)
 
 
 def _said(session: Session, name: str, value: object) -> str:
@@ -248,9 +258,13 @@ def _said(session: Session, name: str, value: object) -> str:
         return "yes" if value else "no"
     if value == _NO_LIMIT or (value == -1 and name in _UNLIMITED_AT_MINUS_ONE):
         return "no limit"
+    if name == "exitCode" and isinstance(value, int):
+        return exit_text(value)
     if isinstance(value, str) and _UTC.fullmatch(value):
         start = session.simulation.scenario.start
         return session.clock(round((parse_utc(value) - start).total_seconds() * 1000))
+    if isinstance(value, str) and _DURATION.fullmatch(value):
+        return fmt.span(parse_duration(value))
     return str(value)
 
 

@@ -14,7 +14,6 @@ from engine.views.diagnosis.model import listed
 from engine.views.hook_status import HookStatus, eligible_again
 from engine.views.log.histories import NodeHistory
 from engine.views.resources.account import bytes_of_run
-from engine.views.resources.jobs import scale_page
 from engine.views.resources.processes import node_contents
 from engine.views.resources.tasks import TaskPage
 from tui.viewmodels import format as fmt
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
 
 
+SCALE_TAB = "Scale"
 ACCOUNT_ITEM = ItemRef("account", "account")
 
 _MOST_NAME, _MOST_BAR, _USE_CELLS = 28, 60, 24
@@ -69,7 +69,6 @@ _CERTIFICATE_ROLES = {
 class AccountDetailModel(DetailModel):
     """The Batch account with its linked storage."""
 
-    TABS = ("Overview", "Applications", "Certificates", "Storage", "Options")
     BELOW = ("Storage", "Applications", "Certificates", "Options")
 
     kind = "account"
@@ -93,16 +92,25 @@ class AccountDetailModel(DetailModel):
         return [line(Span(page.url), Span(used_up, Role.WARNING))]
 
     def _pages(self) -> Sequence[Page]:
-        storage = partial(storage_lines, self.session)
-        tabs = (self._overview, self._applications, self._certificates, storage, self._options)
-        return tuple(zip(self.TABS, tabs, strict=True))
+        return (
+            ("Overview", self._overview),
+            ("Applications", self._applications),
+            ("Certificates", self._certificates),
+            ("Storage", partial(storage_lines, self.session)),
+            ("Options", self._options),
+        )
 
     # -- tabs ----------------------------------------------------------------------------------------------------
 
     def _overview(self, cells: int) -> Sequence[Line]:
         page = self._page
         heading = line(Span("Quotas", Role.STRONG))
-        return [heading, *(self._quota(each, cells) for each in page.quotas), (), *columns(list(self._blocks()), cells)]
+        return [
+            heading,
+            *(self._quota(each, cells) for each in page.quotas),
+            (),
+            *columns(list(self._blocks()), cells),
+        ]
 
     def _quota(self, quota: QuotaUse, cells: int) -> Line:
         """Return the use of a quota as a bar with its numbers."""
@@ -235,7 +243,7 @@ class PoolDetailModel(DetailModel):
             ("Curves", lambda cells: curves(self._curves, self, cells, self.rows)),
             ("Overview", self._overview),
             ("Nodes", lambda cells: listing(self._nodes_model, "nodes", cells)),
-            ("Scale", self._scale),
+            (SCALE_TAB, self._scale),
             ("Start task", self._start_task),
             ("Properties", self._properties),
         )
@@ -249,12 +257,8 @@ class PoolDetailModel(DetailModel):
         if pool.state is None:
             return [line(Span("The pool has been deleted.", Role.DIM))]
         opens = link("Evaluate formula", "do('pool.scale')", Role.KEY)
-        if scale_page(self.session.simulation, self.name) is not None:
-            return [
-                line(opens, Span(" opens the formula in an editor", Role.DIM)),
-                (),
-                *autoscale_lines(self.session, self.name, cells),
-            ]
+        if found := autoscale_lines(self.session, self.name, cells):
+            return [line(opens, Span(" opens the formula in an editor", Role.DIM)), (), *found]
         fixed = [blocks.pool_scale(pool), *error_blocks("Resize errors", pool.record.resize_errors)]
         return [*columns(fixed, cells), (), line(opens, Span(" opens an empty editor", Role.DIM))]
 
@@ -337,8 +341,7 @@ class NodeDetailModel(DetailModel):
         spec = node.record.start_spec
         if spec is None:
             return [line(Span("The pool has no start task.", Role.DIM))]
-        execution = node_start_task(self.session, node)
-        execution = [each._replace(title="Execution information") for each in execution]
+        execution = node_start_task(self.session, node, "Execution information")
         if not execution:
             execution = [rest_block(self.session, "It has not run since the last boot.", {})]
         return columns([rest_block(self.session, "Start task", spec.wire()), *execution], cells)

@@ -7,7 +7,7 @@ far, and by the simulated end.
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.base.errors import exit_text
 from engine.base.lifecycles import PROBLEMS, UNBILLED
@@ -16,17 +16,17 @@ from engine.base.values import shortened
 from engine.specs import images
 from engine.specs.catalogue import vm_size
 from engine.specs.images import FAMILIES, NEWEST
-from engine.views.hook_status import Hook, HookStatus, eligible_again, is_released_after_preparation, released_where
+from engine.views.hook_status import HookStatus, eligible_again, is_released_after_preparation, released_where
 from engine.views.log.histories import InstanceRun, NodeHistory, RunCause
 from engine.views.resources.instances import InstancePage, InstanceRow
 from engine.views.resources.jobs import has_had_several_pools, scale_page
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, glyph_of_job, hook_glyph
-from tui.viewmodels.items import pool_resources
-from tui.viewmodels.text import Block, ItemRef, Role, Span, block, block_of, error_blocks, failure_rows, link, row
+from tui.viewmodels.items import field_words, pool_resources, told_block
+from tui.viewmodels.text import Block, ItemRef, Role, Span, block, block_of, error_blocks, link, row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from engine.scenario.model import Options
@@ -246,19 +246,6 @@ def pool_nodes(pool: PoolRow) -> list[Block]:
     return block_of("Nodes", ((glyph.name, Span(f"{number:,}", glyph.role)) for glyph, number in counts))
 
 
-def pool_start_task(pool: PoolRow) -> list[Block]:
-    """Return the start task; nothing if the pool has none."""
-    task = pool.record.spec.start_task
-    if task is None:
-        return []
-    rows = (
-        row("Command line", task.command_line),
-        row("Wait for success", "yes" if task.wait_for_success else "no"),
-        row("Max retry count", task.max_task_retry_count),
-    )
-    return [Block("Start task", rows)]
-
-
 def _network_rows(network: NetworkRow) -> Iterator[tuple[str, Span]]:
     yield row("Communication mode", network.communication)
     if network.between_nodes is not None:
@@ -307,34 +294,12 @@ def job_general(session: Session, job: JobRow) -> Block:
     )
 
 
-def job_constraints(job: JobRow) -> Block:
-    """Return the job's constraints."""
-    return block(
-        "Constraints",
-        row("Max task retry count", no_limit(job.record.max_retries)),
-        row("Max wall-clock time", fmt.span(job.record.max_wall_clock_ms) or "no limit"),
-    )
-
-
-def job_hooks(job: JobRow, options: Options) -> list[Block]:
-    """Return the job's preparation and release task, with the options in force; nothing for those it does not have."""
-    found = []
-    prep, release = job.record.spec.job_preparation_task, job.record.spec.job_release_task
-    if prep is not None:
-        rows = (
-            row("Command line", prep.command_line),
-            row("Wait for success", yes(prep.wait_for_success)),
-            row("Rerun on node reboot", yes(prep.rerun_on_node_reboot_after_success)),
-            row("Max retry count", no_limit(prep.constraints.max_task_retry_count)),
-            row("After a final failure", f"ineligible until {eligible_again(options).until}", Role.DERIVED),
-        )
-        found.append(Block("Job preparation task", rows))
-    if release is not None:
-        limit = fmt.span(release.max_wall_clock_time) or "no limit"
-        where = row("Runs where", released_where(options), Role.DERIVED)
-        of_release = row("Command line", release.command_line), row("Max wall-clock time", limit), where
-        found.append(Block("Job release task", of_release))
-    return found
+def job_parts(session: Session, body: Mapping[str, Any], options: Options) -> list[Block]:
+    """Return the constraints in a job's body, and its preparation and release task with the options in force."""
+    again = row("After a final failure", f"ineligible until {eligible_again(options).until}", Role.DERIVED)
+    where = row("Runs where", released_where(options), Role.DERIVED)
+    parts = (("constraints", ()), ("jobPreparationTask", (again,)), ("jobReleaseTask", (where,)))
+    return [told_block(session, field_words(name), body[name], *more) for name, more in parts if name in body]
 
 
 def job_options(options: Options) -> list[Block]:
@@ -372,32 +337,18 @@ def instance_node(session: Session, record: InstanceRow) -> Block:
     )
 
 
-def instance_general(session: Session, page: InstancePage, key: int) -> Block:
-    """Return what the service reports of the preparation or release task."""
+def instance_general(session: Session, page: InstancePage, key: int, status: Mapping[str, Any]) -> Block:
+    """Return what the service reports of the preparation or release task in the ``status`` of a node (PREP-25)."""
     record = page.row(key)
     title = f"{page.hook.value} task"
     glyph = hook_glyph(page.hook, record.status)
     view = record.view
     if view is None:
         return Block(title, (row("Record", f"none: {glyph.name}", Role.DIM),))
-    clock = session.clock
-    rows = [
-        row("State", view.state.wire),
-        row("Result", view.result.value if view.result else None, glyph.role),
-        row("Start time", clock(view.start_ms)),
-        row("End time", clock(view.end_ms)),
-        *([row("Duration", fmt.span(view.end_ms - view.start_ms), Role.DERIVED)] if view.end_ms is not None else []),
-        row("Exit code", exit_text(view.exit_code) or None, Role.FAILED if view.exit_code else Role.PLAIN),
-    ]
-    if page.hook is Hook.PREPARATION:
-        retries = record.max_retries
-        limit = " of no limit" if retries == -1 else "" if retries is None else f" of {retries}"
-        rows.append(row("Retry count", f"{view.retry_count}{limit}"))
-        if view.retry_count:
-            rows.append(row("Last retry time", clock(view.start_ms)))
-    rows.append(row("Runs so far", view.runs, Role.DERIVED))
-    rows += [*failure_rows(view.failure), row("Task root directory", record.root_directory)]
-    return Block(title, tuple(rows))
+    derived = [row("Runs so far", view.runs, Role.DERIVED)]
+    if view.end_ms is not None:
+        derived.append(row("Duration", fmt.span(view.end_ms - view.start_ms), Role.DERIVED))
+    return told_block(session, title, status[f"job{page.hook.value}TaskExecutionInfo"], *derived)
 
 
 def awaited(session: Session, release: InstancePage) -> str:

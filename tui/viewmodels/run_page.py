@@ -24,7 +24,7 @@ from engine.views.diagnosis.questions import explain
 from engine.views.diagnosis.subjects import Answer
 from engine.views.log.lanes import Lanes, PhasesOverTime
 from engine.views.log.reader import FirstStarts
-from engine.views.log.series import RunSeries, Window
+from engine.views.log.series import RunSeries
 from engine.views.resources.instances import pages_of
 from engine.views.resources.jobs import (
     JobsProgress,
@@ -248,8 +248,8 @@ class _Recorder:
         """Return the curves of all pools and all jobs: a title, the edges of the columns in ms, and the areas."""
         series = RunSeries(self._twin)
         series.read_all()
-        nodes = series.of_pool(None, Window.ALL, MOST_MOMENTS)
-        tasks = series.of_job(None, Window.ALL, MOST_MOMENTS)
+        nodes = series.of_pool(None, MOST_MOMENTS)
+        tasks = series.of_job(None, MOST_MOMENTS)
         cost = f"Cost in {self._twin.scenario.currency}"
         curves: list[tuple[str, Axis, list[tuple[str, str, Sequence[float]]]]] = [
             ("Tasks", tasks.axis, [("running", "running", tasks.running), ("waiting", "quiet", tasks.waiting)]),

@@ -1,138 +1,66 @@
 """The run in sentences: news, and the answers to the key w.
 
-News while time passes are the failures that the present view does not show, by cause. The answers are explanations of a
+News while time passes are the concerns that the present view does not show. The answers are explanations of a
 row's state, as lines.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.base.values import SECOND_MS
 from engine.run.agenda import basis_words
 from engine.views.diagnosis.concerns import about_item, with_advice
-from engine.views.diagnosis.model import Next, earliest
+from engine.views.diagnosis.model import Next, Severity, earliest
 from engine.views.diagnosis.questions import expected, explain, explain_oldest_wait
 from tui.viewmodels import format as fmt
-from tui.viewmodels.lists.events import NOUNS
 from tui.viewmodels.text import Line, Role, Span, line, wrapped
+from tui.viewmodels.watch.attention import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from engine.views.diagnosis.model import Explanation, Finding
-    from engine.views.resources.events import EventRow
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import Kind
 
 
-_MOST_LOOKED_AT = 2_000  # failures of one notice: the newest are listed by cause, the others are counted
-_MOST_NAMES = 3
-_EVERYTHING = frozenset({"*"})
-# The nouns of the failures that a view shows anyway.
-_SHOWN_BY: dict[str, frozenset[str]] = {
-    "watch": _EVERYTHING,
-    "events": _EVERYTHING,
-    "pools": frozenset({"resize", "formula"}),
-    "nodes": frozenset({"node", "start task"}),
-    "jobs": frozenset({"job"}),
-    "tasks": frozenset({"task", "subtask", "task not scheduled"}),
-    "preparation": frozenset({"preparation"}),
-    "release": frozenset({"release"}),
-    "schedules": frozenset({"occurrence missed"}),
-}
-
-
 class Notices:
-    """Reports the failures since the last call."""
+    """Tells what has come to need attention since the last call, unless the view tells it anyway."""
 
     def __init__(self, session: Session) -> None:
-        """Start now: earlier failures are not reported."""
+        """Start now: earlier concerns are not told."""
         self._session = session
-        self._from = 0
         self._jumps = -1
-        self._counts: dict[str, int] = {}  # by cause: the failures so far
+        self._counts: dict[tuple[object, ...], int] = {}  # of the items that a concern is about
         self.skip()
 
     def skip(self) -> None:
-        """Do not report what has happened so far."""
-        self._from = self._session.events.count
-        if self._jumps != self._session.simulation.jumps:
-            self._counts.clear()
-        self._jumps = self._session.simulation.jumps
+        """Do not tell what needs attention already."""
+        self._news()
 
     def take(self, view: str = "") -> str:
-        """Return what has failed since the last call that the view does not show; empty if that is nothing."""
-        if self._jumps != self._session.simulation.jumps:
-            self.skip()
+        """Return the worst concern that is news, and how many others are; empty if none is."""
+        news = [one for one in self._news() if view not in ("watch", "events", VIEWS.get(one.about))]
+        if not news:
             return ""
-        events = self._session.events
-        failures = events.failures()
-        new = failures[bisect_left(failures, self._from) :]
-        self._from = events.count
-        return self._session.text("; ".join(self._failed(new, _SHOWN_BY.get(view, frozenset()))))
+        others = f"; {fmt.counted(len(news) - 1, 'other concern')}: press 1" if news[1:] else ""
+        return self._session.text(" ".join(news[0].full_text.split()) + others)
 
-    def _count(self, new: Sequence[int]) -> dict[str, list[str]]:
-        """Count the failures by cause. Return the causes that are news, each with its names, the most frequent first.
-
-        A cause is news the first time, and when the number of its failures has grown tenfold.
-        """
-        events = self._session.events
-        causes: dict[str, list[str]] = {}
-        for index in new[-_MOST_LOOKED_AT:]:
-            event = events.row(index)
-            causes.setdefault(cause(event), []).append(_name(event))
-        ordered = sorted(causes.items(), key=lambda pair: -len(pair[1]))
-        return {why: names for why, names in ordered if self._is_news(why, len(names))}
-
-    def _failed(self, new: Sequence[int], shown: frozenset[str]) -> list[str]:
-        """Return the most frequent cause that is news and not ``shown``, and the number of the other failures."""
-        news = {why: names for why, names in self._count(new).items() if why.partition(":")[0] not in shown}
-        if not news or shown is _EVERYTHING:
-            return []
-        why, names = next(iter(news.items()))
-        rest = sum(map(len, news.values())) - len(names)
-        more = [f"{fmt.counted(rest, 'other failure')}: press 9, then !"] if rest else []
-        return [f"{self._counts[why]:,} × {why} ({_some(names)})", *more]
-
-    def _is_news(self, why: str, more: int) -> bool:
-        before = self._counts.get(why, 0)
-        self._counts[why] = before + more
-        return not before or len(str(before)) < len(str(before + more))
-
-
-def cause(event: EventRow) -> str:
-    """Return the cause of a failure, equal for all failures of the same kind."""
-    fields, noun = event.fields, NOUNS.get(event.event, event.event)
-    failure, error = fields.get("failureInfo"), fields.get("error")
-    said = fields.get("to") or fields.get("command")
-    if isinstance(failure, dict) and failure.get("code") != "FailureExitCode":
-        said = failure["code"]
-    elif "exitCode" in fields:
-        said = f"exit code {fields['exitCode']}"
-    elif "code" in fields:
-        said = fields["code"]
-    elif isinstance(error, dict):
-        said = error.get("code")
-    elif fields.get("resizeErrors"):
-        said = fields["resultCode"]
-    elif event.event == "JobStateChanged":
-        said = fields.get("reason")
-    return f"{noun}: {said}" if said else noun
-
-
-def _name(event: EventRow) -> str:
-    if event.task_id is not None:
-        return event.task_id
-    if event.position is not None:
-        return f"n{event.position}"
-    return event.pool_id or event.job_id or event.schedule_id or str(event.fields.get("command", ""))
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_MOST_NAMES]) + (" …" if len(names) > _MOST_NAMES else "")
+    def _news(self) -> list[Finding]:
+        """Return the concerns that are new, or about ten times as many items as before; none after a jump."""
+        simulation, news = self._session.simulation, []
+        if has_jumped := self._jumps != simulation.jumps:
+            self._counts.clear()
+        self._jumps = simulation.jumps
+        for one in self._session.attention.concerns():
+            key = one.condition, one.cause, one.items.jobs, one.items.pools, one.items.schedules, one.items.named
+            before, now = self._counts.get(key, 0), max(len(one.items.tasks), len(one.items.nodes), 1)
+            if one.severity <= Severity.SHORTAGE and (not before or len(str(before)) < len(str(now))):
+                news.append(one)
+            self._counts[key] = max(before, now)
+        return [] if has_jumped else news
 
 
 HOOK_VIEWS = "preparation", "release"  # in the order of the answers about a node

@@ -14,7 +14,7 @@ from engine.views.diagnosis.expectations import foreseen
 from engine.views.diagnosis.foretold import EndsAhead, Foretold
 from engine.views.diagnosis.stuck import NEVER_RUN
 from engine.views.log.reader import FirstStarts, Kept
-from engine.views.log.series import RunSeries, Window
+from engine.views.log.series import RunSeries
 from engine.views.resources.account import account_page, last_job_like, schedule_row, stored_blobs
 from engine.views.resources.events import EventPage
 from engine.views.resources.instances import pages_of
@@ -77,7 +77,6 @@ class Session:
         self.time_format = "clock"  # or "elapsed"; "utc" in files, with date and milliseconds
         self.events = EventPage(simulation)
         self.series = RunSeries(simulation, SERIES_ENTRIES)
-        self.window = Window.ALL  # that curves show
         self.attention = Attention(simulation)
         self._progress = JobsProgress(simulation)
         self._foretold = Foretold(simulation, self.ahead)

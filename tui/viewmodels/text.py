@@ -22,7 +22,6 @@ from engine.base.values import lazy_regex, shortened, visible
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from engine.base.errors import FailureInfo
     from engine.base.rulebook import Rule
 
 
@@ -326,14 +325,6 @@ def block_of(title: str, rows: Iterable[tuple[str, Span]]) -> list[Block]:
     """Return a block with these rows; nothing without rows."""
     kept = tuple(rows)
     return [Block(title, kept)] if kept else []
-
-
-def failure_rows(info: FailureInfo | None) -> list[tuple[str, Span]]:
-    """Return the service's category, code, message and details; nothing without a failure."""
-    if info is None:
-        return []
-    said = [row("Category", info.category.value), row("Code", info.code, Role.FAILED), row("Message", info.message)]
-    return said + [row(name, value) for name, value in info.details]
 
 
 def error_blocks(title: str, errors: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]) -> list[Block]:

@@ -217,7 +217,6 @@ _LEAST_ROWS = 6
 _SLICE_S = 0.02  # from slice to slice of the reading
 _SLICES_SHOWN = 10  # are read from drawing to drawing
 _FRAME_CELLS, _FRAME_ROWS = 4, 2
-_WINDOW_KEY = "curves.window", "hour or all"
 
 
 class Curves(LinesView):
@@ -253,7 +252,7 @@ class Curves(LinesView):
         self.show(self._model.lines(self.size.width, self.size.height))
 
     def _entitle(self, *, names_moment: bool) -> None:
-        entitle(self, self._model.title, (_WINDOW_KEY,), self._model.subtitle(names_moment=names_moment))
+        entitle(self, self._model.title, (), self._model.subtitle(names_moment=names_moment))
 
     async def _catch_up(self) -> None:
         """Go on reading in slices until the curves end at this moment; now and then show how far it has come."""

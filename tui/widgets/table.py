@@ -45,8 +45,6 @@ class Table(ResizeFilter, RowsView):
         Binding("o", "sort", "sort by the next column", id="table.sort"),
         Binding("O", "reverse", "reverse the order", id="table.turn"),
         Binding("exclamation_mark", "only_failed", "only failed", id="table.failed"),
-        Binding("n", "next_failure(1)", "next failed row", id="table.next-failure"),
-        Binding("N", "next_failure(-1)", "previous failed row", id="table.failure-before"),
     ]
 
     class Moved(Message):
@@ -407,12 +405,6 @@ class Table(ResizeFilter, RowsView):
         """Show only what failed, or all again."""
         self.model.only_failed = not self.model.only_failed
         self._sorted_for()
-
-    def action_next_failure(self, by: int) -> None:
-        """Go to the next failed row."""
-        place = self.model.next_failed(self._at, by) if self.model.count else None
-        if place is not None:
-            self.move_to(place)
 
     def _sorted_for(self) -> None:
         self._has_other_rows = True

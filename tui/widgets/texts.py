@@ -185,10 +185,10 @@ class TextView(ScrollView):
         Binding("down,j", "scroll_by(1)", "down", show=False, id="text.down"),
         Binding("pageup", "page(-1)", "page up", show=False, id="text.page-up"),
         Binding("pagedown", "page(1)", "page down", show=False, id="text.page-down"),
-        Binding("home", "top", "first line", show=False, id="text.first"),
-        Binding("end", "bottom", "last line", show=False, id="text.last"),
-        Binding("left", "shift(-1)", "to the left", show=False, id="text.left"),
-        Binding("right", "shift(1)", "to the right", show=False, id="text.right"),
+        Binding("home", "to_end(-1)", "first line", show=False, id="text.first"),
+        Binding("end", "to_end(1)", "last line", show=False, id="text.last"),
+        Binding("left", "scroll_by(0, -8)", "to the left", show=False, id="text.left"),
+        Binding("right", "scroll_by(0, 8)", "to the right", show=False, id="text.right"),
     ]
 
     class Moved(Message):
@@ -212,33 +212,19 @@ class TextView(ScrollView):
     def render_line(self, y: int) -> Strip:
         return strip_of(self, self._rows[y] if y < len(self._rows) else ())
 
-    def _moved(self) -> None:
+    def action_scroll_by(self, rows: int, columns: int = 0) -> None:
+        """Scroll by rows, and by characters to the side."""
+        self._text.scroll(rows, columns)
         self.update()
         self.post_message(self.Moved())
-
-    def action_scroll_by(self, rows: int) -> None:
-        """Scroll by rows."""
-        self._text.scroll(rows)
-        self._moved()
 
     def action_page(self, by: int) -> None:
         """Scroll by pages."""
         self.action_scroll_by(by * max(1, self.size.height - 1))
 
-    def action_top(self) -> None:
-        """Scroll to the first line."""
-        self._text.home()
-        self._moved()
-
-    def action_bottom(self) -> None:
-        """Scroll to the last line."""
-        self._text.end()
-        self._moved()
-
-    def action_shift(self, by: int) -> None:
-        """Scroll sideways, if lines are longer than the view is wide."""
-        self._text.shift(by)
-        self._moved()
+    def action_to_end(self, way: int) -> None:
+        """Scroll to the begin of the first line, or to the last one."""
+        self.action_scroll_by(way * self._text.total, min(0, way) * len(self._text.index.text))
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Scroll up."""
@@ -284,7 +270,7 @@ class MessageLine(LinesView):
         self.display = True
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(max(seconds_shown(each.severity) for each in self._messages), self.close)
+        self._timer = self.set_timer(max(map(seconds_shown, self._messages)), self.close)
 
     def _lay_out(self) -> None:
         lines = message_lines(self._session, self._messages, self.screen.size.width)

@@ -5,13 +5,12 @@ A series has as many columns as a drawing has room for. A column has its times, 
 
 from __future__ import annotations
 
-from enum import Enum
 from functools import cached_property
 from itertools import pairwise, repeat
 from operator import mul, sub, truediv
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from engine.base.values import HOUR_MS, MINUTE_MS
+from engine.base.values import MINUTE_MS
 from engine.run.conditions import price_of
 from engine.state.tasks import RUNNING
 from engine.views.log.changes import ALL, Buckets, ChangeCounter, Measure
@@ -94,13 +93,6 @@ _FIRST_BUCKET_MS = 125  # doubled whenever there are too many buckets
 MOST_BUCKETS = 1024
 _EVERYTHING = 1 << 62
 _NO_MOMENT = (-1, -1, -1)
-
-
-class Window(Enum):
-    """The part of the run that a series covers, up to now."""
-
-    ALL = "since the start"
-    HOUR = "last hour"
 
 
 class PoolSeries(NamedTuple):
@@ -211,23 +203,17 @@ class RunSeries:
     def _forget_series(self, is_cut: bool) -> None:
         """Forget the series of another moment, unless they have the same columns: these do not change any more."""
         until_ms = self._until_ms
-        here = self._all.every_ms, (until_ms - 1) // self._all.every_ms, until_ms <= HOUR_MS, self._simulation.jumps
+        here = self._all.every_ms, (until_ms - 1) // self._all.every_ms, self._simulation.jumps
         if is_cut or here != self._found_at:
             self._found.clear()
         self._found_at = here
 
-    def _axis(self, window: Window, columns: int) -> Axis:
+    def _axis(self, columns: int) -> Axis:
         """Return the axis of at most so many columns."""
         every_ms = self._all.every_ms
         last = max(0, self._until_ms - 1) // every_ms
-        if window is Window.ALL or self._until_ms <= HOUR_MS:
-            count = min(columns, last)
-            return Axis(every_ms, tuple(at * last // count for at in range(count + 1)) if count else ())
-        buckets = -(-HOUR_MS // every_ms)
-        wide = -(-buckets // columns)
-        # Columns stay where they are while time goes by, so that the picture moves without flickering.
-        begin = max(0, (last // wide - -(-buckets // wide)) * wide)
-        return Axis(every_ms, (*range(begin, last, wide), last) if last > begin else ())
+        count = min(columns, last)
+        return Axis(every_ms, tuple(at * last // count for at in range(count + 1)) if count else ())
 
     def _once(self, key: tuple[object, ...], make: Callable[[], SeriesT]) -> SeriesT:
         self._update()
@@ -237,26 +223,26 @@ class RunSeries:
 
     # -- queries -------------------------------------------------------------------------------------------------
 
-    def of_pool(self, pool_id: str | None, window: Window, columns: int) -> PoolSeries:
+    def of_pool(self, pool_id: str | None, columns: int) -> PoolSeries:
         """Return the series of a pool, or of all pools, with at most so many columns; empty for an unknown pool."""
         pools = self._simulation.world.pools
         pool = None if pool_id is None else pools.find(pool_id)
         chosen = len(pools.rows), pool_id, pool.row if pool is not None else None
-        return self._once(("pool", *chosen, window, columns), lambda: self._pool(pool_id, window, columns))
+        return self._once(("pool", *chosen, columns), lambda: self._pool(pool_id, columns))
 
-    def of_job(self, job_id: str | None, window: Window, columns: int) -> JobSeries:
+    def of_job(self, job_id: str | None, columns: int) -> JobSeries:
         """Return the series of a job, or of all jobs, with at most so many columns; empty for an unknown job."""
         job = None if job_id is None else self._simulation.world.jobs.find(job_id)
         chosen = (job_id,) if job is None else (job.row, job.end_ms)
-        return self._once(("job", *chosen, window, columns), lambda: self._job(job_id, window, columns))
+        return self._once(("job", *chosen, columns), lambda: self._job(job_id, columns))
 
-    def running_of_all(self, window: Window, columns: int) -> Sequence[float]:
+    def running_of_all(self, columns: int) -> Sequence[float]:
         """Return the running tasks of all jobs in the columns of ``of_job``."""
 
         def running() -> list[float]:
-            return ColumnReader(self._axis(window, columns), self._all).means(Measure.RUNNING, ALL)
+            return ColumnReader(self._axis(columns), self._all).means(Measure.RUNNING, ALL)
 
-        return self._once(("running", window, columns), running)
+        return self._once(("running", columns), running)
 
     def preparation_ms(self, job_id: str | None) -> int:
         """Return for how long the preparation of a job, or of all jobs, has run, all nodes together."""
@@ -280,8 +266,8 @@ class RunSeries:
         """Return the number of tasks of all jobs that run now."""
         return sum(job.counts[RUNNING] for job in self._simulation.world.jobs.rows)
 
-    def _pool(self, pool_id: str | None, window: Window, columns: int) -> PoolSeries:
-        axis = self._axis(window, columns)
+    def _pool(self, pool_id: str | None, columns: int) -> PoolSeries:
+        axis = self._axis(columns)
         world = self._simulation.world
         pool = None if pool_id is None else world.pools.latest(pool_id)
         if pool_id is not None and pool is None:
@@ -300,8 +286,8 @@ class RunSeries:
         target = [sum(each) for each in zip(*targets, strict=True)]
         return PoolSeries(axis, running, idle, starting, down, target, usd[1:])
 
-    def _job(self, job_id: str | None, window: Window, columns: int) -> JobSeries:
-        axis = self._axis(window, columns)
+    def _job(self, job_id: str | None, columns: int) -> JobSeries:
+        axis = self._axis(columns)
         job = None if job_id is None else self._simulation.world.jobs.find(job_id)
         if job_id is not None and job is None:
             return JobSeries(Axis(0, ()), (), (), (), (), (), ())

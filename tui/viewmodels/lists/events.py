@@ -24,7 +24,7 @@ from tui.viewmodels.lists.rows import AT_ONCE, RowsModel
 from tui.viewmodels.text import Block, ItemRef, Line, Role, Span, block_of, fit, line, row, squeezed, width
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tui.viewmodels.session import Session
 
@@ -59,10 +59,7 @@ def destination_of(event: EventRow) -> Destination | None:
 MOST_NEW = 10_000  # entries that a filter judges at once
 PIECE = 2000  # entries that are judged together, in less than a millisecond if their ids are known
 
-_WORDS = read_table("events.csv", __file__)
-_KINDS = {event: kind for event, kind, _ in _WORDS if kind}
-NOUNS = {event: noun for event, _, noun in _WORDS if noun}
-"""Of the failures that are told, what has failed."""
+_KINDS = dict(read_table("events.csv", __file__))
 _ROLES = {
     "preparation": Role.PREPARING,
     "release": Role.RELEASING,
@@ -153,9 +150,6 @@ class EventsModel(RowsModel):
             return key if key in rows else None
         at = bisect_right(rows, key) - 1  # rows are in order
         return at if at >= 0 and rows[at] == key else None
-
-    def failed_rows(self) -> Container[int]:
-        return frozenset(self._page.failures())
 
     def _keep_failed(self, rows: Sequence[int]) -> Sequence[int]:
         return rows  # ``order`` returns failures only

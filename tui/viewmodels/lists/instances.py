@@ -251,7 +251,8 @@ class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
         is_release, outputs = self.hook is Hook.RELEASE, hook_outputs(session.simulation, key, record.root_directory)
         pages = session.pages(session.job_id)
         ordered = reversed(pages) if is_release else pages
-        own, other = (blocks.instance_general(session, page, key) for page in ordered)
+        status = self.wire(key) or {}
+        own, other = (blocks.instance_general(session, page, key, status) for page in ordered)
         return [
             own,
             *blocks.instance_runs(session, history.instance_runs(session.job_id, is_release=is_release)),

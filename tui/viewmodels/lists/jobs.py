@@ -15,7 +15,7 @@ from engine.views.resources.jobs import job_ids
 from tui.viewmodels import format as fmt
 from tui.viewmodels import properties as blocks
 from tui.viewmodels.glyphs import JOB, JOB_SCHEDULE, STATES_OF_JOBS, STATES_OF_SCHEDULES, glyph_of_job
-from tui.viewmodels.items import job_transfers
+from tui.viewmodels.items import NOT_TOLD, job_transfers, rest_blocks
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import no_limit, previous_state, yes
@@ -23,9 +23,7 @@ from tui.viewmodels.text import WHOLE, Block, ItemRef, Line, Role, Span, bar, bl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import datetime
 
-    from engine.specs.bodies import JobSpecification
     from engine.views.resources.account import JobScheduleRow
     from engine.views.resources.jobs import JobRow
 
@@ -149,8 +147,7 @@ class JobsModel(NamedRowsModel["JobRow"]):
         job, session = self.row(key), self.session
         return [
             blocks.job_general(session, job),
-            blocks.job_constraints(job),
-            *blocks.job_hooks(job, self.session.options),
+            *blocks.job_parts(session, self.wire(key) or {}, session.options),
             blocks.job_execution(session, job),
             *job_transfers(session, job.job_id),
         ]
@@ -160,6 +157,7 @@ def _state(job: JobRow) -> Span:
     return Span(glyph_of_job(job).name, glyph_of_job(job).role)
 
 
+_NO_MANAGER = "none: tasks must be added by others (JM-3)"
 _MOST_JOBS, _MOST_MISSED = 8, 5  # jobs and occurrences that the details list
 
 
@@ -212,40 +210,24 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
 
     def details(self, key: int) -> Sequence[Block]:
         schedule = self.row(key)
-        glyph, timing = JOB_SCHEDULE[schedule.state], schedule.record.spec.schedule
+        body = {name: value for name, value in (self.wire(key) or {}).items() if name not in NOT_TOLD}
+        specification = body["jobSpecification"]
+        if schedule.record.pool_id:
+            specification["poolInfo"] = {"poolId": schedule.record.pool_id, **specification["poolInfo"]}
+        general, *parts = rest_blocks(self.session, body, ("schedule", "executionInfo"))
         return (
-            block(
-                "General",
-                row("ID", schedule.schedule_id),
-                row("Display name", schedule.record.spec.display_name),
-                row("State", glyph.name, glyph.role),
-                row("Since", self.session.clock(schedule.record.since_ms)),
-                row("Previous state", previous_state(schedule)),
-                row("Created", self.session.clock(schedule.record.created_ms)),
-            ),
-            block(
-                "Schedule",
-                row("Do not run until", _moment(timing.do_not_run_until)),
-                row("Do not run after", _moment(timing.do_not_run_after)),
-                row("Start window", fmt.span(timing.start_window) or "no limit"),
-                row("Recurrence interval", fmt.span(timing.recurrence_interval) or "none: one job"),
-            ),
+            general,
             block(
                 "Jobs",
                 row("Jobs created", f"{schedule.record.jobs_made:,}"),
                 row("Not deleted", f"{schedule.jobs_left:,}"),
                 row("Missed occurrences", f"{schedule.missed:,}", Role.DERIVED),
                 row("With failures", ", ".join(self._failed(schedule.schedule_id)) or None, Role.FAILED),
+                *(() if "jobManagerTask" in specification else (row("Job manager task", _NO_MANAGER),)),
             ),
             *self._latest(schedule.schedule_id),
             *self._missed(schedule.schedule_id),
-            _specification(schedule.record.spec.job_specification, schedule.record.pool_id),
-            block(
-                "Execution information",
-                row("Next run time", self.session.clock(schedule.next_run_ms)),
-                row("Recent job", schedule.recent_job),
-                row("End time", self.session.clock(schedule.record.end_ms)),
-            ),
+            *parts,
         )
 
     def _failed(self, schedule_id: str) -> list[str]:
@@ -293,24 +275,3 @@ def _interval(schedule: JobScheduleRow) -> str:
 
 def _missed_cell(schedule: JobScheduleRow) -> Span:
     return Span(f"{schedule.missed:,}", Role.WARNING if schedule.missed else Role.DERIVED)
-
-
-def _moment(moment: datetime | None) -> str:
-    """Return date and time of day, with seconds only if they are not zero."""
-    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}".removesuffix(":00")
-
-
-def _specification(job: JobSpecification, pool_id: str) -> Block:
-    """Return what the schedule's jobs consist of, and their job manager task (JM-3)."""
-    auto_pool = job.pool_info.auto_pool_specification
-    pool = job.pool_info.pool_id if auto_pool is None else f"one for each {auto_pool.pool_lifetime_option.value}"
-    manager = job.job_manager_task
-    return block(
-        "Job specification",
-        row("Priority", job.priority),
-        row("Pool", f"{pool}: {pool_id}" if pool_id else pool),
-        row("Job manager task", "none: tasks must be added by others" if manager is None else manager.command_line),
-        row("Preparation task", None if job.job_preparation_task is None else job.job_preparation_task.command_line),
-        row("Release task", None if job.job_release_task is None else job.job_release_task.command_line),
-        row("On all tasks complete", job.on_all_tasks_complete.value),
-    )

@@ -15,7 +15,7 @@ from engine.views.resources.processes import node_contents
 from tui.viewmodels import format as fmt
 from tui.viewmodels import properties as blocks
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, STATES_OF_NODES, phase_glyph, pool_glyph
-from tui.viewmodels.items import node_resources
+from tui.viewmodels.items import node_resources, rest_body, told_block
 from tui.viewmodels.lists.columns import NODE_ID, NODE_SIZE, Column
 from tui.viewmodels.lists.kept_rows import NO_TEXT, NodeRowsModel
 from tui.viewmodels.lists.rows import NamedRowsModel
@@ -30,7 +30,6 @@ from tui.viewmodels.text import (
     block,
     block_of,
     error_blocks,
-    failure_rows,
     line,
     link,
     row,
@@ -144,7 +143,9 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
 
     def details(self, key: int) -> Sequence[Block]:
         pool = self.row(key)
-        return blocks.pool_overview(self.session, pool, blocks.pool_start_task(pool))
+        task = pool.record.spec.start_task
+        start_task = [] if task is None else [told_block(self.session, "Start task", task.wire())]
+        return blocks.pool_overview(self.session, pool, start_task)
 
 
 def _codes(errors: Sequence[tuple[str, str, object]]) -> Span:
@@ -208,23 +209,10 @@ def node_general(session: Session, node: NodeRow) -> Block:
     )
 
 
-def node_start_task(session: Session, node: NodeRow) -> list[Block]:
+def node_start_task(session: Session, node: NodeRow, title: str = "Start task") -> list[Block]:
     """Return the start task of the present boot; nothing if there is none."""
-    task = node.record.start_task
-    if task is None:
-        return []
-    clock = session.clock
-    rows = (
-        row("State", "running" if task.running else "completed"),
-        row("Result", task.result.value if task.result else None, Role.FAILED if task.failure else Role.PLAIN),
-        row("Start time", clock(task.start_ms)),
-        row("End time", None if task.running else clock(task.end_ms)),
-        row("Exit code", exit_text(task.exit_code) or None, Role.FAILED if task.exit_code else Role.PLAIN),
-        row("Retry count", task.retry_count),
-        *([row("Last retry time", clock(task.last_retry_ms))] if task.last_retry_ms is not None else []),
-        *failure_rows(task.failure),
-    )
-    return [Block("Start task", rows)]
+    info = (rest_body(session, ItemRef("node", node.node)) or {}).get("startTaskInfo")
+    return [] if info is None else [told_block(session, title, info)]
 
 
 def _jobs_there(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:

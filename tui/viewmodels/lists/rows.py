@@ -25,7 +25,7 @@ from tui.viewmodels.lists.order import ShownRows, SlicedSort
 from tui.viewmodels.text import WHOLE, Block, ItemRef, Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from engine import Simulation
     from tui.viewmodels.items import FileLocation
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 10_000  # rows that are looked at in a few milliseconds if many are judged together
 PIECES = 10  # in which as many rows are looked at as otherwise at once
-_MOST_SEARCHED = 1000
 
 
 class RowsModel(ColumnsModel, ABC):
@@ -224,27 +223,11 @@ class RowsModel(ColumnsModel, ABC):
         return next((self.key(at) for at in range(self.count) if self.identity_of(self.key(at)) == identity), None)
 
     def find(self, identity: str) -> int | None:
-        """Return the row with this id, else the first whose id contains it; None if there is none."""
-        self.filter_text = identity
-        self.update()
-        while len(self.order()) <= AT_ONCE and self.sort_some():
-            pass
-        looked_at = self.keys(0, _MOST_SEARCHED)
-        wanted = identity.lower()
+        """Return the row with this id among the first 10,000, else the first whose id contains it, or None."""
+        wanted, looked_at = identity.lower(), self.order()[:AT_ONCE]
         names = zip(looked_at, self.names_of(looked_at, wanted), strict=True)
-        found = [key for key, name in names if wanted in name.lower()]  # not those found by their state
+        found = [key for key, name in names if wanted in name.lower()]
         return next((key for key in found if self.identity_of(key).lower() == wanted), next(iter(found), None))
-
-    def failed_rows(self) -> Container[int] | None:
-        """Return the failed rows if they are known; None if each row must be tested."""
-        return None
-
-    def next_failed(self, at: int, by: int) -> int | None:
-        """Return the index of the next failed row (``by`` 1) or the previous one (-1), or None."""
-        known = self.failed_rows()
-        has_failed = self.is_failed if known is None else known.__contains__
-        places = ((at + by * offset) % self.count for offset in range(1, self.count + 1))
-        return next((place for place in places if has_failed(self.key(place))), None)
 
     def filter_words(self) -> str:
         """Return what hides rows, in words."""

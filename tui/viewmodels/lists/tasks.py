@@ -13,7 +13,7 @@ from engine.views.resources.processes import task_needs
 from engine.views.resources.task_order import TaskKey as Key
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import TASK_GLYPHS, glyph_of_task
-from tui.viewmodels.items import task_resources, task_transfers
+from tui.viewmodels.items import rest_body, task_resources, task_transfers, told_block
 from tui.viewmodels.lists.columns import (
     DURATION,
     END,
@@ -32,10 +32,10 @@ from tui.viewmodels.lists.columns import (
 )
 from tui.viewmodels.lists.kept_rows import KeptRowsModel
 from tui.viewmodels.lists.rows import AT_ONCE
-from tui.viewmodels.text import WHOLE, Block, ItemRef, Line, Role, Span, block, block_of, failure_rows, line, link, row
+from tui.viewmodels.text import WHOLE, Block, ItemRef, Line, Role, Span, block, block_of, line, link, row
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from engine.views.resources.processes import Needs
     from engine.views.resources.tasks import SubtaskRow, TaskBrief, TaskPage, TaskRow
@@ -60,22 +60,11 @@ def _general(session: Session, task: TaskRow) -> Block:
 
 def _execution(session: Session, task: TaskRow) -> Block:
     """Return node, times, result and counters."""
-    brief, extra, clock = task.brief, task.brief.extra, session.clock
-    glyph = glyph_of_task(brief)
     on_node = None if task.node is None else ItemRef("node", task.node)
-    return block(
-        "Execution",
-        ("Node", link(task.node_id, on_node)) if task.node_id else row("Node", None),
-        row("Start time", clock(brief.start_ms)),
-        row("End time", clock(brief.end_ms)),
-        row("Exit code", exit_text(brief.exit_code) or None, Role.FAILED if brief.exit_code else Role.PLAIN),
-        row("Result", brief.result.value if brief.result else None, glyph.role),
-        row("Retry count", extra.retry_count),
-        *([row("Last retry time", clock(extra.last_retry_ms))] if extra.last_retry_ms is not None else []),
-        row("Requeue count", extra.requeue_count),
-        *([row("Last requeue time", clock(extra.last_requeue_ms))] if extra.last_requeue_ms is not None else []),
-        row("Attempts", extra.attempts, Role.DERIVED),
-    )
+    info = (rest_body(session, ItemRef("task", task.task)) or {}).get("executionInfo", {})
+    node = ("Node", link(task.node_id, on_node)) if task.node_id else row("Node", None)
+    shown = told_block(session, "Execution", info, row("Attempts", task.brief.extra.attempts, Role.DERIVED))
+    return shown._replace(rows=(node, *shown.rows))
 
 
 def task_overview(session: Session, page: TaskPage, key: int, needs: Needs) -> list[Block]:
@@ -87,7 +76,6 @@ def task_overview(session: Session, page: TaskPage, key: int, needs: Needs) -> l
         *task_resources(session, key, needs),
         *task_transfers(session, key),
         *_subtasks(session, page.subtasks(key)),
-        *block_of("Failure information", failure_rows(task.brief.extra.failure)),
     ]
 
 
@@ -189,9 +177,6 @@ class TasksModel(KeptRowsModel["TaskBrief", "TaskRow"]):
 
     def is_failed(self, key: int) -> bool:  # noqa: ARG002  # ``order`` returns failed tasks only
         return True
-
-    def failed_rows(self) -> Container[int]:
-        return frozenset(self._page.failed())
 
     def find(self, identity: str) -> int | None:
         """Return the task with this id, however many there are; else search as in any list."""

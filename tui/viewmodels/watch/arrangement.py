@@ -1,7 +1,4 @@
-"""The arrangement of the panes in the Watch view: each gets rows by what it has to show.
-
-The tab of curves among the lists of a job is a list without rows, in whose room the curves are drawn.
-"""
+"""The arrangement of the panes in the Watch view: each gets rows by what it has to show."""
 
 from __future__ import annotations
 
@@ -10,13 +7,8 @@ from itertools import product
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.rows import RowsModel
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from tui.viewmodels.text import Span
 
 
 MUCH = 10_000  # rows; for panes that can use any number
@@ -103,7 +95,6 @@ def arrange(
     height: int,
     wishes: Mapping[str, Callable[[int, int], Wish | None]],
     previous: Arrangement | None = None,
-    lent: int = 0,
 ) -> Arrangement:
     """Divide the room among the panes so that as few rows as possible stay empty.
 
@@ -112,12 +103,9 @@ def arrange(
         height: The rows of the view.
         wishes: For each pane a function of its width and the height of the view; None hides the pane.
         previous: The arrangement that is shown, which stays unless another one is clearly better.
-        lent: The rows that the view lacks for a while: panes already have the places that they will have then.
     """
     asked = _asked(width, height, wishes)
     wishes_now = dict(asked)
-    if lent:
-        previous = arrange(width, height + lent, wishes)
     attention = _wish_of(ATTENTION, 1, wishes_now)
     # Nodes give width only to problems, but go on to do so when these are gone.
     is_calm = attention is not None and attention.best <= _CALM and (previous is None or previous.columns > 0)
@@ -313,26 +301,3 @@ def _in_proportion(spare: int, gaps: Sequence[int]) -> list[int]:
     for at in by_rest[: spare - sum(shares)]:
         shares[at] += 1
     return shares
-
-
-class CurvesTabModel(RowsModel):
-    """The list behind the tab: it has no rows."""
-
-    title = "Curves"
-    columns = (Column("", 1), Column("Curve", 8))
-
-    def order(self) -> Sequence[int]:
-        """Return no rows."""
-        return ()
-
-    def cells(self, key: int) -> tuple[Span, ...]:
-        """Raise an error: there are no rows."""
-        raise IndexError(key)
-
-    def identity_of(self, key: int) -> str:
-        """Raise an error: there are no rows."""
-        raise IndexError(key)
-
-    def empty(self) -> Sequence[str]:
-        """Return nothing: the curves say why they are empty."""
-        return ()

@@ -63,7 +63,7 @@ _ROLES = {
     Severity.SHORTAGE: Role.WARNING,
     Severity.NOTICE: Role.OFF,
 }
-_VIEWS = {
+VIEWS = {
     "preparation": "preparation",
     "release": "release",
     "node": "nodes",
@@ -193,7 +193,7 @@ class AttentionModel:
     def destination(self, number: int) -> Destination:
         """Return where a concern leads."""
         kind, items = self.concerns[number].about, self.concerns[number].items
-        view = SHEETS.get(kind) or _VIEWS[kind]
+        view = SHEETS.get(kind) or VIEWS[kind]
         first: int | str | None = next(iter(items.nodes or items.tasks), None)
         focus = ItemRef("pool", items.pools[0]) if items.pools else None
         if items.jobs:

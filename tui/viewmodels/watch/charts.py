@@ -22,7 +22,7 @@ from tui.viewmodels.text import Line, Role, Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from engine.views.log.series import Axis, PoolSeries, Window
+    from engine.views.log.series import Axis, PoolSeries
     from tui.viewmodels.session import Session
 
 
@@ -294,21 +294,21 @@ def _highest(layers: tuple[Layer, ...], line: Layer | None) -> float:
     return max(max(sums, default=0), max(line.values, default=0) if line else 0)
 
 
-def charts_of(session: Session, pool_id: str, job_id: str, window: Window, columns: int) -> Iterator[Chart]:
+def charts_of(session: Session, pool_id: str, job_id: str, columns: int) -> Iterator[Chart]:
     """Yield the charts of a pool and a job on it, the most important first.
 
     Those of all pools stand in for a pool, and those of all jobs for a job, if there is none.
     """
     has_pool = session.pool(pool_id) is not None
     if has_pool:
-        yield _nodes_of_pool(session, pool_id, window, columns)
+        yield _nodes_of_pool(session, pool_id, columns)
     else:
-        yield from _nodes_of_all(session, window, columns)
+        yield from _nodes_of_all(session, columns)
     if session.job(job_id) is not None:
-        yield from _of_job(session, job_id, window, columns)
+        yield from _of_job(session, job_id, columns)
     elif not has_pool:
-        yield from _of_all_jobs(session, window, columns)
-    yield from _cost(session, pool_id, window, columns)
+        yield from _of_all_jobs(session, columns)
+    yield from _cost(session, pool_id, columns)
 
 
 class _Area(NamedTuple):
@@ -336,9 +336,9 @@ def _chart(
     return Chart(title, axis, layers, line, (*readings, *others), label is None, label or compact, now)
 
 
-def _of_all_jobs(session: Session, window: Window, columns: int) -> list[Chart]:
+def _of_all_jobs(session: Session, columns: int) -> list[Chart]:
     """Return the charts of all jobs that there were, once they have been deleted."""
-    tasks = session.series.of_job(None, window, columns)
+    tasks = session.series.of_job(None, columns)
     if not any(tasks.running) and not any(tasks.waiting):
         return []
     return [
@@ -366,15 +366,15 @@ def _areas_of_nodes(values: PoolSeries, numbers: Mapping[Measure, int] | None = 
     return areas
 
 
-def _nodes_of_all(session: Session, window: Window, columns: int) -> list[Chart]:
+def _nodes_of_all(session: Session, columns: int) -> list[Chart]:
     """Return the chart of the nodes of all pools, deleted ones included."""
-    values = session.series.of_pool(None, window, columns)
+    values = session.series.of_pool(None, columns)
     areas = _areas_of_nodes(values)
     return [_chart("Nodes of all pools", values.axis, areas)] if any(any(each.values) for each in areas) else []
 
 
-def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int) -> Chart:
-    values, pool = session.series.of_pool(pool_id, window, columns), session.pool(pool_id)
+def _nodes_of_pool(session: Session, pool_id: str, columns: int) -> Chart:
+    values, pool = session.series.of_pool(pool_id, columns), session.pool(pool_id)
     assert pool is not None
     numbers = dict.fromkeys(Measure, 0)
     for state, number in pool.node_counts:
@@ -386,17 +386,17 @@ def _nodes_of_pool(session: Session, pool_id: str, window: Window, columns: int)
     return _chart("Nodes", values.axis, areas, aim, line=line, now=now)
 
 
-def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[Chart]:
+def _cost(session: Session, pool_id: str, columns: int) -> list[Chart]:
     """Return the chart of the cost of a pool on top of that of the other pools, or of all pools without one."""
     has_pool = session.pool(pool_id) is not None
     has_others = has_pool and has_had_several_pools(session.simulation)
-    whole = session.series.of_pool(None if has_others or not has_pool else pool_id, window, columns)
+    whole = session.series.of_pool(None if has_others or not has_pool else pool_id, columns)
     if not has_pool and not any(whole.usd):
         return []
     in_all, later = session.cost(), session.cost_by_the_end()
     areas = [_Area("so far", Role.KEY, whole.usd, session.money(in_all))]
     if has_others:
-        own, own_usd = session.series.of_pool(pool_id, window, columns).usd, session.cost(pool_id)
+        own, own_usd = session.series.of_pool(pool_id, columns).usd, session.cost(pool_id)
         others = [max(0.0, all_ - one) for all_, one in zip(whole.usd, own, strict=True)]
         areas = [
             _Area("this pool", Role.KEY, own, session.money(own_usd)),
@@ -409,12 +409,12 @@ def _cost(session: Session, pool_id: str, window: Window, columns: int) -> list[
     return [_chart("Cost", whole.axis, areas, *told, label=session.money)]
 
 
-def _of_job(session: Session, job_id: str, window: Window, columns: int) -> Iterator[Chart]:
-    values, job = session.series.of_job(job_id, window, columns), session.job(job_id)
+def _of_job(session: Session, job_id: str, columns: int) -> Iterator[Chart]:
+    values, job = session.series.of_job(job_id, columns), session.job(job_id)
     assert job is not None
     axis, tasks, others, all_running = values.axis, job.phases.tasks, list[float](), job.phases.tasks.running
     if not has_had_several_pools(session.simulation):  # else most of the other jobs run elsewhere
-        everything, all_running = session.series.running_of_all(window, columns), session.series.running_tasks()
+        everything, all_running = session.series.running_of_all(columns), session.series.running_tasks()
         others = [max(0.0, all_ - own) for all_, own in zip(everything, values.running, strict=True)]
     running = [_Area("running", Role.RUNNING, values.running, f"{tasks.running:,}")]
     if any(others):

@@ -36,7 +36,7 @@ class CurvesModel:
     """The curves of the pool and the job in focus."""
 
     def __init__(self, session: Session) -> None:
-        """Show the pool and the job in focus, for the session's window of time."""
+        """Show the pool and the job in focus."""
         self._session = session
         self.has_grounds = True
         self._count = _CHARTS  # drawn last
@@ -56,8 +56,8 @@ class CurvesModel:
         return session.text(f"Curves: {named}")
 
     def subtitle(self, *, names_moment: bool = False) -> str:
-        """Return the part of the run that is shown, with its last moment where other panes show another one."""
-        return f"{self._session.window.value}{f' to {self._session.clock(self._drawn_ms)}' if names_moment else ''}"
+        """Return the last moment that is shown where other panes show another one; else nothing."""
+        return f"up to {self._session.clock(self._drawn_ms)}" if names_moment else ""
 
     @property
     def is_empty(self) -> bool:
@@ -88,7 +88,7 @@ class CurvesModel:
         session = self._session
         simulation = session.simulation
         moment = *simulation.moment, session.series.until_ms
-        view = self._session.window, session.time_format, session.glyphs.ascii_only, self.has_grounds
+        view = session.time_format, session.glyphs.ascii_only, self.has_grounds
         key = (cells, rows, *moment, *view, session.pool_id, session.job_id, session.ahead.generation)
         if key != self._key and not self._is_late:
             self._key, self._lines, self._drawn_ms = key, self._draw(cells, rows), session.series.until_ms
@@ -105,7 +105,7 @@ class CurvesModel:
         wide = (cells - _GAP * (columns - 1)) // columns
         room = max(_LEAST_PLOT, wide - _SCALE_CELLS)
         charts: list[Chart] = []
-        for chart in charts_of(session, session.pool_id, session.job_id, self._session.window, room):
+        for chart in charts_of(session, session.pool_id, session.job_id, room):
             charts.append(chart)
             if sum(each.top > 0 for each in charts) >= max(_FEW, _layers(columns, rows) * columns):
                 break  # the others have no room

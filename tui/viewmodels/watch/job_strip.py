@@ -30,30 +30,25 @@ if TYPE_CHECKING:
 
 
 PREPARATION_TAB, TASKS_TAB, RELEASE_TAB = "preparation", "tasks", "release"
-EVENTS_TAB, EXPECTATIONS_TAB, CURVES_TAB = "events", "expectations", "curves"
+EVENTS_TAB, EXPECTATIONS_TAB = "events", "expectations"
 _TAB_TITLES = {
     PREPARATION_TAB: ("Preparation tasks", "Preparation", "Prep"),
     TASKS_TAB: ("Tasks", "Tasks", "Tasks"),
     RELEASE_TAB: ("Release tasks", "Release", "Rel"),
     EVENTS_TAB: ("Events", "Events", "Events"),
     EXPECTATIONS_TAB: ("Expectations", "Expect", "Expect"),
-    CURVES_TAB: ("Curves", "Curves", "Cur"),
 }
 _TAB_GAP = 2  # cells between tabs
 
 
-def tabs_of(job: JobRow | None, *, has_expectations: bool, has_curves: bool = False) -> tuple[str, ...]:
-    """Return the lists of a job and the expectations of the scenario; what neither has is left out.
-
-    The curves are a tab if they have no pane of their own.
-    """
+def tabs_of(job: JobRow | None, *, has_expectations: bool) -> tuple[str, ...]:
+    """Return the lists of a job and the expectations of the scenario; what neither has is left out."""
     phases = None if job is None else job.phases
     has = {
         PREPARATION_TAB: phases is not None and phases.preparation.is_specified,
         TASKS_TAB: phases is not None,
         RELEASE_TAB: phases is not None and phases.release.is_specified,
         EXPECTATIONS_TAB: has_expectations,
-        CURVES_TAB: has_curves,
     }
     return tuple(name for name in _TAB_TITLES if has.get(name, True))
 
