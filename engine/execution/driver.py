@@ -35,11 +35,13 @@ if TYPE_CHECKING:
     from engine.execution.sandboxes import Running, Sandbox
     from engine.run.simulation import Simulation
     from engine.scenario.model import Scenario
+    from engine.shell.files import NodeFiles
     from engine.specs.common import ResourceFile
     from engine.world import World
 
 _INHERITED = ("LANG", "TZ")
 _AT_ONCE = 2  # programs that are started without a pause
+_SLICE_S = 0.005  # after which keys and requests come first
 _TOGETHER = 8  # programs whose files are fetched or sent at once
 _LONGEST_STREAM = 11_000_000  # bytes: what a sandbox keeps, and its last line
 _GIB = 1 << 30
@@ -122,6 +124,7 @@ class _Program:
         self.preparing: Future[Running] | None = None
         self.ended_ms = 0  # in simulated time, once it is seen
         self.seen: Seen | None = None  # what it did, once it has ended
+        self.changed: frozenset[str] = frozenset()  # keys of the files that it has written
 
     def due_ms(self, now_ms: int) -> int:
         """Return when its end takes effect, not before all that it needs is there."""
@@ -179,12 +182,12 @@ class Execution:
     # -- time --------------------------------------------------------------------------------------------------------
 
     def advance(self, until_ms: int, max_events: int) -> bool:
-        """Process calendar entries as far as the programs have come; return whether more are due now."""
-        simulation = self._simulation
+        """Process calendar entries as far as the programs have come, for a while; return whether more are due now."""
+        simulation, stop_s = self._simulation, self._wall_s() + _SLICE_S
+        self._look_for_ends()
         for _ in range(max_events):
-            if not self._follow():
+            if not self._follow() or self._wall_s() > stop_s:
                 return True
-            self._look_for_ends()
             now_ms, reach_ms = simulation.now_ms, self._reach_ms(until_ms)
             ended = [program for program in self._programs.values() if program.seen is not None]
             first = min(ended, key=lambda each: (each.due_ms(now_ms), each.number), default=None)
@@ -364,10 +367,11 @@ class Execution:
         found: list[Outgoing] = []
         if work.job is None or launch.kind is TaskKind.SUBTASK:
             return found
-        files = folder.listing()
+        files: NodeFiles | None = None
         for file in due_uploads(getattr(work.spec, "output_files", ()), code):
             url = file.destination.container.container_url
             if world.storage.find(url) is None and self._transfers.can_send(url):
+                files = files or folder.listing()
                 directory = working_directory(launch.directory)
                 for key, blob in uploads_of(file, files, folder.root, directory, program.environment):
                     found.append(Outgoing(folder, key, url, blob))
@@ -377,6 +381,7 @@ class Execution:
         """Return what a program that has ended has done."""
         launch, folder = program.begun.launch, program.folder
         changes, directory = folder.changes(), working_directory(launch.directory)
+        program.changed = frozenset(changes.sizes)
 
         def relative(key: str) -> str:
             return os.path.relpath(key, directory)
@@ -403,6 +408,7 @@ class Execution:
         took_ms = simulation.now_ms + 1 - program.started_ms - program.overhead_ms
         simulate = program.seen.simulate.model_copy(update={"duration": Distribution.constant(took_ms)})
         simulation.end_process(program.number, program.seen._replace(simulate=simulate))
+        program.folder.mirror(program.changed)
 
     # -- the log -----------------------------------------------------------------------------------------------------
 
