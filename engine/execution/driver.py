@@ -158,7 +158,7 @@ class Execution:
         self._anchor: tuple[float, int] | None = None  # wall and simulated time while programs run
         self._followed = self._starts = 0  # entries of the log, starts of processes that act
         self._executed: set[tuple[str, int, int]] = set()  # events, and rows of their subjects
-        simulation.pace = self.advance
+        simulation.pace = self
         simulation.world.disks.real = self._read
 
     def close(self) -> None:
@@ -178,6 +178,11 @@ class Execution:
         """Read a file of a node; None while an earlier moment is shown."""
         folder = self._folders.get(node)
         return None if folder is None or self._simulation.is_past else folder.read(key)
+
+    @property
+    def speed(self) -> float | None:
+        """Simulated seconds per real second while programs run; None while none does."""
+        return self._settings.scale if self.running() else None
 
     # -- time --------------------------------------------------------------------------------------------------------
 
@@ -298,7 +303,7 @@ class Execution:
             folder.bring(launch.directory)
         stdout, stderr = (f"{launch.directory}/{name}.txt" for name in _STREAMS)
         program.begins = [len(folder.read(each) or b"") for each in (stdout, stderr)]
-        program.environment = self._environment(program)
+        program.environment = self._environment(*program.begun)
         size, container = world.pool_of(node).size, program.begun.work.spec.container_settings
         return Start(
             "" if launch.command_line == IMAGE_PROGRAM else launch.command_line,
@@ -316,14 +321,20 @@ class Execution:
             self._transfers.fetch(each)
         return self._sandbox.start(start)
 
-    def _environment(self, program: _Program) -> dict[str, str]:
+    def environment(self, node: int, launch: Launch, work: Work) -> dict[str, str]:
+        """Return the environment of a program for people to look at, without its token and what is passed on."""
+        hidden = dict.fromkeys(filter(os.environ.__contains__, self._settings.passed), "(passed on)")
+        return dict(sorted((self._environment(node, launch, work, with_token=False) | hidden).items()))
+
+    def _environment(self, node: int, launch: Launch, work: Work, *, with_token: bool = True) -> dict[str, str]:
         """Return the environment of a program: the process's own, with the paths of this machine."""
-        world, (node, launch, work), root = self._simulation.world, program.begun, program.folder.root
+        world, folder = self._simulation.world, self._folders.get(node)
+        root = None if folder is None else folder.root
         own = execution.environment_of(world, node, launch, work, root)
         if all(setting.name != "PATH" for setting in work.spec.environment_settings):
             shared, directory = own["AZ_BATCH_NODE_SHARED_DIR"], own["AZ_BATCH_TASK_WORKING_DIR"]
             own["PATH"] = ":".join([os.environ.get("PATH", os.defpath), shared, directory])
-        token = getattr(work.spec, "authentication_token_settings", None) is not None
+        token = with_token and getattr(work.spec, "authentication_token_settings", None) is not None
         own |= self._settings.variables(work.job.id if work.job is not None else "", token)
         for each in world.nodes_of(work.task) if launch.kind in (TaskKind.PRIMARY, TaskKind.SUBTASK) else ():
             record = world.nodes[each]

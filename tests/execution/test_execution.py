@@ -22,7 +22,7 @@ from engine.views.results import recorded
 from tests import builders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 PATIENCE_S = 60
 
@@ -36,12 +36,13 @@ class Real:
         *jobs: dict[str, Any],
         allowed: tuple[Path, ...] = (),
         sandbox: Sandbox | None = None,
+        wall_s: Callable[[], float] = time.monotonic,
         **more: Any,
     ) -> None:
         self.folder = folder / "nodes"
         self.simulation = Simulation(builders.scenario(*jobs, **more).executing())
         sandbox = sandbox or sandbox_of("process", network=True, image=None, elevated=False)
-        self.execution = Execution(self.simulation, sandbox, Settings(self.folder, allowed=allowed))
+        self.execution = Execution(self.simulation, sandbox, Settings(self.folder, allowed=allowed), wall_s=wall_s)
         self._until_s = time.monotonic() + PATIENCE_S
 
     def wait(self, is_over: Any = None) -> None:
@@ -498,3 +499,39 @@ def test_packages_are_not_installed_through_a_link(real: Any, tmp_path: Path) ->
     run.wait()
     assert list((tmp_path / "outside").iterdir()) == []
     assert_replays(run.simulation)
+
+
+def test_a_folder_is_looked_through_for_losses_only_if_something_is_lost(
+    real: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise each end of a program would look through the folders of all nodes, and keys would wait."""
+    searches: list[Path] = []
+    glob = Path.glob
+    monkeypatch.setattr(Path, "glob", lambda self, pattern: searches.append(self) or glob(self, pattern))
+    tasks = [task(f"t{number}", "true") for number in range(8)]
+    run = real(done(*tasks), timeline=[{"at": "PT1H", "deleteTask": {"jobId": "j", "taskId": "t3"}}], sandbox=AtOnce())
+    run.wait(lambda: len(run.events()) == 8)
+    assert searches == []
+    run.wait()
+    assert searches
+    assert not list(run.folder.glob("p/*/workitems/j/job-1/t3"))
+
+
+def test_a_file_that_a_client_deletes_is_deleted_from_the_folder(real: Any) -> None:
+    delete = {"jobId": "j", "taskId": "t", "filePath": "wd/result"}
+    job = builders.a_job("j", [task("t", "echo > result; echo > kept")])
+    run = real(job, timeline=[{"at": "PT1H", "deleteTaskFile": delete}])
+    run.wait(lambda: run.simulation.now_ms > 3_500_000)
+    (directory,) = run.folder.glob("p/*/workitems/j/job-1/t/wd")
+    assert {each.name for each in directory.iterdir()} == {"result", "kept"}
+    run.wait(lambda: run.simulation.now_ms > 3_700_000)
+    assert {each.name for each in directory.iterdir()} == {"kept"}
+
+
+def test_other_work_has_its_turn_while_much_is_due(real: Any) -> None:
+    """However much is due at once, a call lasts a moment by the wall clock, which here goes on at each look."""
+    tasks = [{"id": f"t{number}", "commandLine": "x", "simulate": {"duration": "PT1M"}} for number in range(200)]
+    seconds = (number / 1000 for number in range(10**9))
+    run = real(done(*tasks), wall_s=lambda: next(seconds))
+    assert run.simulation.advance(run.simulation.end_ms, 10_000)
+    assert len(run.events()) < 200
