@@ -259,7 +259,11 @@ class Execution:
         begun = begun_of(world, acting.process)
         launch, rows = begun.launch, self._rows_of(acting.process, begun.node)
         self._executed |= {(event, *rows) for event in _EVENTS[acting.process.kind]}
-        self._simulation.executed[number] = Executed(launch.subject, launch.attempt, launch.node, acting.started_ms)
+        owner = begun.work.job or world.pool_of(begun.node)
+        created_ms = owner.created_ms if begun.work.task < 0 else world.tasks.block_of(begun.work.task).created_ms
+        self._simulation.executed[number] = Executed(
+            launch.subject, launch.attempt, launch.node, acting.started_ms, created_ms
+        )
         folder = self._folders.get(begun.node)
         if folder is None:
             folder = self._folders[begun.node] = NodeFolder(self._settings.nodes, world, begun.node)

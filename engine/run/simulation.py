@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engine.base.log import EventLog
-    from engine.scenario.model import Scenario, TimelineEntry
     from engine.rules.processes.setup import Work
+    from engine.scenario.model import Scenario, TimelineEntry
     from engine.shell.protocol import Executed, Launch, Seen
     from engine.specs.command import Command
 

@@ -18,6 +18,7 @@ from engine import BatchError, load_scenario
 from engine.execution.driver import Execution, Settings
 from engine.execution.sandboxes import Running, Sandbox, Start, sandbox_of
 from engine.run.simulation import Simulation
+from engine.views.recording import NOT_RECORDED
 from engine.views.results import recorded
 from tests import builders
 
@@ -383,6 +384,53 @@ def test_a_recording_of_everything_at_once(real: Any) -> None:
         counts[json.loads(line)["event"]] += 1
     assert counts["TaskStateChanged"] > 80
     assert not again.scenario.executes
+
+
+def test_what_is_deleted_and_made_again_is_recorded_each_time(real: Any) -> None:
+    """The programs of a job that has the id of an earlier one, or of a task, are its own."""
+    prep = sh("echo first >> $AZ_BATCH_NODE_SHARED_DIR/log; cat $AZ_BATCH_NODE_SHARED_DIR/log; sleep 0.05")
+    later = builders.a_job("w", [task("t", "exit 9")], onAllTasksComplete="terminateJob")
+    timeline = [
+        {"at": "PT1H", "deleteJob": {"jobId": "j"}},
+        {"at": "PT2H", "createJob": done(task("t", "sleep 0.1; exit 4"), prep=prep)},
+        {"at": "PT3H", "addTasks": {"jobId": "k", "tasks": [task("t", "exit 7")]}},
+        {"at": "PT4H", "deleteTask": {"jobId": "k", "taskId": "t"}},
+        {"at": "PT5H", "addTasks": {"jobId": "k", "tasks": [task("t", "sleep 0.05; exit 8")]}},
+        {"when": {"jobId": "j", "state": "completed"}, "after": "PT6H", "createJob": later},
+    ]
+    run = real(done(task("t", "exit 3"), prep=prep), builders.a_job("k", [task("u", "true")]), timeline=timeline)
+    run.wait()
+    assert [event["exitCode"] for event in run.events() if event["taskId"] == "t"] == [3, 4, 7, 8, 9]
+    assert_replays(run.simulation)
+
+
+def test_a_start_task_that_an_update_gives_is_recorded(real: Any) -> None:
+    update = {"poolId": "p", "startTask": sh("exit 3", waitForSuccess=True)}
+    timeline = [{"at": "PT1H", "updatePool": update}, {"at": "PT2H", "rebootNode": {"poolId": "p", "node": 0}}]
+    pool = builders.a_pool(nodes=1, startTask=sh("echo started", waitForSuccess=True))
+    run = real(done(task("t", "true")), pool=pool, timeline=timeline)
+    run.wait()
+    assert [event["exitCode"] for event in run.events("StartTaskStateChanged")] == [0, 3]
+    assert_replays(run.simulation)
+
+
+def test_what_a_recording_cannot_have_is_named_in_its_first_line(real: Any) -> None:
+    """A scenario has one body for all jobs of a schedule, whose programs differ."""
+    schedule = {
+        "id": "s",
+        "schedule": {"recurrenceInterval": "PT1H"},
+        "jobSpecification": {
+            "poolInfo": {"poolId": "p"},
+            "onAllTasksComplete": "terminateJob",
+            "jobManagerTask": {"id": "m", "killJobOnCompletion": True} | sh("date +%N"),
+        },
+    }
+    run = real(jobSchedules=[schedule], until="PT3H30M")
+    run.wait()
+    assert len(run.events()) == 4
+    first, rest = recorded(run.simulation).split("\n", 1)
+    assert first == f"{NOT_RECORDED} task s:job-2/m, task s:job-3/m, task s:job-4/m"
+    assert load_scenario("recording", text=rest).warnings == ()
 
 
 def test_execute_without_the_option_is_a_warning() -> None:
