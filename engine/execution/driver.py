@@ -35,11 +35,13 @@ if TYPE_CHECKING:
     from engine.execution.sandboxes import Running, Sandbox
     from engine.run.simulation import Simulation
     from engine.scenario.model import Scenario
+    from engine.shell.files import NodeFiles
     from engine.specs.common import ResourceFile
     from engine.world import World
 
 _INHERITED = ("LANG", "TZ")
 _AT_ONCE = 2  # programs that are started without a pause
+_SLICE_S = 0.005  # after which keys and requests come first
 _TOGETHER = 8  # programs whose files are fetched or sent at once
 _LONGEST_STREAM = 11_000_000  # bytes: what a sandbox keeps, and its last line
 _GIB = 1 << 30
@@ -122,6 +124,7 @@ class _Program:
         self.preparing: Future[Running] | None = None
         self.ended_ms = 0  # in simulated time, once it is seen
         self.seen: Seen | None = None  # what it did, once it has ended
+        self.changed: frozenset[str] = frozenset()  # keys of the files that it has written
 
     def due_ms(self, now_ms: int) -> int:
         """Return when its end takes effect, not before all that it needs is there."""
@@ -155,7 +158,7 @@ class Execution:
         self._anchor: tuple[float, int] | None = None  # wall and simulated time while programs run
         self._followed = self._starts = 0  # entries of the log, starts of processes that act
         self._executed: set[tuple[str, int, int]] = set()  # events, and rows of their subjects
-        simulation.pace = self.advance
+        simulation.pace = self
         simulation.world.disks.real = self._read
 
     def close(self) -> None:
@@ -176,15 +179,20 @@ class Execution:
         folder = self._folders.get(node)
         return None if folder is None or self._simulation.is_past else folder.read(key)
 
+    @property
+    def speed(self) -> float | None:
+        """Simulated seconds per real second while programs run; None while none does."""
+        return self._settings.scale if self.running() else None
+
     # -- time --------------------------------------------------------------------------------------------------------
 
     def advance(self, until_ms: int, max_events: int) -> bool:
-        """Process calendar entries as far as the programs have come; return whether more are due now."""
-        simulation = self._simulation
+        """Process calendar entries as far as the programs have come, for a while; return whether more are due now."""
+        simulation, stop_s = self._simulation, self._wall_s() + _SLICE_S
+        self._look_for_ends()
         for _ in range(max_events):
-            if not self._follow():
+            if not self._follow() or self._wall_s() > stop_s:
                 return True
-            self._look_for_ends()
             now_ms, reach_ms = simulation.now_ms, self._reach_ms(until_ms)
             ended = [program for program in self._programs.values() if program.seen is not None]
             first = min(ended, key=lambda each: (each.due_ms(now_ms), each.number), default=None)
@@ -251,7 +259,11 @@ class Execution:
         begun = begun_of(world, acting.process)
         launch, rows = begun.launch, self._rows_of(acting.process, begun.node)
         self._executed |= {(event, *rows) for event in _EVENTS[acting.process.kind]}
-        self._simulation.executed[number] = Executed(launch.subject, launch.attempt, launch.node, acting.started_ms)
+        owner = begun.work.job or world.pool_of(begun.node)
+        created_ms = owner.created_ms if begun.work.task < 0 else world.tasks.block_of(begun.work.task).created_ms
+        self._simulation.executed[number] = Executed(
+            launch.subject, launch.attempt, launch.node, acting.started_ms, created_ms
+        )
         folder = self._folders.get(begun.node)
         if folder is None:
             folder = self._folders[begun.node] = NodeFolder(self._settings.nodes, world, begun.node)
@@ -295,7 +307,7 @@ class Execution:
             folder.bring(launch.directory)
         stdout, stderr = (f"{launch.directory}/{name}.txt" for name in _STREAMS)
         program.begins = [len(folder.read(each) or b"") for each in (stdout, stderr)]
-        program.environment = self._environment(program)
+        program.environment = self._environment(*program.begun)
         size, container = world.pool_of(node).size, program.begun.work.spec.container_settings
         return Start(
             "" if launch.command_line == IMAGE_PROGRAM else launch.command_line,
@@ -313,14 +325,20 @@ class Execution:
             self._transfers.fetch(each)
         return self._sandbox.start(start)
 
-    def _environment(self, program: _Program) -> dict[str, str]:
+    def environment(self, node: int, launch: Launch, work: Work) -> dict[str, str]:
+        """Return the environment of a program for people to look at, without its token and what is passed on."""
+        hidden = dict.fromkeys(filter(os.environ.__contains__, self._settings.passed), "(passed on)")
+        return dict(sorted((self._environment(node, launch, work, with_token=False) | hidden).items()))
+
+    def _environment(self, node: int, launch: Launch, work: Work, *, with_token: bool = True) -> dict[str, str]:
         """Return the environment of a program: the process's own, with the paths of this machine."""
-        world, (node, launch, work), root = self._simulation.world, program.begun, program.folder.root
+        world, folder = self._simulation.world, self._folders.get(node)
+        root = None if folder is None else folder.root
         own = execution.environment_of(world, node, launch, work, root)
         if all(setting.name != "PATH" for setting in work.spec.environment_settings):
             shared, directory = own["AZ_BATCH_NODE_SHARED_DIR"], own["AZ_BATCH_TASK_WORKING_DIR"]
             own["PATH"] = ":".join([os.environ.get("PATH", os.defpath), shared, directory])
-        token = getattr(work.spec, "authentication_token_settings", None) is not None
+        token = with_token and getattr(work.spec, "authentication_token_settings", None) is not None
         own |= self._settings.variables(work.job.id if work.job is not None else "", token)
         for each in world.nodes_of(work.task) if launch.kind in (TaskKind.PRIMARY, TaskKind.SUBTASK) else ():
             record = world.nodes[each]
@@ -364,10 +382,11 @@ class Execution:
         found: list[Outgoing] = []
         if work.job is None or launch.kind is TaskKind.SUBTASK:
             return found
-        files = folder.listing()
+        files: NodeFiles | None = None
         for file in due_uploads(getattr(work.spec, "output_files", ()), code):
             url = file.destination.container.container_url
             if world.storage.find(url) is None and self._transfers.can_send(url):
+                files = files or folder.listing()
                 directory = working_directory(launch.directory)
                 for key, blob in uploads_of(file, files, folder.root, directory, program.environment):
                     found.append(Outgoing(folder, key, url, blob))
@@ -377,6 +396,7 @@ class Execution:
         """Return what a program that has ended has done."""
         launch, folder = program.begun.launch, program.folder
         changes, directory = folder.changes(), working_directory(launch.directory)
+        program.changed = frozenset(changes.sizes)
 
         def relative(key: str) -> str:
             return os.path.relpath(key, directory)
@@ -403,6 +423,7 @@ class Execution:
         took_ms = simulation.now_ms + 1 - program.started_ms - program.overhead_ms
         simulate = program.seen.simulate.model_copy(update={"duration": Distribution.constant(took_ms)})
         simulation.end_process(program.number, program.seen._replace(simulate=simulate))
+        program.folder.mirror(program.changed)
 
     # -- the log -----------------------------------------------------------------------------------------------------
 

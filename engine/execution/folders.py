@@ -14,7 +14,7 @@ from engine.execution.supervisor import directory_below, open_below
 from engine.shell.files import NodeFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from engine.world import World
@@ -43,6 +43,7 @@ class NodeFolder:
         self._world, self._node = world, node
         self._seen: dict[str, tuple[int, int]] = {}  # size and time of each file, by key
         self._mirrored: set[str] = set()  # keys that the simulated disk had, too
+        self._followed = (world.nodes[node].disk_since_ms, 0)
         for name in TOP_DIRECTORIES:
             (self.path / name).mkdir(parents=True, exist_ok=True)
 
@@ -69,9 +70,10 @@ class NodeFolder:
                 self.open(f"{directory}/{name}", "wb").close()
         files = self._world.disks[self._node]
         for key in files.all_files():
+            if key in self._seen or key.startswith("/") or name_of(key) in _STREAMS:
+                continue
             place = self.place(key)
-            is_installed = is_from_outside(key) and place.parent.exists()
-            if key.startswith("/") or place.name in _STREAMS or is_installed or place.exists():
+            if place.exists() or (is_from_outside(key) and place.parent.exists()):
                 continue
             with self.open(key, "wb") as stream:
                 stream.write((files.read(key) or "").encode("utf-8", "surrogatepass"))
@@ -88,6 +90,11 @@ class NodeFolder:
         self._mirrored &= found.keys()
         texts = {key: text for key, size in written.items() if (text := self._text(key, size)) is not None}
         return Changes(written, texts, removed)
+
+    def mirror(self, keys: Iterable[str]) -> None:
+        """Note which of these files the simulated disk has, too, now that the end of their program is entered."""
+        files = self._world.disks[self._node]
+        self._mirrored |= {key for key in keys if files.times(key) is not None}
 
     def install(self, source: Path, directory: str) -> None:
         """Put the content of a folder or archive into a directory, unless that is there already. Raises OSError."""
@@ -111,9 +118,14 @@ class NodeFolder:
     def follow(self) -> None:
         """Remove what the simulated disk has lost: with a wiped disk, a deleted job, or at the end of a retention.
 
-        What it has never had stays: programs have written that, and their ends are not yet entered.
+        What it has never had stays: programs have written that, and their ends are not yet entered. Looking through the
+        folder takes long, so this is done only if something is lost.
         """
         files = self._world.disks[self._node]
+        state = (self._world.nodes[self._node].disk_since_ms, files.losses)
+        if state == self._followed:
+            return
+        self._followed = state
         there = {key for key in self._seen if files.times(key) is not None}
         tasks = (place.relative_to(self.path).as_posix() for place in self.path.glob("workitems/*/job-*/*/"))
         for key in [*(self._mirrored - there), *(each for each in tasks if not files.is_dir(each))]:

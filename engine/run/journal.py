@@ -130,6 +130,10 @@ class Journal:
         """Return the inputs given by hand, which a saved scenario adds to the original."""
         return [one for one in self.inputs if one.origin is Origin.HAND]
 
+    def of_scenario(self) -> list[Input]:
+        """Return the inputs that the scenario gives at a time, in its order."""
+        return sorted((one for one in self.inputs if one.origin is Origin.SCENARIO), key=lambda one: one.number)
+
     @property
     def has_ends_ahead(self) -> bool:
         """True if a process that really ran has ended later than what is shown."""

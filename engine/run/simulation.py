@@ -6,7 +6,7 @@ All state is in the world. This module drives it: calendar entries, inputs, cond
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from engine.base import runtime
 from engine.base.calendar import Due, DueKind
@@ -34,11 +34,12 @@ from engine.specs.conditions import matches
 from engine.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from engine.base.log import EventLog
+    from engine.rules.processes.setup import Work
     from engine.scenario.model import Scenario, TimelineEntry
-    from engine.shell.protocol import Executed, Seen
+    from engine.shell.protocol import Executed, Launch, Seen
     from engine.specs.command import Command
 
 # Calendar entries between two checks for a checkpoint.
@@ -49,6 +50,20 @@ def differing(some: Sequence[Input], others: Sequence[Input]) -> tuple[Sequence[
     """Return the inputs of each from the first one on that is not the same in both."""
     common = common_inputs(some, others)
     return some[common:], others[common:]
+
+
+class Pace(Protocol):
+    """The pace of real programs."""
+
+    @property
+    def speed(self) -> float | None:
+        """Simulated seconds per real second while programs run; None while none does."""
+
+    def advance(self, until_ms: int, max_events: int) -> bool:
+        """Process calendar entries as far as the programs have come; return whether more are due now."""
+
+    def environment(self, node: int, launch: Launch, work: Work) -> dict[str, str]:
+        """Return the variables that the program of a process sees, by name."""
 
 
 class Undone(NamedTuple):
@@ -76,7 +91,7 @@ class Simulation:
         self.jumps = 0  # count of moves in time: anything read before the last one is obsolete
         self.refusals: list[RefusedCommand] = []
         self.world = World(scenario, self.seed, self.end_ms)
-        self.pace: Callable[[int, int], bool] | None = None
+        self.pace: Pace | None = None
         self.executed: dict[int, Executed] = {}  # by the numbers of their starts
         self.names = RowNames(self.world)
         self.journal = Journal()
@@ -137,7 +152,7 @@ class Simulation:
         """
         until_ms = min(until_ms, self.end_ms)
         if self.pace is not None and not self.is_past and not self.journal.has_ends_ahead:
-            return self.pace(until_ms, max_events)
+            return self.pace.advance(until_ms, max_events)
         return self.advance_freely(until_ms, max_events)
 
     def advance_freely(self, until_ms: int, max_events: int = SLICE) -> bool:
@@ -176,13 +191,15 @@ class Simulation:
         return True
 
     def step(self) -> bool:
-        """Process the next calendar entry; return whether there was one before the end of the run."""
+        """Process the next calendar entry; return whether there was one before the end of the run, and its time come.
+
+        While programs really run, time goes by at their pace.
+        """
         when_ms = self.world.calendar.peek_ms()
         if when_ms is None or when_ms > self.end_ms or self._only_endless_is_left:
             return False
         self.advance(when_ms, 1)
-        self.now_ms = when_ms
-        return True
+        return self.now_ms >= when_ms
 
     @property
     def _only_endless_is_left(self) -> bool:
@@ -399,6 +416,11 @@ class Simulation:
         if when_ms < self.now_ms or best.now_ms > self.now_ms:
             self._restore(best)
         return when_ms
+
+    @property
+    def real_speed(self) -> float | None:
+        """Simulated seconds per real second while programs run in the moment that is shown; None otherwise."""
+        return None if self.pace is None or self.is_past else self.pace.speed
 
     @property
     def has_really_run(self) -> bool:

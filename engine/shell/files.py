@@ -82,10 +82,11 @@ class NodeFiles:
     files are known, and what has been created there (FILE-15). ``now_ms`` is the moment at which files are written.
     """
 
-    __slots__ = ("_directories", "_files", "_read_only", "_room", "_system", "now_ms", "used_bytes")
+    __slots__ = ("_directories", "_files", "_read_only", "_room", "_system", "losses", "now_ms", "used_bytes")
 
     def __init__(self) -> None:
         self.now_ms = 0
+        self.losses = 0  # count of files and directories that were deleted
         self._files: dict[str, _File] = {}  # the last one written at the end
         self.used_bytes = 0  # of all files
         self._directories: dict[str, bool] = dict.fromkeys(TOP_DIRECTORIES, True)  # whether its content is known
@@ -96,7 +97,7 @@ class NodeFiles:
     def copy(self) -> NodeFiles:
         """Return an independent copy."""
         twin = NodeFiles()
-        twin.now_ms, twin.used_bytes = self.now_ms, self.used_bytes
+        twin.now_ms, twin.used_bytes, twin.losses = self.now_ms, self.used_bytes, self.losses
         twin._files, twin._directories = self._files.copy(), self._directories.copy()
         return twin
 
@@ -209,6 +210,7 @@ class NodeFiles:
         """Delete a file, or a directory with its content; return False if there was neither."""
         if self.exists(key):
             self._check(key)
+            self.losses += 1
         if self._remove(key):
             return True
         if not self.is_dir(key):

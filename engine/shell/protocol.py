@@ -80,13 +80,14 @@ class Seen(NamedTuple):
 class Executed(NamedTuple):
     """A start of a process that really ran: its subject and attempt as its draws have them, and its node's position.
 
-    ``seen`` is None until it has ended by itself.
+    ``created_ms`` is when its task, job or pool was created. ``seen`` is None until it has ended by itself.
     """
 
     subject: tuple[str, ...]
     attempt: int
     position: int
     started_ms: int
+    created_ms: int
     seen: Seen | None = None
 
 

@@ -10,12 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.base.values import DAY_MS, format_duration
+from engine.rules.commands import NOTHING, Extras
 from engine.scenario.record import GivenCommand, document_text, dump
 from engine.scenario.tree import parse_valid
-from engine.specs.commands import AddTasks, CreateJob, CreateJobSchedule, CreatePool
+from engine.specs.commands import AddTasks, CreateJob, CreateJobSchedule, CreatePool, UpdatePool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from engine.run.simulation import Simulation
     from engine.scenario.model import Scenario
@@ -24,28 +25,43 @@ if TYPE_CHECKING:
     from engine.specs.command import Command
     from engine.state.task_records import TaskSource
 
+NOT_RECORDED = "# Programs that are not recorded here, and so are simulated otherwise:"
+"""The beginning of the first line of a recording that does not replay to the same log."""
 _ENDLESS_MS = 1000 * DAY_MS
 # How many parts of a subject do not name a node, where it is not two.
 _OWN = {"task": 3, "coordination": 3}
-_TASKS = ("tasks", "taskFactory")
 _ALWAYS = ("exitCode", "stdout", "found")  # also where nothing is in them
-_ABOUT_ENTRY = ("at", "when", "after", "refused")
+_KEPT = ("at", "when", "after", "refused", "tasks", "taskFactory")  # of an entry of the scenario
+_CALLED = {"PREP": "preparation", "RELEASE": "release"}
+_MOST_NAMED = 5
 
 
 class _Seen:
-    """What was seen, by the subjects of processes, without the node."""
+    """What was seen, by the subjects of processes, without the node, and by when their owners were created.
+
+    A job that is deleted and created again has other programs than the first one of its id. ``left`` are those that
+    nothing in the recording has.
+    """
 
     def __init__(self, executed: Iterable[Executed]) -> None:
-        self._runs: dict[tuple[str, ...], dict[int, dict[int, dict[str, Any]]]] = {}
+        self._runs: dict[tuple[str, ...], dict[int, dict[int, dict[int, dict[str, Any]]]]] = {}
         for one in executed:
-            on_nodes = self._runs.setdefault(one.subject[: _OWN.get(one.subject[0], 2)], {})
+            created = self._runs.setdefault(one.subject[: _OWN.get(one.subject[0], 2)], {})
+            on_nodes = created.setdefault(one.created_ms, {})
             on_nodes.setdefault(one.position, {})[one.attempt] = _simulate(one)
+        self.left = {(subject, created_ms) for subject, created in self._runs.items() for created_ms in created}
 
-    def put(self, body: object, kind: str, *ids: str) -> bool:
-        """Put the ``simulate`` of a process into its body in place of what that has; return whether it was seen."""
-        nodes = self._runs.get((kind, *map(str.lower, ids)))
+    def put(self, body: object, created_ms: int | None, kind: str, *ids: str) -> bool:
+        """Put the ``simulate`` of a process into its body in place of what that has; return whether it was seen.
+
+        Without ``created_ms`` it is that of the last owner.
+        """
+        subject = (kind, *map(str.lower, ids))
+        created = self._runs.get(subject, {})
+        nodes = created.get(max(created, default=0) if created_ms is None else created_ms)
         if nodes is None or not isinstance(body, dict):
             return False
+        self.left.discard((subject, max(created) if created_ms is None else created_ms))
         body["execute"] = False
         if kind == "task":
             body["simulate"] = _attempts({attempt: run for runs in nodes.values() for attempt, run in runs.items()})
@@ -53,49 +69,57 @@ class _Seen:
             body["simulate"] = {"onNode": {node: _attempts(runs) for node, runs in sorted(nodes.items())}}
         return True
 
-    def put_tasks(self, job_id: str, tasks: Sequence[TaskSpec], factory: TaskSource | None) -> list[Any] | None:
+    def put_tasks(
+        self, job_id: str, created_ms: int | None, tasks: Sequence[TaskSpec], factory: TaskSource | None
+    ) -> list[Any] | None:
         """Return all tasks, listed, with what was seen of them; None if nothing was."""
         made = () if factory is None else map(factory.spec, range(factory.count))
         specs = [*tasks, *made]
         bodies = [spec.written() for spec in specs]
         found = [
-            self.put(body, "task", job_id, body["id"])
-            | self.put(body.get("multiInstanceSettings"), "coordination", job_id, body["id"])
+            self.put(body, created_ms, "task", job_id, body["id"])
+            | self.put(body.get("multiInstanceSettings"), created_ms, "coordination", job_id, body["id"])
             for body in bodies
         ]
         return bodies if any(found) else None
 
-    def put_job(
-        self, body: dict[str, Any], job_id: str, tasks: Sequence[TaskSpec] = (), factory: TaskSource | None = None
-    ) -> bool:
+    def put_job(self, body: dict[str, Any], created_ms: int | None, job_id: str, extras: Extras = NOTHING) -> bool:
         """Put what was seen of everything in a job into its body."""
         manager = body.get("jobManagerTask")
         found = [
-            self.put(body.get("jobPreparationTask"), "PREP", job_id),
-            self.put(body.get("jobReleaseTask"), "RELEASE", job_id),
-            isinstance(manager, dict) and self.put(manager, "task", job_id, manager["id"]),
+            self.put(body.get("jobPreparationTask"), created_ms, "PREP", job_id),
+            self.put(body.get("jobReleaseTask"), created_ms, "RELEASE", job_id),
+            isinstance(manager, dict) and self.put(manager, created_ms, "task", job_id, manager["id"]),
         ]
-        listed = self.put_tasks(job_id, tasks, factory)
+        listed = self.put_tasks(job_id, created_ms, *extras)
         if listed is not None:
             body.pop("taskFactory", None)
             body["tasks"] = listed
         return any(found) or listed is not None
 
-    def command(self, command: Command, tasks: Sequence[TaskSpec], factory: TaskSource | None) -> dict[str, Any] | None:
+    def body(self, command: Command, extras: Extras, at_ms: int | None) -> dict[str, Any] | None:
         """Return the body of a command with what was seen of what it has created; None if nothing was."""
         body, found = command.wire(), False
         match command:
             case CreatePool():
-                found = self.put(body.get("startTask"), "start task", command.id)
+                found = self.put(body.get("startTask"), at_ms, "start task", command.id)
+            case UpdatePool():
+                found = self.put(body.get("startTask"), None, "start task", command.pool_id)
             case CreateJob():
-                found = self.put_job(body, command.id, tasks, factory)
+                found = self.put_job(body, at_ms, command.id, extras)
             case AddTasks():
-                listed = self.put_tasks(command.job_id, tasks, factory)
+                listed = self.put_tasks(command.job_id, at_ms, *extras)
                 found = listed is not None
                 body = {"jobId": command.job_id, "tasks": listed}
             case CreateJobSchedule():
-                found = self.put_job(body["jobSpecification"], f"{command.id}:job-1")
+                found = self.put_job(body["jobSpecification"], None, f"{command.id}:job-1")
         return body if found else None
+
+    def warning(self) -> str:
+        """Return a line about the programs that the recording does not have; nothing if it has them all."""
+        names = sorted(f"{_CALLED.get(kind, kind)} {'/'.join(ids)}" for (kind, *ids), _ in self.left)
+        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+        return f"{NOT_RECORDED} {', '.join(names[:_MOST_NAMED])}{more}\n" if names else ""
 
 
 def _simulate(one: Executed) -> dict[str, Any]:
@@ -114,50 +138,43 @@ def _attempts(runs: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
 def recording(simulation: Simulation, codes: Mapping[int, str]) -> str:
     """Return the YAML of a run's scenario as it was seen, with every command that was given by hand.
 
-    ``codes`` are those with which commands were refused, by the identity of the command.
+    ``codes`` are those with which commands were refused, by the identity of the command. What it cannot have, such as
+    programs of the later recurrences of a schedule, is named in its first line, after ``NOT_RECORDED``.
     """
     scenario, seen = simulation.scenario, _Seen(simulation.executed.values())
     text = scenario.source.text if scenario.variant is None else document_text(scenario.variant.document.plain)
-    before = parse_valid(text).plain
-    assert isinstance(before, dict)
-    document = before | _sections(scenario, seen, before)
+    before: Any = parse_valid(text).plain
+    document = before | {name: list(before.get(name) or ()) for name in (*_SECTIONS, "timeline") if before.get(name)}
+    journal, entries = simulation.journal, []
+    for (section, index), one in zip(_places(scenario), journal.of_scenario(), strict=True):
+        entries.append((section, index, one.command, one.extras, one.when_ms))
+    come_true_ms = {id(one.command): one.when_ms for one in journal.conditions()}
+    for entry in (each for each in scenario.timeline if each.when is not None):
+        extras, when_ms = Extras(entry.tasks, entry.factory), come_true_ms.get(id(entry.command))
+        entries.append(("timeline", entry.index, entry.command, extras, when_ms))
+    for section, index, command, extras, when_ms in entries:
+        body = seen.body(command, extras, when_ms)
+        if body is not None:
+            kept = {name: value for name, value in document[section][index].items() if name in _KEPT}
+            if "tasks" in body:
+                kept.pop("taskFactory", None)
+            document[section][index] = kept | ({command.NAME: body} if section == "timeline" else body)
     given = []
-    for one in simulation.journal.by_hand():
-        body = seen.command(one.command, one.extras.tasks, one.extras.factory)
+    for one in journal.by_hand():
+        body = seen.body(one.command, one.extras, one.when_ms)
         command = one.command if body is None else type(one.command).from_wire(body)
         given.append(GivenCommand(one.when_ms, command, codes.get(id(one.command))))
     if document != before:
         text = document_text(document)
     source = replace(scenario.source, text=text)
-    return dump(replace(scenario, source=source, variant=None, seed=simulation.seed), given)
+    return seen.warning() + dump(replace(scenario, source=source, variant=None, seed=simulation.seed), given)
 
 
-def _sections(scenario: Scenario, seen: _Seen, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sections of a scenario with what was seen of what they create."""
-    pools, jobs, schedules, timeline = (
-        list(document.get(key) or ()) for key in ("pools", "jobs", "jobSchedules", "timeline")
-    )
-    for index, pool in enumerate(scenario.pools):
-        body = pool.spec.written()
-        if seen.put(body.get("startTask"), "start task", pool.spec.id):
-            pools[index] = _at(pool.at_ms) | body
-    for index, job in enumerate(scenario.jobs):
-        body = job.spec.written()
-        if seen.put_job(body, job.spec.id, job.tasks, job.factory):
-            kept = {} if "tasks" in body else {key: jobs[index][key] for key in _TASKS if key in jobs[index]}
-            jobs[index] = _at(job.at_ms) | body | kept
-    for index, schedule in enumerate(scenario.job_schedules):
-        body = schedule.spec.written()
-        if seen.put_job(body["jobSpecification"], f"{schedule.spec.id}:job-1"):
-            schedules[index] = _at(schedule.at_ms) | body
-    for entry in scenario.timeline:
-        body_of_command = seen.command(entry.command, entry.tasks, entry.factory)
-        if body_of_command is not None:
-            about = {name: value for name, value in timeline[entry.index].items() if name in _ABOUT_ENTRY}
-            timeline[entry.index] = about | {entry.command.NAME: body_of_command}
-    sections = {"pools": pools, "jobs": jobs, "jobSchedules": schedules, "timeline": timeline}
-    return {key: entries for key, entries in sections.items() if entries}
+_SECTIONS = {"pools": "pools", "jobs": "jobs", "jobSchedules": "job_schedules"}
 
 
-def _at(at_ms: int) -> dict[str, Any]:
-    return {"at": format_duration(at_ms)} if at_ms else {}
+def _places(scenario: Scenario) -> Iterator[tuple[str, int]]:
+    """Yield section and index of what the scenario gives at a time, in the order of its inputs."""
+    for section, name in _SECTIONS.items():
+        yield from ((section, index) for index in range(len(getattr(scenario, name))))
+    yield from (("timeline", entry.index) for entry in scenario.timeline if entry.at_ms is not None)

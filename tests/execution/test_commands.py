@@ -47,6 +47,20 @@ def test_a_recording_replays_to_the_same_log_and_loads_nothing_that_executes(sce
     assert (task["simulate"]["stdout"], task["simulate"]["writes"]) == ("hello\n", {"r.txt": 2})
 
 
+def test_a_recording_that_lacks_something_is_a_warning(scenario, tmp_path):
+    document = yaml.safe_load(scenario.read_text())
+    manager = {"id": "m", "commandLine": "/bin/sh -c 'date +%N'"}
+    body = {"poolInfo": {"poolId": "p"}, "onAllTasksComplete": "terminateJob", "jobManagerTask": manager}
+    schedule = {"id": "s", "schedule": {"recurrenceInterval": "PT1H"}, "jobSpecification": body}
+    scenario.write_text(yaml.safe_dump(document | {"jobSchedules": [schedule], "until": "PT1H30M"}))
+    run = batchdeck("run", "-q", str(scenario), *PROCESS, "--record", str(tmp_path / "seen.yaml"))
+    assert run.returncode == 0
+    told = "Programs that are not recorded here, and so are simulated otherwise: task s:job-2/m\n"
+    assert run.stderr == f"warning: {tmp_path / 'seen.yaml'}: {told}"
+    assert (tmp_path / "seen.yaml").read_text().startswith(f"# {told}")
+    assert batchdeck("check", "--strict", str(tmp_path / "seen.yaml")).returncode == 0
+
+
 def test_folders_are_deleted_unless_they_were_asked_for(scenario):
     run = batchdeck("run", str(scenario), *PROCESS)
     folder = run.stderr.partition(" in ")[2].partition(",")[0]

@@ -18,11 +18,12 @@ from engine import BatchError, load_scenario
 from engine.execution.driver import Execution, Settings
 from engine.execution.sandboxes import Running, Sandbox, Start, sandbox_of
 from engine.run.simulation import Simulation
+from engine.views.recording import NOT_RECORDED
 from engine.views.results import recorded
 from tests import builders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 PATIENCE_S = 60
 
@@ -36,12 +37,13 @@ class Real:
         *jobs: dict[str, Any],
         allowed: tuple[Path, ...] = (),
         sandbox: Sandbox | None = None,
+        wall_s: Callable[[], float] = time.monotonic,
         **more: Any,
     ) -> None:
         self.folder = folder / "nodes"
         self.simulation = Simulation(builders.scenario(*jobs, **more).executing())
         sandbox = sandbox or sandbox_of("process", network=True, image=None, elevated=False)
-        self.execution = Execution(self.simulation, sandbox, Settings(self.folder, allowed=allowed))
+        self.execution = Execution(self.simulation, sandbox, Settings(self.folder, allowed=allowed), wall_s=wall_s)
         self._until_s = time.monotonic() + PATIENCE_S
 
     def wait(self, is_over: Any = None) -> None:
@@ -384,6 +386,53 @@ def test_a_recording_of_everything_at_once(real: Any) -> None:
     assert not again.scenario.executes
 
 
+def test_what_is_deleted_and_made_again_is_recorded_each_time(real: Any) -> None:
+    """The programs of a job that has the id of an earlier one, or of a task, are its own."""
+    prep = sh("echo first >> $AZ_BATCH_NODE_SHARED_DIR/log; cat $AZ_BATCH_NODE_SHARED_DIR/log; sleep 0.05")
+    later = builders.a_job("w", [task("t", "exit 9")], onAllTasksComplete="terminateJob")
+    timeline = [
+        {"at": "PT1H", "deleteJob": {"jobId": "j"}},
+        {"at": "PT2H", "createJob": done(task("t", "sleep 0.1; exit 4"), prep=prep)},
+        {"at": "PT3H", "addTasks": {"jobId": "k", "tasks": [task("t", "exit 7")]}},
+        {"at": "PT4H", "deleteTask": {"jobId": "k", "taskId": "t"}},
+        {"at": "PT5H", "addTasks": {"jobId": "k", "tasks": [task("t", "sleep 0.05; exit 8")]}},
+        {"when": {"jobId": "j", "state": "completed"}, "after": "PT6H", "createJob": later},
+    ]
+    run = real(done(task("t", "exit 3"), prep=prep), builders.a_job("k", [task("u", "true")]), timeline=timeline)
+    run.wait()
+    assert [event["exitCode"] for event in run.events() if event["taskId"] == "t"] == [3, 4, 7, 8, 9]
+    assert_replays(run.simulation)
+
+
+def test_a_start_task_that_an_update_gives_is_recorded(real: Any) -> None:
+    update = {"poolId": "p", "startTask": sh("exit 3", waitForSuccess=True)}
+    timeline = [{"at": "PT1H", "updatePool": update}, {"at": "PT2H", "rebootNode": {"poolId": "p", "node": 0}}]
+    pool = builders.a_pool(nodes=1, startTask=sh("echo started", waitForSuccess=True))
+    run = real(done(task("t", "true")), pool=pool, timeline=timeline)
+    run.wait()
+    assert [event["exitCode"] for event in run.events("StartTaskStateChanged")] == [0, 3]
+    assert_replays(run.simulation)
+
+
+def test_what_a_recording_cannot_have_is_named_in_its_first_line(real: Any) -> None:
+    """A scenario has one body for all jobs of a schedule, whose programs differ."""
+    schedule = {
+        "id": "s",
+        "schedule": {"recurrenceInterval": "PT1H"},
+        "jobSpecification": {
+            "poolInfo": {"poolId": "p"},
+            "onAllTasksComplete": "terminateJob",
+            "jobManagerTask": {"id": "m", "killJobOnCompletion": True} | sh("date +%N"),
+        },
+    }
+    run = real(jobSchedules=[schedule], until="PT3H30M")
+    run.wait()
+    assert len(run.events()) == 4
+    first, rest = recorded(run.simulation).split("\n", 1)
+    assert first == f"{NOT_RECORDED} task s:job-2/m, task s:job-3/m, task s:job-4/m"
+    assert load_scenario("recording", text=rest).warnings == ()
+
+
 def test_execute_without_the_option_is_a_warning() -> None:
     scenario = builders.scenario(done(task("t", "true", execute=True)))
     assert [problem.code for problem in scenario.warnings] == ["not-executed"]
@@ -498,3 +547,39 @@ def test_packages_are_not_installed_through_a_link(real: Any, tmp_path: Path) ->
     run.wait()
     assert list((tmp_path / "outside").iterdir()) == []
     assert_replays(run.simulation)
+
+
+def test_a_folder_is_looked_through_for_losses_only_if_something_is_lost(
+    real: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise each end of a program would look through the folders of all nodes, and keys would wait."""
+    searches: list[Path] = []
+    glob = Path.glob
+    monkeypatch.setattr(Path, "glob", lambda self, pattern: searches.append(self) or glob(self, pattern))
+    tasks = [task(f"t{number}", "true") for number in range(8)]
+    run = real(done(*tasks), timeline=[{"at": "PT1H", "deleteTask": {"jobId": "j", "taskId": "t3"}}], sandbox=AtOnce())
+    run.wait(lambda: len(run.events()) == 8)
+    assert searches == []
+    run.wait()
+    assert searches
+    assert not list(run.folder.glob("p/*/workitems/j/job-1/t3"))
+
+
+def test_a_file_that_a_client_deletes_is_deleted_from_the_folder(real: Any) -> None:
+    delete = {"jobId": "j", "taskId": "t", "filePath": "wd/result"}
+    job = builders.a_job("j", [task("t", "echo > result; echo > kept")])
+    run = real(job, timeline=[{"at": "PT1H", "deleteTaskFile": delete}])
+    run.wait(lambda: run.simulation.now_ms > 3_500_000)
+    (directory,) = run.folder.glob("p/*/workitems/j/job-1/t/wd")
+    assert {each.name for each in directory.iterdir()} == {"result", "kept"}
+    run.wait(lambda: run.simulation.now_ms > 3_700_000)
+    assert {each.name for each in directory.iterdir()} == {"kept"}
+
+
+def test_other_work_has_its_turn_while_much_is_due(real: Any) -> None:
+    """However much is due at once, a call lasts a moment by the wall clock, which here goes on at each look."""
+    tasks = [{"id": f"t{number}", "commandLine": "x", "simulate": {"duration": "PT1M"}} for number in range(200)]
+    seconds = (number / 1000 for number in range(10**9))
+    run = real(done(*tasks), wall_s=lambda: next(seconds))
+    assert run.simulation.advance(run.simulation.end_ms, 10_000)
+    assert len(run.events()) < 200

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import pytest
 
 from tui.viewmodels import file_text
@@ -42,6 +44,28 @@ def test_lines_end_where_a_line_ends(text, lines):
     index = LineIndex()
     index.show(text)
     assert [index.line(number) for number in range(len(index))] == lines
+
+
+@pytest.mark.parametrize("texts", [("a\nb", "a\nbc\n", "a\nbc\n\nd"), ("", "a"), ("ab\n", "ac\nd"), ("a\nb\n", "a")])
+def test_a_text_that_grows_has_the_lines_of_the_whole(texts):
+    index = LineIndex()
+    for text in texts:
+        index.show(text)
+    assert [index.line(number) for number in range(len(index))] == texts[-1].splitlines()
+
+
+def test_only_what_is_new_of_a_text_that_grows_is_indexed(monkeypatch):
+    index, indexed = LineIndex(), []
+
+    def counted(sizes, initial):
+        return accumulate((indexed.append(each) or each for each in sizes), initial=initial)
+
+    monkeypatch.setattr(file_text, "accumulate", counted)
+    index.show(numbered(LINES))
+    indexed.clear()
+    index.show(numbered(LINES + 1))
+    assert len(index) == LINES + 1
+    assert len(indexed) < 5
 
 
 def test_of_200_000_lines_only_those_are_formatted_that_are_seen(monkeypatch):

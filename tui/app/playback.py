@@ -43,6 +43,7 @@ _EVENTS_BETWEEN_CLOCK_READS = 32
 AHEAD_SLICE_S = 0.004
 _AHEAD_WAIT_S = 0.1
 _AHEAD_PATIENCE_S = 3.0  # before estimates stand in for simulated ends
+_REAL = "While programs run, time goes by as it really does."
 
 
 class _Step(NamedTuple):
@@ -132,6 +133,8 @@ class Playback:
         """Play, or pause whatever is going on."""
         if self.pacer.playing or self.pacer.is_seeking or self._is_searching:
             self.pause()
+            if self._session.simulation.real_speed is not None:
+                say(self._screen, "Programs go on. Time catches up with them when it runs again.")
             return
         if self._session.is_empty:
             say(self._screen, "There is nothing to run yet. ctrl+n creates a pool or a job.")
@@ -179,7 +182,8 @@ class Playback:
         before = simulation.moment
         while simulation.moment == before:
             if self._session.is_over or not simulation.step():
-                say(self._screen, "Nothing more can happen.")
+                is_real = simulation.real_speed is not None
+                say(self._screen, _REAL if is_real else "Nothing more can happen.")
                 return
 
     def _on_frame(self) -> None:
@@ -310,7 +314,8 @@ class Playback:
         elif self._session.is_past:
             self.seek(newest_ms, self.play if self.goes_on else None)
         else:
-            say(self._screen, "This is the present, and clients may act at any moment: there is no end to go to.")
+            who = "programs may end" if simulation.scenario.executes else "clients may act"
+            say(self._screen, f"This is the present, and {who} at any moment: there is no end to go to.")
 
     # -- searching -----------------------------------------------------------------------------------------------
 
@@ -433,10 +438,13 @@ class Playback:
     def choose_speed(self, speed: float | None) -> None:
         """Take a speed from the user and keep it; None is as fast as possible."""
         if speed is None and self._session.simulation.awaits_commands:
-            say(self._screen, "Clients need time to act: choose a speed.")
+            say(self._screen, "Clients need time to act, and programs to run: choose a speed.")
             return
         self.speed_is_chosen = True
         self.pacer.speed = speed
+        real = self._session.simulation.real_speed
+        if real is not None and speed is not None and speed > real:
+            say(self._screen, f"x{speed:g} holds while no program runs. {_REAL}")
 
     def _look_ahead_for(self, seconds: float) -> bool:
         """Play ahead for so long; return whether there is more to play."""

@@ -100,6 +100,7 @@ def executing(
     from engine.execution.driver import Execution, Settings, source_of
     from engine.execution.sandboxes import SandboxMissing, sandbox_of
     from engine.rest.session import session_text
+    from engine.views.recording import NOT_RECORDED
     from engine.views.results import recorded
     from tui.saving.targets import FileLines
 
@@ -129,7 +130,10 @@ def executing(
         yield
         if target is not None:
             is_open = simulation.scenario.until_ms is None  # it ends by itself, and so does its replay
-            target.write((recorded if is_open else session_text)(simulation).splitlines())
+            lines = (recorded if is_open else session_text)(simulation).splitlines()
+            target.write(lines)
             target.keep()
+            if lines[0].startswith(NOT_RECORDED):
+                echo(f"warning: {given['record']}: {lines[0].removeprefix('# ')}", err=True)
             if not quiet:
                 echo(f"What was seen is recorded in {given['record']}; `batchdeck run` replays it.", err=True)

@@ -31,9 +31,11 @@ class LineIndex:
         return len(self._starts)
 
     def show(self, text: str) -> None:
-        """Index a text."""
-        starts = array("q", accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
-        self._starts = starts[:-1] if starts[-2] < len(text) else starts[:-2]
+        """Index a text; of one that has only grown, from its last line on."""
+        begins = self._starts.pop() if self._starts and text.startswith(self.text) else 0
+        starts = array("q", accumulate((len(line) + 1 for line in text[begins:].split("\n")), initial=begins))
+        known = self._starts if begins else array("q")
+        self._starts = known + (starts[:-1] if starts[-2] < len(text) else starts[:-2])
         self.text, self._lower = text, None
 
     def line(self, number: int) -> str:

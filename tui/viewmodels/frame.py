@@ -92,7 +92,7 @@ def _clock(session: Session, transport: Transport, *, is_narrow: bool) -> Line:
 
 
 def _state(session: Session, transport: Transport) -> Span:
-    speed = "max" if transport.speed is None else f"x{transport.speed:g}"
+    speed, real = "max" if transport.speed is None else f"x{transport.speed:g}", session.simulation.real_speed
     if transport.way is not None:
         return Span(f" {transport.way} ", Role.ALERT)
     if session.is_past:
@@ -101,6 +101,8 @@ def _state(session: Session, transport: Transport) -> Span:
     if transport.is_finished:
         end = "END until" if why_over(session.simulation) == UNTIL_REACHED else "END"
         return Span("EMPTY" if session.is_empty else end, Role.STRONG)
+    if real is not None and (transport.speed is None or transport.speed >= real):
+        speed = "real" if real == 1 else f"real x{real:g}"
     return Span(f"RUN {speed}", Role.OK) if transport.is_playing else Span(f"PAUSED {speed}", Role.PREPARING)
 
 

@@ -478,6 +478,7 @@ def output_ends(simulation: Simulation, node: int, directory: str, most_lines: i
         path = f"{directory}/{name}"
         text = disks.text(node, path)
         if text is not None:
-            lines = text.rstrip("\n").split("\n") if text else []
-            found.append(OutputEnd(path, tuple(lines[-most_lines:]), max(0, len(lines) - most_lines)))
+            lines = text.rstrip("\n").rsplit("\n", most_lines) if text else []
+            above = lines[0].count("\n") + 1 if len(lines) > most_lines else 0
+            found.append(OutputEnd(path, tuple(lines[-most_lines:]), above))
     return found

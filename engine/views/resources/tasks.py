@@ -215,15 +215,19 @@ class TaskPage:
     def environment(self, task: int) -> dict[str, str]:
         """Return the variables of the task's process, its own and the service's, sorted by name (TASK-17).
 
-        Empty while the task has no node, and once its node has left the pool.
+        A program that really runs sees the paths of this machine. Empty while the task has no node, and once its node
+        has left the pool.
         """
         world = self._simulation.world
         node, tasks = world.tasks.node[task], world.tasks
         if node < 0 or tasks.state_of(task) is None or world.nodes.state_of(node) is None:
             return {}
         job = world.jobs[tasks.profile_of(task).job]
-        launch = execution.task_launch(world, task, node, 1)
-        return execution.environment_of(world, node, launch, Work(tasks.spec(task), job, tasks.task_id(task), task))
+        launch, pace = execution.task_launch(world, task, node, 1), self._simulation.pace
+        work = Work(tasks.spec(task), job, tasks.task_id(task), task)
+        if pace is not None and world.executor.executes(launch):
+            return pace.environment(node, launch, work)
+        return execution.environment_of(world, node, launch, work)
 
     def brief(self, task: int) -> TaskBrief:
         """Return what a list shows of one task."""
