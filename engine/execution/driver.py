@@ -7,6 +7,7 @@ it is known before, has the same log.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import time
@@ -19,7 +20,7 @@ from engine.base.log import plain
 from engine.base.paths import TaskKind, package_directory, task_directory, working_directory
 from engine.base.values import SECOND_MS
 from engine.execution.folders import NodeFolder
-from engine.execution.sandboxes import Limits, ProgramNotFound, Start
+from engine.execution.sandboxes import ImageMissing, Limits, ProgramNotFound, Start
 from engine.execution.transfers import Outgoing, TransferFailed, Transfers, Wanted
 from engine.rules.processes import execution
 from engine.rules.processes.output_files import due_uploads, uploads_of
@@ -91,6 +92,17 @@ def begun_of(world: World, process: Process) -> Begun:
     several = task.multi_instance_settings is not None
     own = execution.application_launch(world, row, nodes, attempt) if several else None
     return Begun(nodes[0], own or execution.task_launch(world, row, nodes[0], attempt), work)
+
+
+def _not_started(error: ProgramNotFound | OSError) -> Simulate:
+    """Return what becomes of a program that could not be started."""
+    code = "ContainerInvalidImage" if isinstance(error, ImageMissing) else "CommandLaunchFailed"
+    found = None
+    if isinstance(error, ProgramNotFound):
+        code, found = "CommandProgramNotFound", False
+        if str(error).endswith(os.strerror(errno.ENOENT)):
+            return Simulate(found=found)  # which says all
+    return Simulate(found=found, fails=Failing(code=code, values={"Message": str(error)}))
 
 
 class Settings(NamedTuple):
@@ -273,8 +285,8 @@ class Execution:
             running = preparing.result()
         except TransferFailed as error:
             yield Seen(Simulate(fails=error.fails))
-        except (ProgramNotFound, OSError):
-            yield Seen(Simulate(found=False))
+        except (ProgramNotFound, OSError) as error:
+            yield Seen(_not_started(error))
         else:
             while (code := running.poll()) is None:
                 yield None

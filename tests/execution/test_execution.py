@@ -16,7 +16,7 @@ import pytest
 
 from engine import BatchError, load_scenario
 from engine.execution.driver import Execution, Settings
-from engine.execution.sandboxes import Running, Sandbox, Start, sandbox_of
+from engine.execution.sandboxes import ImageMissing, ProgramNotFound, Running, Sandbox, Start, sandbox_of
 from engine.run.simulation import Simulation
 from engine.views.results import recorded
 from tests import builders
@@ -453,6 +453,36 @@ class Writing(Running):
         return 0
 
     def kill(self) -> None: ...
+
+
+class Unlucky(AtOnce):
+    """Programs that cannot be started for a reason."""
+
+    def __init__(self, reason: Exception) -> None:
+        self._reason = reason
+
+    def start(self, start: Start) -> Running:
+        raise self._reason
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "message"),
+    [
+        (ProgramNotFound("tool: No such file or directory"), "CommandProgramNotFound", "tool"),
+        (ProgramNotFound("tool: Permission denied"), "CommandProgramNotFound", "tool: Permission denied"),
+        (ImageMissing("lost:1: not found"), "ContainerInvalidImage", "lost:1: not found"),
+        (OSError("no more processes"), "CommandLaunchFailed", "no more processes"),
+    ],
+)
+def test_a_program_that_cannot_start_says_why(real: Any, reason: Exception, code: str, message: str) -> None:
+    run = real(done({"id": "t", "commandLine": "tool"}), sandbox=Unlucky(reason))
+    run.wait()
+    (event,) = run.events()
+    assert (event["failureInfo"]["code"], event["failureInfo"]["details"]) == (
+        code,
+        [{"name": "Message", "value": message}],
+    )
+    assert_replays(run.simulation)
 
 
 def test_files_of_programs_that_end_together_are_kept(real: Any) -> None:
