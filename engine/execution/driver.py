@@ -165,7 +165,7 @@ class Execution:
         self._threads = ThreadPoolExecutor(_TOGETHER, "batchdeck-files")
         self._transfers = Transfers(settings.allowed, settings.storage)
         self._anchor: tuple[float, int] | None = None  # wall and simulated time while programs run
-        self._followed = self._starts = 0  # entries of the log, starts of processes that act
+        self._followed = self._starts = self._inputs = 0  # entries of the log, starts of processes that act, inputs
         self._executed: set[tuple[str, int, int]] = set()  # events, and rows of their subjects
         simulation.pace = self.advance
         simulation.world.disks.real = self._read
@@ -186,7 +186,11 @@ class Execution:
     def _read(self, node: int, key: str) -> bytes | None:
         """Read a file of a node; None while an earlier moment is shown."""
         folder = self._folders.get(node)
-        return None if folder is None or self._simulation.is_past else folder.read(key)
+        if folder is None or self._simulation.is_past:
+            return None
+        if self._inputs != self._simulation.journal.done:  # somebody may have just deleted it
+            folder.follow()
+        return folder.read(key)
 
     # -- time --------------------------------------------------------------------------------------------------------
 
@@ -237,8 +241,8 @@ class Execution:
 
         Return whether all have started: only some do at once, so that keys and requests need not wait.
         """
-        world, log = self._simulation.world, self._simulation.log
-        if (len(log), world.acting.starts) == (self._followed, self._starts):
+        world, log, inputs = self._simulation.world, self._simulation.log, self._simulation.journal.done
+        if (len(log), world.acting.starts, inputs) == (self._followed, self._starts, self._inputs):
             return True
         for number in [each for each in self._programs if world.acting.get(each) is None]:
             self._programs.pop(number).stop()
@@ -253,7 +257,7 @@ class Execution:
             self._begin(number, acting)
         if len(to_start) > _AT_ONCE:
             return False
-        self._starts = world.acting.starts
+        self._starts, self._inputs = world.acting.starts, inputs
         self._mark()
         return True
 

@@ -118,6 +118,11 @@ class NodeFolder:
         tasks = (place.relative_to(self.path).as_posix() for place in self.path.glob("workitems/*/job-*/*/"))
         for key in [*(self._mirrored - there), *(each for each in tasks if not files.is_dir(each))]:
             self.remove(key)
+            above = parent(key)
+            while above and not files.is_dir(above):
+                name, above = name_of(above), parent(above)
+                with suppress(OSError), directory_below(str(self.path), str(self.place(above))) as opened:
+                    os.rmdir(name, dir_fd=opened)  # unless it has other files
         self._mirrored = there & self._seen.keys()
 
     def remove(self, key: str) -> None:

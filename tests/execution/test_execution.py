@@ -363,6 +363,24 @@ def test_folders_go_with_the_job(real: Any) -> None:
     assert not list(run.folder.glob("p/*/workitems/j/job-1/t"))
 
 
+@pytest.mark.parametrize("path", ["wd/text", "wd/bytes", "wd/deep"])
+def test_a_file_that_is_deleted_is_deleted_from_its_folder(real: Any, path: str) -> None:
+    job = builders.a_job(
+        "j", [task("t", r"echo kept > kept; echo text > text; printf '\\377' > bytes; mkdir deep; echo > deep/f")]
+    )
+    run = real(job, pool=builders.a_pool(nodes=1))
+    run.wait(lambda: run.simulation.finished or run.events())
+    simulation, place = run.simulation, run.node() / "workitems/j/job-1/t"
+    for _ in range(3):
+        simulation.advance(simulation.now_ms + 1, 10)
+    assert (place / path).exists()
+    builders.do(simulation, "deleteTaskFile", jobId="j", taskId="t", filePath=path, recursive=True)
+    assert simulation.world.disks.real(0, f"workitems/j/job-1/t/{path}") is None
+    simulation.advance(simulation.now_ms + 1, 10)
+    assert not (place / path).exists()
+    assert (place / "wd/kept").exists()
+
+
 def test_a_recording_of_everything_at_once(real: Any) -> None:
     """Failures, retries, a preparation that fails on one node, a reboot and an eviction leave the same log."""
     tasks = [task(f"t{number}", f"sleep 0.{number % 7}; test $(( {number} % 5 )) -ne 0") for number in range(40)]
