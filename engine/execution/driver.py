@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from engine.world import World
 
 _INHERITED = ("LANG", "TZ")
+_TRUST = "SSL_CERT_FILE"  # names the certificate of the server, as other variables may do
 _AT_ONCE = 2  # programs that are started without a pause
 _TOGETHER = 8  # programs whose files are fetched or sent at once
 _LONGEST_STREAM = 11_000_000  # bytes: what a sandbox keeps, and its last line
@@ -337,7 +338,10 @@ class Execution:
             shared, directory = own["AZ_BATCH_NODE_SHARED_DIR"], own["AZ_BATCH_TASK_WORKING_DIR"]
             own["PATH"] = ":".join([os.environ.get("PATH", os.defpath), shared, directory])
         token = getattr(work.spec, "authentication_token_settings", None) is not None
-        own |= self._settings.variables(work.job.id if work.job is not None else "", token)
+        variables = self._settings.variables(work.job.id if work.job is not None else "", token)
+        trusted = variables.get(_TRUST)
+        lent = None if trusted is None else program.folder.lend(Path(trusted))  # a sandbox may hide it
+        own |= {name: str(lent) if value == trusted else value for name, value in variables.items()}
         for each in world.nodes_of(work.task) if launch.kind in (TaskKind.PRIMARY, TaskKind.SUBTASK) else ():
             record = world.nodes[each]
             here = f"127.0.0.{record.position % 250 + 1}"

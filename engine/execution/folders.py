@@ -101,6 +101,15 @@ class NodeFolder:
                 is_zip = source.suffix == ".zip"
                 shutil.unpack_archive(source, place, filter=None if is_zip else "data")
 
+    def lend(self, file: Path) -> Path:
+        """Put a copy of a file where the node's programs can read it; it is no file of the node. Raises OSError."""
+        key = f".{file.name}"
+        if key not in self._seen:
+            with self.open(key, "wb") as copy:
+                copy.write(file.read_bytes())
+            self._seen[key] = _state(self.place(key).lstat())
+        return self.place(key)
+
     def listing(self) -> NodeFiles:
         """Return the files as a simulated disk, with their sizes alone."""
         files = NodeFiles()

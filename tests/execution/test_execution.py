@@ -22,7 +22,7 @@ from engine.views.results import recorded
 from tests import builders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 PATIENCE_S = 60
 
@@ -36,12 +36,15 @@ class Real:
         *jobs: dict[str, Any],
         allowed: tuple[Path, ...] = (),
         sandbox: Sandbox | None = None,
+        variables: Callable[[str, bool], Mapping[str, str]] = lambda _, __: {},
         **more: Any,
     ) -> None:
         self.folder = folder / "nodes"
         self.simulation = Simulation(builders.scenario(*jobs, **more).executing())
         sandbox = sandbox or sandbox_of("process", network=True, image=None, elevated=False)
-        self.execution = Execution(self.simulation, sandbox, Settings(self.folder, allowed=allowed))
+        self.execution = Execution(
+            self.simulation, sandbox, Settings(self.folder, allowed=allowed, variables=variables)
+        )
         self._until_s = time.monotonic() + PATIENCE_S
 
     def wait(self, is_over: Any = None) -> None:
@@ -517,6 +520,36 @@ def test_a_program_may_be_where_its_sandbox_alone_has_it(real: Any) -> None:
     run.wait()
     assert run.events()[0]["exitCode"] == 0
     assert_replays(run.simulation)
+
+
+class Noting(AtOnce):
+    """Notes what is started."""
+
+    def __init__(self) -> None:
+        self.starts: list[Start] = []
+
+    def start(self, start: Start) -> Running:
+        self.starts.append(start)
+        return super().start(start)
+
+
+def test_programs_find_the_certificate_of_the_server_in_their_folder(real: Any, tmp_path: Path) -> None:
+    """A sandbox may hide everything else."""
+    certificate, sandbox = tmp_path / "ca.pem", Noting()
+    certificate.write_text("trusted")
+    given = {"SSL_CERT_FILE": str(certificate), "CURL_CA_BUNDLE": str(certificate), "AZ_BATCH_ACCOUNT_URL": "https://a"}
+    jobs = [done(task("t", "true"), task("again", "true"))]
+    run = real(*jobs, sandbox=sandbox, variables=lambda _, __: given, pool=builders.a_pool(nodes=1))
+    run.wait()
+    for start in sandbox.starts:
+        lent = Path(start.environment["SSL_CERT_FILE"])
+        assert lent.is_relative_to(start.root)
+        assert lent.read_text() == "trusted"
+        assert start.environment["CURL_CA_BUNDLE"] == str(lent)
+        assert start.environment["AZ_BATCH_ACCOUNT_URL"] == "https://a"
+    assert len(sandbox.starts) == 2
+    assert_replays(run.simulation)
+    assert "ca.pem" not in recorded(run.simulation)
 
 
 @pytest.mark.parametrize("condition", ["taskFailure", "taskCompletion"])

@@ -240,7 +240,9 @@ class Endpoint:
         """Return what a task of a job needs to call this server, and only for that job: address, trust, a token."""
         trust = ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
         found = {name: self.variables[name] for name in trust if name in self.variables}
-        found["AZ_BATCH_ACCOUNT_URL"] = self.url
+        if self._proxy is not None:
+            found |= self._proxy.variables
+        found["AZ_BATCH_ACCOUNT_URL"] = self.variables["AZURE_BATCH_ENDPOINT"]
         if has_token:
             token = secrets.token_urlsafe(_TOKEN_BYTES)
             self._job_tokens[token] = job_id.lower()
