@@ -10,9 +10,11 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import ssl
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 _INHERITED = ("LANG", "TZ")
 _TRUST = "SSL_CERT_FILE"  # names the certificate of the server, as other variables may do
+_CERTIFICATES = ".certificates.pem"  # a copy of it in the folder of the node: a sandbox may hide it
 _AT_ONCE = 2  # programs that are started without a pause
 _TOGETHER = 8  # programs whose files are fetched or sent at once
 _LONGEST_STREAM = 11_000_000  # bytes: what a sandbox keeps, and its last line
@@ -93,6 +96,12 @@ def begun_of(world: World, process: Process) -> Begun:
     several = task.multi_instance_settings is not None
     own = execution.application_launch(world, row, nodes, attempt) if several else None
     return Begun(nodes[0], own or execution.task_launch(world, row, nodes[0], attempt), work)
+
+
+def _with_usual(certificate: str) -> bytes:
+    """Return a certificate with those that this machine trusts: programs call other servers, too."""
+    usual = ssl.get_default_verify_paths().cafile
+    return b"\n".join(Path(file).read_bytes() for file in (certificate, usual) if file)
 
 
 def _not_started(error: ProgramNotFound | OSError) -> Simulate:
@@ -340,7 +349,7 @@ class Execution:
         token = getattr(work.spec, "authentication_token_settings", None) is not None
         variables = self._settings.variables(work.job.id if work.job is not None else "", token)
         trusted = variables.get(_TRUST)
-        lent = None if trusted is None else program.folder.lend(Path(trusted))  # a sandbox may hide it
+        lent = None if trusted is None else program.folder.lend(_CERTIFICATES, partial(_with_usual, trusted))
         own |= {name: str(lent) if value == trusted else value for name, value in variables.items()}
         for each in world.nodes_of(work.task) if launch.kind in (TaskKind.PRIMARY, TaskKind.SUBTASK) else ():
             record = world.nodes[each]

@@ -14,7 +14,7 @@ from engine.execution.supervisor import directory_below, open_below
 from engine.shell.files import NodeFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from engine.world import World
@@ -101,12 +101,11 @@ class NodeFolder:
                 is_zip = source.suffix == ".zip"
                 shutil.unpack_archive(source, place, filter=None if is_zip else "data")
 
-    def lend(self, file: Path) -> Path:
-        """Put a copy of a file where the node's programs can read it; it is no file of the node. Raises OSError."""
-        key = f".{file.name}"
+    def lend(self, key: str, content: Callable[[], bytes]) -> Path:
+        """Put a file where the node's programs can read it, which is no file of the node itself. Raises OSError."""
         if key not in self._seen:
             with self.open(key, "wb") as copy:
-                copy.write(file.read_bytes())
+                copy.write(content())
             self._seen[key] = _state(self.place(key).lstat())
         return self.place(key)
 

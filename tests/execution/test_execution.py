@@ -533,10 +533,14 @@ class Noting(AtOnce):
         return super().start(start)
 
 
-def test_programs_find_the_certificate_of_the_server_in_their_folder(real: Any, tmp_path: Path) -> None:
+def test_programs_find_the_certificate_of_the_server_in_their_folder(
+    real: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A sandbox may hide everything else."""
-    certificate, sandbox = tmp_path / "ca.pem", Noting()
-    certificate.write_text("trusted")
+    certificate, usual, sandbox = tmp_path / "ca.pem", tmp_path / "usual.pem", Noting()
+    certificate.write_text("of the server")
+    usual.write_text("of others")
+    monkeypatch.setenv("SSL_CERT_FILE", str(usual))
     given = {"SSL_CERT_FILE": str(certificate), "CURL_CA_BUNDLE": str(certificate), "AZ_BATCH_ACCOUNT_URL": "https://a"}
     jobs = [done(task("t", "true"), task("again", "true"))]
     run = real(*jobs, sandbox=sandbox, variables=lambda _, __: given, pool=builders.a_pool(nodes=1))
@@ -544,12 +548,12 @@ def test_programs_find_the_certificate_of_the_server_in_their_folder(real: Any, 
     for start in sandbox.starts:
         lent = Path(start.environment["SSL_CERT_FILE"])
         assert lent.is_relative_to(start.root)
-        assert lent.read_text() == "trusted"
+        assert lent.read_text() == "of the server\nof others"
         assert start.environment["CURL_CA_BUNDLE"] == str(lent)
         assert start.environment["AZ_BATCH_ACCOUNT_URL"] == "https://a"
     assert len(sandbox.starts) == 2
     assert_replays(run.simulation)
-    assert "ca.pem" not in recorded(run.simulation)
+    assert ".pem" not in recorded(run.simulation)
 
 
 @pytest.mark.parametrize("condition", ["taskFailure", "taskCompletion"])
