@@ -7,11 +7,14 @@ it is known before, has the same log.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import ssl
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +22,7 @@ from engine.base.log import plain
 from engine.base.paths import TaskKind, package_directory, task_directory, working_directory
 from engine.base.values import SECOND_MS
 from engine.execution.folders import NodeFolder
-from engine.execution.sandboxes import Limits, ProgramNotFound, Start
+from engine.execution.sandboxes import ImageMissing, Limits, ProgramNotFound, Start
 from engine.execution.transfers import Outgoing, TransferFailed, Transfers, Wanted
 from engine.rules.processes import execution
 from engine.rules.processes.output_files import due_uploads, uploads_of
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
     from engine.world import World
 
 _INHERITED = ("LANG", "TZ")
+_TRUST = "SSL_CERT_FILE"  # names the certificate of the server, as other variables may do
+_CERTIFICATES = ".certificates.pem"  # a copy of it in the folder of the node: a sandbox may hide it
 _AT_ONCE = 2  # programs that are started without a pause
 _SLICE_S = 0.005  # after which keys and requests come first
 _TOGETHER = 8  # programs whose files are fetched or sent at once
@@ -93,6 +98,23 @@ def begun_of(world: World, process: Process) -> Begun:
     several = task.multi_instance_settings is not None
     own = execution.application_launch(world, row, nodes, attempt) if several else None
     return Begun(nodes[0], own or execution.task_launch(world, row, nodes[0], attempt), work)
+
+
+def _with_usual(certificate: str) -> bytes:
+    """Return a certificate with those that this machine trusts: programs call other servers, too."""
+    usual = ssl.get_default_verify_paths().cafile
+    return b"\n".join(Path(file).read_bytes() for file in (certificate, usual) if file)
+
+
+def _not_started(error: ProgramNotFound | OSError) -> Simulate:
+    """Return what becomes of a program that could not be started."""
+    code = "ContainerInvalidImage" if isinstance(error, ImageMissing) else "CommandLaunchFailed"
+    found = None
+    if isinstance(error, ProgramNotFound):
+        code, found = "CommandProgramNotFound", False
+        if str(error).endswith(os.strerror(errno.ENOENT)):
+            return Simulate(found=found)  # which says all
+    return Simulate(found=found, fails=Failing(code=code, values={"Message": str(error)}))
 
 
 class Settings(NamedTuple):
@@ -156,7 +178,7 @@ class Execution:
         self._threads = ThreadPoolExecutor(_TOGETHER, "batchdeck-files")
         self._transfers = Transfers(settings.allowed, settings.storage)
         self._anchor: tuple[float, int] | None = None  # wall and simulated time while programs run
-        self._followed = self._starts = 0  # entries of the log, starts of processes that act
+        self._followed = self._starts = self._inputs = 0  # entries of the log, starts of processes that act, inputs
         self._executed: set[tuple[str, int, int]] = set()  # events, and rows of their subjects
         simulation.pace = self
         simulation.world.disks.real = self._read
@@ -177,7 +199,11 @@ class Execution:
     def _read(self, node: int, key: str) -> bytes | None:
         """Read a file of a node; None while an earlier moment is shown."""
         folder = self._folders.get(node)
-        return None if folder is None or self._simulation.is_past else folder.read(key)
+        if folder is None or self._simulation.is_past:
+            return None
+        if self._inputs != self._simulation.journal.done:  # somebody may have just deleted it
+            folder.follow()
+        return folder.read(key)
 
     @property
     def speed(self) -> float | None:
@@ -233,8 +259,8 @@ class Execution:
 
         Return whether all have started: only some do at once, so that keys and requests need not wait.
         """
-        world, log = self._simulation.world, self._simulation.log
-        if (len(log), world.acting.starts) == (self._followed, self._starts):
+        world, log, inputs = self._simulation.world, self._simulation.log, self._simulation.journal.done
+        if (len(log), world.acting.starts, inputs) == (self._followed, self._starts, self._inputs):
             return True
         for number in [each for each in self._programs if world.acting.get(each) is None]:
             self._programs.pop(number).stop()
@@ -249,7 +275,7 @@ class Execution:
             self._begin(number, acting)
         if len(to_start) > _AT_ONCE:
             return False
-        self._starts = world.acting.starts
+        self._starts, self._inputs = world.acting.starts, inputs
         self._mark()
         return True
 
@@ -285,8 +311,8 @@ class Execution:
             running = preparing.result()
         except TransferFailed as error:
             yield Seen(Simulate(fails=error.fails))
-        except (ProgramNotFound, OSError):
-            yield Seen(Simulate(found=False))
+        except (ProgramNotFound, OSError) as error:
+            yield Seen(_not_started(error))
         else:
             while (code := running.poll()) is None:
                 yield None
@@ -339,7 +365,10 @@ class Execution:
             shared, directory = own["AZ_BATCH_NODE_SHARED_DIR"], own["AZ_BATCH_TASK_WORKING_DIR"]
             own["PATH"] = ":".join([os.environ.get("PATH", os.defpath), shared, directory])
         token = with_token and getattr(work.spec, "authentication_token_settings", None) is not None
-        own |= self._settings.variables(work.job.id if work.job is not None else "", token)
+        variables = self._settings.variables(work.job.id if work.job is not None else "", token)
+        trusted = variables.get(_TRUST)
+        lent = trusted if trusted is None or folder is None else folder.lend(_CERTIFICATES, partial(_with_usual, trusted))
+        own |= {name: str(lent) if value == trusted else value for name, value in variables.items()}
         for each in world.nodes_of(work.task) if launch.kind in (TaskKind.PRIMARY, TaskKind.SUBTASK) else ():
             record = world.nodes[each]
             here = f"127.0.0.{record.position % 250 + 1}"

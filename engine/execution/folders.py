@@ -14,7 +14,7 @@ from engine.execution.supervisor import directory_below, open_below
 from engine.shell.files import NodeFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from engine.world import World
@@ -108,6 +108,14 @@ class NodeFolder:
                 is_zip = source.suffix == ".zip"
                 shutil.unpack_archive(source, place, filter=None if is_zip else "data")
 
+    def lend(self, key: str, content: Callable[[], bytes]) -> Path:
+        """Put a file where the node's programs can read it, which is no file of the node itself. Raises OSError."""
+        if key not in self._seen:
+            with self.open(key, "wb") as copy:
+                copy.write(content())
+            self._seen[key] = _state(self.place(key).lstat())
+        return self.place(key)
+
     def listing(self) -> NodeFiles:
         """Return the files as a simulated disk, with their sizes alone."""
         files = NodeFiles()
@@ -130,6 +138,11 @@ class NodeFolder:
         tasks = (place.relative_to(self.path).as_posix() for place in self.path.glob("workitems/*/job-*/*/"))
         for key in [*(self._mirrored - there), *(each for each in tasks if not files.is_dir(each))]:
             self.remove(key)
+            above = parent(key)
+            while above and not files.is_dir(above):
+                name, above = name_of(above), parent(above)
+                with suppress(OSError), directory_below(str(self.path), str(self.place(above))) as opened:
+                    os.rmdir(name, dir_fd=opened)  # unless it has other files
         self._mirrored = there & self._seen.keys()
 
     def remove(self, key: str) -> None:

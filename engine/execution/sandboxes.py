@@ -65,6 +65,10 @@ class ProgramNotFound(Exception):
     """A program that cannot be started, and why."""
 
 
+class ImageMissing(OSError):
+    """The image of a container, which cannot be had, and why."""
+
+
 class SandboxMissing(Exception):
     """A sandbox that cannot be had here, and what to do."""
 
@@ -93,6 +97,7 @@ class Sandbox(ABC):
 
         Raises:
             ProgramNotFound: There is no such program, or it cannot be executed.
+            ImageMissing: There is no such image.
             OSError: Something else has failed.
         """
 
@@ -303,14 +308,12 @@ class _Container(Running):
             kept.close()
 
     def _wait(self, followed: list[Future[int]]) -> int:
-        from docker.errors import NotFound
-
         try:
             code = self._container.wait(timeout=None)["StatusCode"]
             for name, each in zip(_STREAMS, followed, strict=True):
                 self._copy_log(name, each.result())  # Podman loses parts of what is followed
             self._container.remove(force=True)
-        except NotFound:  # somebody has removed it
+        except OSError:  # somebody has removed it, or the service has gone
             return _KILLED
         return int(code)
 
@@ -371,7 +374,10 @@ class _Containers(Sandbox):
             try:
                 container = create()
             except docker.errors.ImageNotFound:
-                self._client.images.pull(image)
+                try:
+                    self._client.images.pull(image)
+                except docker.errors.APIError as error:
+                    raise ImageMissing(f"{image}: {error.explanation or error}") from None
                 container = create()
             try:
                 container.start()
@@ -403,6 +409,7 @@ def _daemon() -> tuple[Any, str]:
             if address:
                 client = docker.DockerClient(base_url=address)
                 client.ping()
+                client.api.timeout = None  # a container may be silent for hours, and an image be long on its way
                 return client, address
     raise SandboxMissing(
         "neither Docker nor Podman answers: start one (systemctl --user start podman.socket) or set DOCKER_HOST"

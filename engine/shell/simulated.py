@@ -128,6 +128,7 @@ class SimulatedExecutor:
             simulate.attempts
             or simulate.on_node
             or simulate.found is False
+            or simulate.fails is not None
             or simulate.does
             or simulate.until
             or (leaves_files and not may_leave_files)
@@ -183,10 +184,10 @@ class SimulatedExecutor:
         overhead_ms = self.start_ms(launch) + launch.setup.delay_ms
         if launch.setup.failure is not None:
             return overhead_ms, launch.setup.failure
-        if simulate.found is False or not launch.line.found:
-            problem = failure("CommandProgramNotFound", ("Message", launch.command_line))
-        elif simulate.fails is not None and not simulate.fails.is_of_upload:
+        if simulate.fails is not None and not simulate.fails.is_of_upload:
             problem = simulate.fails.failure
+        elif simulate.found is False or not launch.line.found:
+            problem = failure("CommandProgramNotFound", ("Message", launch.command_line))
         else:
             return overhead_ms, None
         is_seen = simulate.fails is not None or launch.execute is False or launch.seen is not None

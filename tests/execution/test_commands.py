@@ -109,6 +109,7 @@ def post(path, body):
     except urllib.error.HTTPError as error:
         return error.code
 task = {"id": "made", "commandLine": "/bin/sh -c 'echo made'"}
+print(os.environ["AZ_BATCH_ACCOUNT_URL"].partition(":")[0])
 print(post("/jobs/j/tasks", task), post("/jobs/other/tasks", task), post("/pools", {"id": "x"}))
 """
 CLIENT = """
@@ -134,7 +135,8 @@ print(get("/jobs/j/tasks/manager/files/stdout.txt").decode(), get("/jobs/j/tasks
 """
 
 
-def test_a_job_manager_adds_tasks_with_a_token_that_opens_its_own_job_alone(tmp_path):
+@pytest.mark.parametrize("way", [[], ["--tls"], ["--proxy", "0"]])
+def test_a_job_manager_adds_tasks_with_a_token_that_opens_its_own_job_alone(tmp_path, way):
     (tmp_path / "manager.py").write_text(MANAGER)
     (tmp_path / "client.py").write_text(CLIENT)
     manager = {
@@ -149,9 +151,9 @@ def test_a_job_manager_adds_tasks_with_a_token_that_opens_its_own_job_alone(tmp_
     path.write_text(json.dumps(document))
     root = str(Path(__file__).parents[2])
     run = batchdeck(
-        *("serve", str(path), *PROCESS, "--port", "0", "-q", "--save", str(tmp_path / "saved.yaml")),
+        *("serve", str(path), *PROCESS, "--port", "0", "-q", *way, "--save", str(tmp_path / "saved.yaml")),
         *("--run", "--", sys.executable, str(tmp_path / "client.py"), root),
     )
     assert run.returncode == 0, run.stderr
-    assert run.stdout.split() == ["201", "403", "403", "made"]
+    assert run.stdout.split() == ["https" if way else "http", "201", "403", "403", "made"]
     assert batchdeck("run", "-q", str(tmp_path / "saved.yaml")).returncode == 0

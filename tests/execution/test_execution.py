@@ -16,14 +16,14 @@ import pytest
 
 from engine import BatchError, load_scenario
 from engine.execution.driver import Execution, Settings
-from engine.execution.sandboxes import Running, Sandbox, Start, sandbox_of
+from engine.execution.sandboxes import ImageMissing, ProgramNotFound, Running, Sandbox, Start, sandbox_of
 from engine.run.simulation import Simulation
 from engine.views.recording import NOT_RECORDED
 from engine.views.results import recorded
 from tests import builders
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 PATIENCE_S = 60
 
@@ -38,12 +38,14 @@ class Real:
         allowed: tuple[Path, ...] = (),
         sandbox: Sandbox | None = None,
         wall_s: Callable[[], float] = time.monotonic,
+        variables: Callable[[str, bool], Mapping[str, str]] = lambda _, __: {},
         **more: Any,
     ) -> None:
         self.folder = folder / "nodes"
         self.simulation = Simulation(builders.scenario(*jobs, **more).executing())
         sandbox = sandbox or sandbox_of("process", network=True, image=None, elevated=False)
-        self.execution = Execution(self.simulation, sandbox, Settings(self.folder, allowed=allowed), wall_s=wall_s)
+        settings = Settings(self.folder, allowed=allowed, variables=variables)
+        self.execution = Execution(self.simulation, sandbox, settings, wall_s=wall_s)
         self._until_s = time.monotonic() + PATIENCE_S
 
     def wait(self, is_over: Any = None) -> None:
@@ -365,6 +367,24 @@ def test_folders_go_with_the_job(real: Any) -> None:
     assert not list(run.folder.glob("p/*/workitems/j/job-1/t"))
 
 
+@pytest.mark.parametrize("path", ["wd/text", "wd/bytes", "wd/deep"])
+def test_a_file_that_is_deleted_is_deleted_from_its_folder(real: Any, path: str) -> None:
+    job = builders.a_job(
+        "j", [task("t", r"echo kept > kept; echo text > text; printf '\\377' > bytes; mkdir deep; echo > deep/f")]
+    )
+    run = real(job, pool=builders.a_pool(nodes=1))
+    run.wait(lambda: run.simulation.finished or run.events())
+    simulation, place = run.simulation, run.node() / "workitems/j/job-1/t"
+    for _ in range(3):
+        simulation.advance(simulation.now_ms + 1, 10)
+    assert (place / path).exists()
+    builders.do(simulation, "deleteTaskFile", jobId="j", taskId="t", filePath=path, recursive=True)
+    assert simulation.world.disks.real(0, f"workitems/j/job-1/t/{path}") is None
+    simulation.advance(simulation.now_ms + 1, 10)
+    assert not (place / path).exists()
+    assert (place / "wd/kept").exists()
+
+
 def test_a_recording_of_everything_at_once(real: Any) -> None:
     """Failures, retries, a preparation that fails on one node, a reboot and an eviction leave the same log."""
     tasks = [task(f"t{number}", f"sleep 0.{number % 7}; test $(( {number} % 5 )) -ne 0") for number in range(40)]
@@ -504,6 +524,36 @@ class Writing(Running):
     def kill(self) -> None: ...
 
 
+class Unlucky(AtOnce):
+    """Programs that cannot be started for a reason."""
+
+    def __init__(self, reason: Exception) -> None:
+        self._reason = reason
+
+    def start(self, start: Start) -> Running:
+        raise self._reason
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "message"),
+    [
+        (ProgramNotFound("tool: No such file or directory"), "CommandProgramNotFound", "tool"),
+        (ProgramNotFound("tool: Permission denied"), "CommandProgramNotFound", "tool: Permission denied"),
+        (ImageMissing("lost:1: not found"), "ContainerInvalidImage", "lost:1: not found"),
+        (OSError("no more processes"), "CommandLaunchFailed", "no more processes"),
+    ],
+)
+def test_a_program_that_cannot_start_says_why(real: Any, reason: Exception, code: str, message: str) -> None:
+    run = real(done({"id": "t", "commandLine": "tool"}), sandbox=Unlucky(reason))
+    run.wait()
+    (event,) = run.events()
+    assert (event["failureInfo"]["code"], event["failureInfo"]["details"]) == (
+        code,
+        [{"name": "Message", "value": message}],
+    )
+    assert_replays(run.simulation)
+
+
 def test_files_of_programs_that_end_together_are_kept(real: Any) -> None:
     pool = builders.a_pool(nodes=1, taskSlotsPerNode=4)
     run = real(done(*(task(f"t{number}", "true") for number in range(4))), pool=pool, sandbox=AtOnce())
@@ -518,6 +568,40 @@ def test_a_program_may_be_where_its_sandbox_alone_has_it(real: Any) -> None:
     run.wait()
     assert run.events()[0]["exitCode"] == 0
     assert_replays(run.simulation)
+
+
+class Noting(AtOnce):
+    """Notes what is started."""
+
+    def __init__(self) -> None:
+        self.starts: list[Start] = []
+
+    def start(self, start: Start) -> Running:
+        self.starts.append(start)
+        return super().start(start)
+
+
+def test_programs_find_the_certificate_of_the_server_in_their_folder(
+    real: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sandbox may hide everything else."""
+    certificate, usual, sandbox = tmp_path / "ca.pem", tmp_path / "usual.pem", Noting()
+    certificate.write_text("of the server")
+    usual.write_text("of others")
+    monkeypatch.setenv("SSL_CERT_FILE", str(usual))
+    given = {"SSL_CERT_FILE": str(certificate), "CURL_CA_BUNDLE": str(certificate), "AZ_BATCH_ACCOUNT_URL": "https://a"}
+    jobs = [done(task("t", "true"), task("again", "true"))]
+    run = real(*jobs, sandbox=sandbox, variables=lambda _, __: given, pool=builders.a_pool(nodes=1))
+    run.wait()
+    for start in sandbox.starts:
+        lent = Path(start.environment["SSL_CERT_FILE"])
+        assert lent.is_relative_to(start.root)
+        assert lent.read_text() == "of the server\nof others"
+        assert start.environment["CURL_CA_BUNDLE"] == str(lent)
+        assert start.environment["AZ_BATCH_ACCOUNT_URL"] == "https://a"
+    assert len(sandbox.starts) == 2
+    assert_replays(run.simulation)
+    assert ".pem" not in recorded(run.simulation)
 
 
 @pytest.mark.parametrize("condition", ["taskFailure", "taskCompletion"])

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from engine.execution import container_watch
-from engine.execution.sandboxes import Limits, ProgramNotFound, SandboxMissing, Start, sandbox_of
+from engine.execution.sandboxes import ImageMissing, Limits, ProgramNotFound, SandboxMissing, Start, sandbox_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -673,6 +673,8 @@ class FakeContainer:
     def logs(self, *, stream: bool, follow: bool, stdout: bool, stderr: bool) -> Iterator[bytes]:
         assert stream
         assert stdout != stderr
+        if self.service.api.timeout is not None:  # Podman answers with the first output, and Docker at the end of wait
+            raise FakeError("Read timed out")
         yield b"begin\n" if stdout else b"wrong\n"
         if follow:
             assert self.ended.wait(DEADLINE_S)
@@ -682,6 +684,8 @@ class FakeContainer:
     def wait(self, *, timeout: None) -> dict[str, int]:
         assert timeout is None
         assert self.ended.wait(DEADLINE_S)
+        if self.service.is_gone:
+            raise FakeError("Connection aborted")
         if self not in self.service.all:
             raise FakeNotFound("no such container")
         return {"StatusCode": self.code}
@@ -706,7 +710,8 @@ class FakeDocker:
         self.images_here = {"here:1"}
         self.address = "unix:///run/podman/podman.sock"
         self.addresses: list[str] = []
-        self.is_rootless = False
+        self.is_rootless = self.is_gone = False
+        self.api = SimpleNamespace(timeout=60)
         self.errors = SimpleNamespace(
             DockerException=FakeError, APIError=FakeError, NotFound=FakeNotFound, ImageNotFound=FakeImageNotFound
         )
@@ -806,13 +811,18 @@ def test_what_cannot_run_in_a_container_is_told(docker: FakeDocker, tmp_path: Pa
     node = contained(tmp_path, image=None)
     with pytest.raises(OSError, match="there is no image: give containerSettings or --image"):
         node.start("true")
-    with pytest.raises(OSError, match="lost:1: no such image: lost:1"):
+    with pytest.raises(ImageMissing, match="lost:1: no such image: lost:1"):
         node.start("true", image="lost:1")
     with pytest.raises(ProgramNotFound, match=r"nosuch: .*executable file not found"):
         node.start("nosuch", image="here:1")
     with pytest.raises(OSError, match="here:1: no space left on device"):
         node.start("unlucky", image="here:1")
     assert docker.all == set()
+
+
+def test_a_container_whose_service_has_gone_was_killed(docker: FakeDocker, tmp_path: Path) -> None:
+    docker.is_gone = True
+    assert contained(tmp_path).run("true").code == 137
 
 
 def test_containers_of_a_killed_command_are_removed(

@@ -318,6 +318,16 @@ def test_err_t_a_failure_as_the_service_writes_it():
     assert ended("why").wire()["details"] == [{"name": "Message", "value": "why"}]
 
 
+@pytest.mark.parametrize("more", [{}, {"exitCode": 3}, {"stdout": "text"}, {"found": False}])
+def test_err_t_a_failure_that_a_scenario_gives_is_that_of_its_task(start, more):
+    fails = {"code": "ContainerInvalidImage", "values": {"Message": "no such image"}}
+    sim = start(a_job(tasks=[a_task(simulate={"duration": 5, "fails": fails} | more)]))
+    run_to_end(sim)
+    (ended_task,) = (each for each in events(sim, "TaskStateChanged") if each["to"] == "completed")
+    assert ended_task["failureInfo"]["code"] == "ContainerInvalidImage"
+    assert ended_task["failureInfo"]["details"] == [{"name": "Message", "value": "no such image"}]
+
+
 def test_err_t_a_failed_preparation_shows_its_code_with_each_refused_task(start):
     sim = start(a_job(tasks=2, prep=a_line(5, 1)), pool=a_pool(taskSlotsPerNode=2))
     run_to_end(sim)

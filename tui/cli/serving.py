@@ -241,6 +241,9 @@ class Endpoint:
         trust = ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
         found = {name: self.variables[name] for name in trust if name in self.variables}
         found["AZ_BATCH_ACCOUNT_URL"] = self.url
+        if has_token and self._proxy is not None:  # others may want what the proxy refuses, such as packages
+            found |= self._proxy.variables  # clients send a token over TLS only
+            found["AZ_BATCH_ACCOUNT_URL"] = self.variables["AZURE_BATCH_ENDPOINT"]
         if has_token:
             token = secrets.token_urlsafe(_TOKEN_BYTES)
             self._job_tokens[token] = job_id.lower()
