@@ -355,6 +355,62 @@ def test_application_packages_have_what_their_source_has(real: Any, tmp_path: Pa
     assert_replays(run.simulation)
 
 
+def test_programs_that_start_together_are_marked_before_the_log_is_read(real: Any) -> None:
+    run = real(done(*(task(f"t{n}", "true") for n in range(5))), pool=builders.a_pool(nodes=1, taskSlotsPerNode=5))
+    run.wait(run.execution.running)
+    assert [event.get("executed") for event in run.events(to="running")] == [True] * 5
+
+
+def test_folders_go_when_their_retention_is_over(real: Any) -> None:
+    tasks = [
+        task("gone", "echo x > file", constraints={"retentionTime": "PT0S"}),
+        task("seen", "ls ../.."),
+        task("last", "true", constraints={"retentionTime": "PT0S"}),
+    ]
+    run = real(done(*tasks), pool=builders.a_pool(nodes=1))
+    run.wait()
+    assert run.stdout("seen") == "seen\n"
+    assert_replays(run.simulation)
+    run.execution.close()
+    assert [place.name for place in run.node().glob("workitems/j/job-1/*")] == ["seen"]
+
+
+def test_a_folder_of_a_node_that_cannot_be_made_is_a_failure_of_the_task(real: Any) -> None:
+    run = real(done(task("t", "true")))
+    run.folder.mkdir(parents=True)
+    (run.folder / "p").write_text("a file in the way")
+    run.wait()
+    (event,) = run.events()
+    assert event["failureInfo"]["code"] == "DiskFull"
+    assert_replays(run.simulation)
+
+
+def test_a_program_whose_output_finds_no_room_has_not_succeeded(real: Any) -> None:
+    run = real(done(task("t", "true")), sandbox=AtOnce(is_full=True))
+    run.wait()
+    (event,) = run.events()
+    assert (event["result"], event["failureInfo"]["code"]) == ("failure", "DiskFull")
+    assert_replays(run.simulation)
+
+
+def test_why_a_program_does_not_start_is_in_its_stderr(real: Any) -> None:
+    run = real(done(task("t", "", commandLine="no-such-program --now")))
+    run.wait()
+    (place,) = run.folder.glob("p/*/workitems/j/job-1/t/stderr.txt")
+    assert place.read_text() == "batchdeck: no-such-program: No such file or directory\n"
+    assert_replays(run.simulation)
+
+
+def test_administrators_are_told_to_the_sandbox(real: Any) -> None:
+    elevated, sandbox = {"autoUser": {"elevationLevel": "admin"}}, AtOnce()
+    run = real(done(task("t", "true", userIdentity=elevated), task("u", "true")), sandbox=sandbox)
+    run.wait()
+    assert {start.environment["AZ_BATCH_TASK_ID"]: start.is_elevated for start in sandbox.starts} == {
+        "t": True,
+        "u": False,
+    }
+
+
 def test_folders_go_with_the_job(real: Any) -> None:
     run = real(done(task("t", "echo x")), timeline=[{"at": "PT1H", "deleteJob": {"jobId": "j"}}])
     run.wait(lambda: run.simulation.now_ms > 3_500_000)
@@ -438,15 +494,20 @@ class AtOnce(Sandbox):
 
     name = "at once"
 
+    def __init__(self, *, is_full: bool = False) -> None:
+        self.is_full = is_full
+        self.starts: list[Start] = []
+
     def start(self, start: Start) -> Running:
-        return Writing(start.directory / "result")
+        self.starts.append(start)
+        return Writing(start.directory / "result", is_full=self.is_full)
 
     def close(self) -> None: ...
 
 
 class Writing(Running):
-    def __init__(self, place: Path) -> None:
-        self._place = place
+    def __init__(self, place: Path, *, is_full: bool) -> None:
+        self._place, self.is_full = place, is_full
 
     def poll(self) -> int | None:
         self._place.write_text("made")
