@@ -6,15 +6,18 @@ import json
 import os
 import shutil
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
+from unittest.mock import ANY
 
 import pytest
+import yaml
 
 from engine import BatchError, load_scenario
+from engine.base.values import parse_duration
 from engine.execution.driver import Execution, Settings
 from engine.execution.sandboxes import Running, Sandbox, Start, sandbox_of
 from engine.run.simulation import Simulation
@@ -438,6 +441,34 @@ def test_a_recording_of_everything_at_once(real: Any) -> None:
         counts[json.loads(line)["event"]] += 1
     assert counts["TaskStateChanged"] > 80
     assert not again.scenario.executes
+
+
+def test_a_recording_holds_for_nodes_that_were_not_there(real: Any, tmp_path: Path) -> None:
+    prep = sh(
+        f"mkdir {tmp_path}/first 2> /dev/null && echo no >&2 && exit 3; echo fine > $AZ_BATCH_NODE_SHARED_DIR/ready"
+    )
+    job = done(*(task(f"t{number}", "true", simulate={"duration": "PT5M"}) for number in range(12)), prep=prep)
+    run = real(job, pool=builders.a_pool(nodes=3))
+    run.wait()
+    assert_replays(run.simulation)
+    document = yaml.safe_load(recorded(run.simulation))
+    simulate = document["jobs"][0]["jobPreparationTask"]["simulate"]
+    simulate, on_node = {key: value for key, value in simulate.items() if key != "onNode"}, simulate["onNode"]
+    assert on_node.keys() < {0, 1, 2}
+    assert simulate == {"duration": ANY, "exitCode": 0, "stdout": "", "writes": {"../../../../../shared/ready": 5}}
+    document["pools"][0]["targetDedicatedNodes"] = 6
+    more = Simulation(load_scenario("more", text=yaml.safe_dump(document)))
+    more.run_until(more.end_ms)
+    name, times = "JobPreparationTaskStateChanged", defaultdict(list)
+    prepared = [event for event in map(json.loads, more.json_lines()) if event["event"] == name]
+    codes = Counter(event["exitCode"] for event in prepared if event["to"] == "completed")
+    assert codes[3] == 1
+    assert codes[0] > 2
+    for event in prepared:
+        times[event["nodeId"]].append(event["t"])
+    own = {node.id for node in run.simulation.world.nodes}
+    lasted = {round(ended - began, 3) for node, (began, ended) in times.items() if node not in own}
+    assert lasted == {parse_duration(simulate["duration"]) / 1000}
 
 
 def test_execute_without_the_option_is_a_warning() -> None:
