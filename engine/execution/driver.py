@@ -26,7 +26,7 @@ from engine.execution.sandboxes import ImageMissing, Limits, ProgramNotFound, St
 from engine.execution.transfers import Outgoing, TransferFailed, Transfers, Wanted
 from engine.rules.processes import execution
 from engine.rules.processes.output_files import due_uploads, uploads_of
-from engine.rules.processes.setup import Work, url_of_resource_file
+from engine.rules.processes.setup import Work, url_of_resource_file, user_of
 from engine.shell.protocol import Executed, Launch, Seen
 from engine.specs.base import Distribution
 from engine.specs.common import IMAGE_PROGRAM, Failing, Simulate
@@ -184,11 +184,15 @@ class Execution:
         simulation.world.disks.real = self._read
 
     def close(self) -> None:
-        """End all programs."""
+        """End all programs; remove what the nodes do not have any more."""
         self._simulation.pace, self._simulation.world.disks.real = None, lambda _, __: None
         for program in self._programs.values():
             program.stop()
         self._programs.clear()
+        if not self._simulation.is_past:
+            self._tidy()
+            for folder in self._folders.values():
+                folder.expire()
         self._threads.shutdown(cancel_futures=True)
         self._sandbox.close()
 
@@ -264,27 +268,33 @@ class Execution:
             return True
         for number in [each for each in self._programs if world.acting.get(each) is None]:
             self._programs.pop(number).stop()
-        for node, folder in list(self._folders.items()):
-            if world.nodes.state_of(node) is None:
-                shutil.rmtree(folder.path, ignore_errors=True)
-                del self._folders[node]
-            else:
-                folder.follow()
+        self._tidy()
         to_start = [each for each in world.acting.executing().items() if each[0] not in self._programs]
+        for _, acting in to_start:
+            rows = self._rows_of(acting.process)
+            self._executed |= {(event, *rows) for event in _EVENTS[acting.process.kind]}
+        self._mark()
         for number, acting in to_start[:_AT_ONCE]:
             self._begin(number, acting)
         if len(to_start) > _AT_ONCE:
             return False
         self._starts, self._inputs = world.acting.starts, inputs
-        self._mark()
         return True
+
+    def _tidy(self) -> None:
+        """Remove the folders of nodes that are gone, and what the disks of others have lost."""
+        for node, folder in list(self._folders.items()):
+            if self._simulation.world.nodes.state_of(node) is None:
+                shutil.rmtree(folder.path, ignore_errors=True)
+                del self._folders[node]
+            else:
+                folder.follow()
 
     def _begin(self, number: int, acting: Acting) -> None:
         """Start a program, whose files are brought first."""
         world, now_ms = self._simulation.world, self._simulation.now_ms
         begun = begun_of(world, acting.process)
-        launch, rows = begun.launch, self._rows_of(acting.process, begun.node)
-        self._executed |= {(event, *rows) for event in _EVENTS[acting.process.kind]}
+        launch = begun.launch
         owner = begun.work.job or world.pool_of(begun.node)
         created_ms = owner.created_ms if begun.work.task < 0 else world.tasks.block_of(begun.work.task).created_ms
         self._simulation.executed[number] = Executed(
@@ -320,11 +330,15 @@ class Execution:
             while not all(each.done() for each in sending):
                 yield None
             failed = next(filter(None, (each.exception() for each in sending)), None)
-            yield self._seen(program, code, failed.fails if isinstance(failed, TransferFailed) else None)
+            fails = failed.fails if isinstance(failed, TransferFailed) else None
+            if running.is_full:  # a success without what it has told is none
+                fails = Failing(code="DiskFull", values={"Message": "no room for what the program has written"})
+            yield self._seen(program, code, fails)
 
     def _furnish(self, program: _Program) -> Start:
         """Make the folder of a process with all that it finds there; return how its program is to start."""
         world, (node, launch, _), folder = self._simulation.world, program.begun, program.folder
+        folder.make()
         for package in (*world.nodes[node].packages, *launch.setup.packages):
             source = source_of(self._simulation.scenario, package.application_id)
             if source is not None:
@@ -334,7 +348,8 @@ class Execution:
         stdout, stderr = (f"{launch.directory}/{name}.txt" for name in _STREAMS)
         program.begins = [len(folder.read(each) or b"") for each in (stdout, stderr)]
         program.environment = self._environment(*program.begun)
-        size, container = world.pool_of(node).size, program.begun.work.spec.container_settings
+        pool, spec = world.pool_of(node), program.begun.work.spec
+        size, container = pool.size, spec.container_settings
         return Start(
             "" if launch.command_line == IMAGE_PROGRAM else launch.command_line,
             folder.place(working_directory(launch.directory)),
@@ -344,6 +359,7 @@ class Execution:
             folder.path,
             Limits(memory_bytes=round(size.memory_gib * _GIB), file_bytes=round(size.task_disk_gib * _GIB)),
             None if container is None else container.image_name,
+            user_of(pool.spec, spec.user_identity, launch.directory).is_admin,
         )
 
     def _prepare(self, wanted: Sequence[Wanted], start: Start) -> Running:
@@ -367,7 +383,9 @@ class Execution:
         token = with_token and getattr(work.spec, "authentication_token_settings", None) is not None
         variables = self._settings.variables(work.job.id if work.job is not None else "", token)
         trusted = variables.get(_TRUST)
-        lent = trusted if trusted is None or folder is None else folder.lend(_CERTIFICATES, partial(_with_usual, trusted))
+        lent = (
+            trusted if trusted is None or folder is None else folder.lend(_CERTIFICATES, partial(_with_usual, trusted))
+        )
         own |= {name: str(lent) if value == trusted else value for name, value in variables.items()}
         for each in world.nodes_of(work.task) if launch.kind in (TaskKind.PRIMARY, TaskKind.SUBTASK) else ():
             record = world.nodes[each]
@@ -456,13 +474,14 @@ class Execution:
 
     # -- the log -----------------------------------------------------------------------------------------------------
 
-    def _rows_of(self, process: Process, node: int) -> tuple[int, int]:
+    def _rows_of(self, process: Process) -> tuple[int, int]:
         """Return the rows of the subject that the log has for a process."""
         if process.kind in (ProcessKind.TASK, ProcessKind.COORDINATION):
             return process.row, -1
         if process.kind is ProcessKind.START_TASK:
-            return -1, node
-        return self._simulation.world.instances.job[process.row], node
+            return -1, process.row
+        instances = self._simulation.world.instances
+        return instances.job[process.row], instances.node[process.row]
 
     def _mark(self) -> None:
         """Mark the starts and ends of programs in the log."""

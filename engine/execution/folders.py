@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 from engine.base.paths import TOP_DIRECTORIES, NodeRoot, is_from_outside, name_of, parent, working_directory
 from engine.base.terms import OsFamily
 from engine.execution.supervisor import directory_below, open_below
+from engine.rules.processes.node_disk import sweep
 from engine.shell.files import NodeFiles
 
 if TYPE_CHECKING:
@@ -37,15 +38,14 @@ class NodeFolder:
     """The folder of one node, and how its files were when they were last looked at."""
 
     def __init__(self, above: Path, world: World, node: int) -> None:
-        """Make the folder ``<pool>/<node>`` with the standard directories."""
+        """Remove what an earlier run has left in ``<pool>/<node>``: a new node has an empty disk."""
         self.path = (above / world.pool_of(node).id / world.nodes[node].id).resolve()
         self.root = NodeRoot(OsFamily.LINUX, str(self.path))
         self._world, self._node = world, node
         self._seen: dict[str, tuple[int, int]] = {}  # size and time of each file, by key
         self._mirrored: set[str] = set()  # keys that the simulated disk had, too
         self._followed = (world.nodes[node].disk_since_ms, 0)
-        for name in TOP_DIRECTORIES:
-            (self.path / name).mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(self.path, ignore_errors=True)
 
     def place(self, key: str) -> Path:
         """Return where the file or directory of a key is."""
@@ -63,8 +63,19 @@ class NodeFolder:
             return stream.read(_MOST_READ)
         return None
 
+    def make(self) -> None:
+        """Make the folder with the standard directories. Raises OSError."""
+        for name in TOP_DIRECTORIES:
+            (self.path / name).mkdir(parents=True, exist_ok=True)
+
+    def expire(self) -> None:
+        """Remove the directories whose retention is over."""
+        sweep(self._world, self._node)
+        self.follow()
+
     def bring(self, directory: str) -> None:
         """Make a process's directory with its output files, and what the simulated disk has there and in ``shared``."""
+        self.expire()
         with directory_below(str(self.path), str(self.place(working_directory(directory))), make=True):
             for name in _STREAMS:
                 self.open(f"{directory}/{name}", "wb").close()

@@ -59,6 +59,7 @@ class Start(NamedTuple):
     root: Path
     limits: Limits = Limits()
     image: str | None = None
+    is_elevated: bool = False  # its user is an administrator
 
 
 class ProgramNotFound(Exception):
@@ -74,7 +75,9 @@ class SandboxMissing(Exception):
 
 
 class Running(ABC):
-    """A program that has been started."""
+    """A program that has been started. Once it has ended, ``is_full`` tells that no room was left for its output."""
+
+    is_full = False
 
     @abstractmethod
     def poll(self) -> int | None:
@@ -113,7 +116,7 @@ def sandbox_of(kind: str | None, *, network: bool, image: str | None, elevated: 
         kind: "process", "bubblewrap" or "container"; None for bubblewrap, which needs no other choice.
         network: Whether programs may use the network; those of "process" always do.
         image: The image of containers that name none.
-        elevated: Whether programs see themselves as root, where they are isolated.
+        elevated: Whether programs of administrators see themselves as root, where they are isolated.
 
     Raises:
         SandboxMissing: It does not work here.
@@ -153,6 +156,7 @@ class _Supervised(Running):
         line, _, self._text = self._text.partition(b"\n")
         answer: dict[str, Any] = json.loads(line)
         if "begun" not in answer:
+            self.is_full = answer.get("full", False)
             self._code = answer.get("exit", _NOT_STARTED)
             self._channel.close()
         return answer
@@ -257,8 +261,8 @@ class _Bubblewrap(_Processes):
             raise SandboxMissing(f"bubblewrap is not installed: apt-get install bubblewrap, {_CHOOSE}")
         self._has_own_count = os.getuid() != 0
         self._user = None if os.getuid() else _NOBODY
-        user = 0 if elevated else os.getuid() or _NOBODY
-        self._fixed = [os.path.realpath(found), *_isolation(user, network=network)]
+        self._elevated = elevated
+        self._fixed = [os.path.realpath(found), *_isolation(network=network)]
         super().__init__()
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
@@ -276,7 +280,9 @@ class _Bubblewrap(_Processes):
         root = str(start.root)
         variables = [word for name, value in start.environment.items() for word in ("--setenv", name, value)]
         source = root if self._user is None else _MOUNT_POINT
-        words = [*self._fixed, "--bind", source, root, "--chdir", str(start.directory), *variables]
+        user = str(0 if self._elevated and start.is_elevated else os.getuid() or _NOBODY)
+        words = [*self._fixed, "--uid", user, "--gid", user]
+        words += ["--bind", source, root, "--chdir", str(start.directory), *variables]
         return {"bubblewrap": words, "user": self._user, "mount_point": _MOUNT_POINT}
 
     def _hint(self, program: str, start: Start) -> str:
@@ -336,7 +342,8 @@ class _Containers(Sandbox):
         self._image, self._network = image, network
         # The folders of nodes belong to the user who has started batchdeck, and who is root where there is no other.
         is_rootless = any("rootless" in each for each in self._client.info().get("SecurityOptions") or ())
-        self._user = "0:0" if elevated or is_rootless else f"{os.getuid()}:{os.getgid()}"
+        self._user = "0:0" if is_rootless else f"{os.getuid()}:{os.getgid()}"
+        self._elevated = elevated
         self._label = uuid4().hex
         self._keeper = subprocess.Popen(
             [sys.executable, "-P", str(_CONTAINER_WATCH), address, f"batchdeck={self._label}"],
@@ -364,7 +371,7 @@ class _Containers(Sandbox):
             environment=dict(start.environment),
             volumes={root: {"bind": root, "mode": "rw"}},
             network_mode=None if self._network else "none",
-            user=self._user,
+            user="0:0" if self._elevated and start.is_elevated else self._user,
             labels={"batchdeck": self._label},
             mem_limit=limits.memory_bytes,
             pids_limit=limits.processes,
@@ -416,10 +423,10 @@ def _daemon() -> tuple[Any, str]:
     )
 
 
-def _isolation(user: int, *, network: bool) -> list[str]:
+def _isolation(*, network: bool) -> list[str]:
     """Return the options of bubblewrap that every program gets."""
     words = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    words += ["--unshare-user", "--uid", str(user), "--gid", str(user)]
+    words.append("--unshare-user")
     for place in (*_SYSTEM, *_HARDWARE):
         words += ["--ro-bind-try", place, place]
     words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp"]

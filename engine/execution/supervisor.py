@@ -168,26 +168,25 @@ class Kept:
     def __init__(self, root: str, path: str) -> None:
         self.file = open_below(root, path, os.O_WRONLY | os.O_APPEND)
         self.begins = os.fstat(self.file).st_size  # after what the coordination command of a primary has written
-        self.head = b""
-        self._last = b""
-        self._kept = self._lost = 0
+        self.head = self._last = b""
+        self.kept = self.lost = 0
 
     def take(self, data: bytes) -> None:
         """Write what is still to be kept, and count the rest."""
         written = 0
         with suppress(OSError):  # a full disk
-            written = os.write(self.file, data[: KEPT_BYTES - self._kept])
-        self._kept += written
-        self._lost += len(data) - written
+            written = os.write(self.file, data[: KEPT_BYTES - self.kept])
+        self.kept += written
+        self.lost += len(data) - written
         self._last = data[:written][-1:] or self._last
         self.head += data[: _HEAD_BYTES - len(self.head)]
 
     def close(self) -> None:
         """Close the file, after the last line if there is one."""
-        if self._lost:
+        if self.lost:
             begin = "" if self._last == b"\n" else "\n"
             with suppress(OSError):
-                os.write(self.file, f"{begin}[{self._lost:,} more bytes were not kept]\n".encode())
+                os.write(self.file, f"{begin}[{self.lost:,} more bytes were not kept]\n".encode())
         os.close(self.file)
 
 
@@ -349,7 +348,8 @@ class _Guardian:
             with suppress(BlockingIOError):
                 while stream.pump():
                     pass
-        told: dict[str, Any] = {"exit": self.exit_code}
+        is_full = any(each.lost and each.kept < KEPT_BYTES for each in self.streams)
+        told: dict[str, Any] = {"exit": self.exit_code, "full": is_full}
         complaint = self.streams[1].head.decode("utf-8", "replace").strip()
         if complaint.startswith("bwrap: ") and not self.has_begun():
             os.truncate(self.streams[1].file, self.streams[1].begins)

@@ -6,10 +6,11 @@ It replays to the same log without starting anything. Where a command line ran o
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from engine.base.values import DAY_MS, format_duration
+from engine.base.values import DAY_MS, format_duration, parse_duration
 from engine.rules.commands import NOTHING, Extras
 from engine.scenario.record import GivenCommand, document_text, dump
 from engine.scenario.tree import parse_valid
@@ -34,6 +35,7 @@ _ALWAYS = ("exitCode", "stdout", "found")  # also where nothing is in them
 _KEPT = ("at", "when", "after", "refused", "tasks", "taskFactory")  # of an entry of the scenario
 _CALLED = {"PREP": "preparation", "RELEASE": "release"}
 _MOST_NAMED = 5
+_EMPTIED = ("stdout", "stderr", "writes")
 
 
 class _Seen:
@@ -66,7 +68,7 @@ class _Seen:
         if kind == "task":
             body["simulate"] = _attempts({attempt: run for runs in nodes.values() for attempt, run in runs.items()})
         else:
-            body["simulate"] = {"onNode": {node: _attempts(runs) for node, runs in sorted(nodes.items())}}
+            body["simulate"] = _by_node({node: _attempts(runs) for node, runs in sorted(nodes.items())})
         return True
 
     def put_tasks(
@@ -135,6 +137,39 @@ def _attempts(runs: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
     return {"attempts": [runs.get(attempt, {}) for attempt in range(1, max(runs) + 1)]}
 
 
+def _by_node(seen: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
+    """Return what was seen on each node: plain values of a usual one, which hold for others too, and what differs.
+
+    Usual are the exit code of most nodes, or success, and the median duration of those.
+    """
+    is_missing = all("found" in runs for runs in seen.values())
+    plain = [runs for runs in seen.values() if is_missing or ("exitCode" in runs and "fails" not in runs)]
+    codes = Counter(runs.get("exitCode", 0) for runs in plain)
+    if not codes:
+        return {"onNode": dict(seen)}
+    code = min(codes, key=lambda each: (-codes[each], each))
+    alike = sorted((runs for runs in plain if runs.get("exitCode", 0) == code), key=_duration_ms)
+    usual = alike[len(alike) // 2]
+    on_node = {node: _beside(usual, runs) for node, runs in seen.items() if runs != usual}
+    return usual | ({"onNode": on_node} if on_node else {})
+
+
+def _beside(usual: Mapping[str, Any], runs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is to be said of a node beside the values of a usual one."""
+    if "attempts" in runs:
+        return {"attempts": [_whole(usual, run) for run in runs["attempts"]]}
+    return {name: value for name, value in _whole(usual, runs).items() if value != usual.get(name)}
+
+
+def _whole(usual: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was seen of a start, with what it has not left though it is usual."""
+    return {**run, **{name: type(usual[name])() for name in _EMPTIED if name in usual and name not in run}}
+
+
+def _duration_ms(runs: Mapping[str, Any]) -> int:
+    return parse_duration(runs["duration"]) or 0
+
+
 def recording(simulation: Simulation, codes: Mapping[int, str]) -> str:
     """Return the YAML of a run's scenario as it was seen, with every command that was given by hand.
 
@@ -145,7 +180,8 @@ def recording(simulation: Simulation, codes: Mapping[int, str]) -> str:
     text = scenario.source.text if scenario.variant is None else document_text(scenario.variant.document.plain)
     before: Any = parse_valid(text).plain
     document = before | {name: list(before.get(name) or ()) for name in (*_SECTIONS, "timeline") if before.get(name)}
-    journal, entries = simulation.journal, []
+    journal = simulation.journal
+    entries: list[tuple[str, int, Command, Extras, int | None]] = []
     for (section, index), one in zip(_places(scenario), journal.of_scenario(), strict=True):
         entries.append((section, index, one.command, one.extras, one.when_ms))
     come_true_ms = {id(one.command): one.when_ms for one in journal.conditions()}

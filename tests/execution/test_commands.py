@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -85,6 +87,41 @@ def test_options_that_do_not_fit_are_refused_before_anything_runs(arguments, mes
     run = batchdeck(*arguments)
     assert run.returncode == 2
     assert message in " ".join(run.stderr.split())
+
+
+@pytest.mark.parametrize("nodes", ["real.yaml", "real.yaml/below", "/proc/nodes"])
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(scenario, nodes):
+    seen = scenario.parent / "seen.yaml"
+    run = batchdeck("run", str(scenario), *PROCESS, "--nodes", str(scenario.parent / nodes), "--record", str(seen))
+    assert run.returncode == 2, run.stderr
+    assert "Invalid value for --nodes: cannot write to" in run.stderr
+    assert (run.stdout, seen.exists()) == ("", False)
+
+
+def test_two_commands_do_not_share_a_folder(scenario, tmp_path):
+    nodes = tmp_path / "nodes"
+    nodes.mkdir()
+    held = os.open(nodes, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)  # as the other command does
+    run = batchdeck("run", str(scenario), *PROCESS, "--nodes", str(nodes))
+    os.close(held)
+    assert run.returncode == 2
+    assert f"programs of another batchdeck run in {nodes}" in " ".join(run.stderr.split())
+    assert not list(nodes.iterdir())
+    assert batchdeck("run", str(scenario), *PROCESS, "--nodes", str(nodes)).returncode == 0
+
+
+def test_a_node_begins_with_an_empty_disk(scenario, tmp_path):
+    nodes = tmp_path / "nodes"
+    for _ in range(2):
+        run = batchdeck("run", str(scenario), *PROCESS, "--nodes", str(nodes))
+        assert run.returncode == 0, run.stderr
+        (node,) = nodes.glob("p/*")
+        left = node / "shared/left"
+        assert not left.exists()
+        left.write_text("of an earlier run")
+        (nodes / "mine").write_text("of the user")
+    assert (nodes / "mine").exists()
 
 
 def test_a_sandbox_that_cannot_be_had_is_status_1(scenario, monkeypatch):

@@ -6,15 +6,18 @@ import json
 import os
 import shutil
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
+from unittest.mock import ANY
 
 import pytest
+import yaml
 
 from engine import BatchError, load_scenario
+from engine.base.values import parse_duration
 from engine.execution.driver import Execution, Settings
 from engine.execution.sandboxes import ImageMissing, ProgramNotFound, Running, Sandbox, Start, sandbox_of
 from engine.run.simulation import Simulation
@@ -359,6 +362,54 @@ def test_application_packages_have_what_their_source_has(real: Any, tmp_path: Pa
     assert_replays(run.simulation)
 
 
+def test_programs_that_start_together_are_marked_before_the_log_is_read(real: Any) -> None:
+    run = real(done(*(task(f"t{n}", "true") for n in range(5))), pool=builders.a_pool(nodes=1, taskSlotsPerNode=5))
+    run.wait(run.execution.running)
+    assert [event.get("executed") for event in run.events(to="running")] == [True] * 5
+
+
+def test_folders_go_when_their_retention_is_over(real: Any) -> None:
+    tasks = [
+        task("gone", "echo x > file", constraints={"retentionTime": "PT0S"}),
+        task("seen", "ls ../.."),
+        task("last", "true", constraints={"retentionTime": "PT0S"}),
+    ]
+    run = real(done(*tasks), pool=builders.a_pool(nodes=1))
+    run.wait()
+    assert run.stdout("seen") == "seen\n"
+    assert_replays(run.simulation)
+    run.execution.close()
+    assert [place.name for place in run.node().glob("workitems/j/job-1/*")] == ["seen"]
+
+
+def test_a_folder_of_a_node_that_cannot_be_made_is_a_failure_of_the_task(real: Any) -> None:
+    run = real(done(task("t", "true")))
+    run.folder.mkdir(parents=True)
+    (run.folder / "p").write_text("a file in the way")
+    run.wait()
+    (event,) = run.events()
+    assert event["failureInfo"]["code"] == "DiskFull"
+    assert_replays(run.simulation)
+
+
+def test_a_program_whose_output_finds_no_room_has_not_succeeded(real: Any) -> None:
+    run = real(done(task("t", "true")), sandbox=AtOnce(is_full=True))
+    run.wait()
+    (event,) = run.events()
+    assert (event["result"], event["failureInfo"]["code"]) == ("failure", "DiskFull")
+    assert_replays(run.simulation)
+
+
+def test_administrators_are_told_to_the_sandbox(real: Any) -> None:
+    elevated, sandbox = {"autoUser": {"elevationLevel": "admin"}}, AtOnce()
+    run = real(done(task("t", "true", userIdentity=elevated), task("u", "true")), sandbox=sandbox)
+    run.wait()
+    assert {start.environment["AZ_BATCH_TASK_ID"]: start.is_elevated for start in sandbox.starts} == {
+        "t": True,
+        "u": False,
+    }
+
+
 def test_folders_go_with_the_job(real: Any) -> None:
     run = real(done(task("t", "echo x")), timeline=[{"at": "PT1H", "deleteJob": {"jobId": "j"}}])
     run.wait(lambda: run.simulation.now_ms > 3_500_000)
@@ -453,6 +504,34 @@ def test_what_a_recording_cannot_have_is_named_in_its_first_line(real: Any) -> N
     assert load_scenario("recording", text=rest).warnings == ()
 
 
+def test_a_recording_holds_for_nodes_that_were_not_there(real: Any, tmp_path: Path) -> None:
+    prep = sh(
+        f"mkdir {tmp_path}/first 2> /dev/null && echo no >&2 && exit 3; echo fine > $AZ_BATCH_NODE_SHARED_DIR/ready"
+    )
+    job = done(*(task(f"t{number}", "true", simulate={"duration": "PT5M"}) for number in range(12)), prep=prep)
+    run = real(job, pool=builders.a_pool(nodes=3))
+    run.wait()
+    assert_replays(run.simulation)
+    document = yaml.safe_load(recorded(run.simulation))
+    simulate = document["jobs"][0]["jobPreparationTask"]["simulate"]
+    simulate, on_node = {key: value for key, value in simulate.items() if key != "onNode"}, simulate["onNode"]
+    assert on_node.keys() < {0, 1, 2}
+    assert simulate == {"duration": ANY, "exitCode": 0, "stdout": "", "writes": {"../../../../../shared/ready": 5}}
+    document["pools"][0]["targetDedicatedNodes"] = 6
+    more = Simulation(load_scenario("more", text=yaml.safe_dump(document)))
+    more.run_until(more.end_ms)
+    name, times = "JobPreparationTaskStateChanged", defaultdict(list)
+    prepared = [event for event in map(json.loads, more.json_lines()) if event["event"] == name]
+    codes = Counter(event["exitCode"] for event in prepared if event["to"] == "completed")
+    assert codes[3] == 1
+    assert codes[0] > 2
+    for event in prepared:
+        times[event["nodeId"]].append(event["t"])
+    own = {node.id for node in run.simulation.world.nodes}
+    lasted = {round(ended - began, 3) for node, (began, ended) in times.items() if node not in own}
+    assert lasted == {parse_duration(simulate["duration"]) / 1000}
+
+
 def test_execute_without_the_option_is_a_warning() -> None:
     scenario = builders.scenario(done(task("t", "true", execute=True)))
     assert [problem.code for problem in scenario.warnings] == ["not-executed"]
@@ -507,15 +586,20 @@ class AtOnce(Sandbox):
 
     name = "at once"
 
+    def __init__(self, *, is_full: bool = False) -> None:
+        self.is_full = is_full
+        self.starts: list[Start] = []
+
     def start(self, start: Start) -> Running:
-        return Writing(start.directory / "result")
+        self.starts.append(start)
+        return Writing(start.directory / "result", is_full=self.is_full)
 
     def close(self) -> None: ...
 
 
 class Writing(Running):
-    def __init__(self, place: Path) -> None:
-        self._place = place
+    def __init__(self, place: Path, *, is_full: bool) -> None:
+        self._place, self.is_full = place, is_full
 
     def poll(self) -> int | None:
         self._place.write_text("made")
@@ -530,7 +614,7 @@ class Unlucky(AtOnce):
     def __init__(self, reason: Exception) -> None:
         self._reason = reason
 
-    def start(self, start: Start) -> Running:
+    def start(self, _: Start) -> Running:
         raise self._reason
 
 
@@ -570,22 +654,11 @@ def test_a_program_may_be_where_its_sandbox_alone_has_it(real: Any) -> None:
     assert_replays(run.simulation)
 
 
-class Noting(AtOnce):
-    """Notes what is started."""
-
-    def __init__(self) -> None:
-        self.starts: list[Start] = []
-
-    def start(self, start: Start) -> Running:
-        self.starts.append(start)
-        return super().start(start)
-
-
 def test_programs_find_the_certificate_of_the_server_in_their_folder(
     real: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sandbox may hide everything else."""
-    certificate, usual, sandbox = tmp_path / "ca.pem", tmp_path / "usual.pem", Noting()
+    certificate, usual, sandbox = tmp_path / "ca.pem", tmp_path / "usual.pem", AtOnce()
     certificate.write_text("of the server")
     usual.write_text("of others")
     monkeypatch.setenv("SSL_CERT_FILE", str(usual))

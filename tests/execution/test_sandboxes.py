@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from glob import glob
 from itertools import count
 from pathlib import Path
@@ -49,17 +50,19 @@ class Runner:
         self.sandbox, self.root = sandbox, root
         self.environment = {"PATH": os.defpath, "GREETING": "good morning"}
 
-    def start(self, line: str, limits: Limits = USUAL, image: str | None = None) -> tuple[Running, Path, Path]:
+    def start(
+        self, line: str, limits: Limits = USUAL, image: str | None = None, *, is_elevated: bool = False
+    ) -> tuple[Running, Path, Path]:
         place = self.root / f"task-{next(_numbers)}"
         place.mkdir()
         out, err = place / "stdout.txt", place / "stderr.txt"
         out.touch()
         err.touch()
-        start = Start(line, place, self.environment, out, err, self.root, limits, image)
+        start = Start(line, place, self.environment, out, err, self.root, limits, image, is_elevated)
         return self.sandbox.start(start), out, err
 
-    def run(self, line: str, limits: Limits = USUAL, image: str | None = None) -> Ended:
-        running, out, err = self.start(line, limits, image)
+    def run(self, line: str, limits: Limits = USUAL, image: str | None = None, *, is_elevated: bool = False) -> Ended:
+        running, out, err = self.start(line, limits, image, is_elevated=is_elevated)
         return Ended(ended(running), out.read_text(), err.read_text())
 
 
@@ -262,6 +265,32 @@ def test_ten_megabytes_of_a_stream_are_kept_and_the_rest_is_counted(node: Runner
     assert out.read_bytes().rpartition(b"\0")[2] == b"\n[20,000,004 more bytes were not kept]\n"
     assert out.stat().st_size == 10_000_000 + len("\n[20,000,004 more bytes were not kept]\n")
     assert err.read_bytes().endswith(b"y\n[2 more bytes were not kept]\n")
+
+
+def test_output_that_the_disk_has_no_room_for_is_told(node: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    with small_disk(node.root) as root:
+        monkeypatch.setattr(node, "root", root)
+        running, out, _ = node.start("head -c 3000000 /dev/zero")
+        assert ended(running) == 0
+        assert running.is_full
+        assert out.stat().st_size < 3_000_000
+        running, _, _ = node.start("true")
+        assert ended(running) == 0
+        assert not running.is_full
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """Mount a disk of 1 MB in a folder; skip the test where that is not allowed."""
+    place = folder / "small"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=False)
+    if mounted.returncode:
+        pytest.skip("a small disk cannot be mounted")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", place], check=True)
 
 
 def test_an_output_file_is_not_followed_out_of_the_folder(node: Runner, tmp_path: Path) -> None:
@@ -503,7 +532,8 @@ def test_the_network_is_there_if_it_is_asked_for(network: bool, tmp_path: Path) 
 @pytest.mark.parametrize("elevated", [False, True])
 def test_programs_are_root_only_if_they_may_be(elevated: bool, tmp_path: Path) -> None:
     node = Runner(made("bubblewrap", elevated=elevated), tmp_path)
-    assert (node.run("id -u").out == "0\n") is elevated
+    assert (node.run("id -u", is_elevated=True).out == "0\n") is elevated
+    assert node.run("id -u").out != "0\n"
     assert set(node.run("grep Cap /proc/self/status").out.split()[1::2]) == {"0" * 16}
     node.sandbox.close()
 

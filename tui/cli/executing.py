@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import getpass
 import math
+import os
+import sys
 import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,6 +14,9 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from tui.cli.arguments import echo
+
+if sys.platform != "win32":
+    import fcntl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -80,6 +85,23 @@ def check_execution(given: ExecutionOptions) -> None:
             raise click.BadParameter(f"there is no folder {folder}.", param_hint="--allow-files")
 
 
+def _held(folder: Path) -> int:
+    """Make the folder of nodes if it is missing; return it open, which keeps others out. Raises click.BadParameter."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+        held = os.open(folder, os.O_RDONLY)
+        if sys.platform != "win32":
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        reason = f"programs of another batchdeck run in {folder}: give a folder of its own."
+        raise click.BadParameter(reason, param_hint="--nodes") from None
+    except OSError as error:
+        reason = f"cannot write to {folder}: {error.strerror}."
+        raise click.BadParameter(reason, param_hint="--nodes") from None
+    return held
+
+
 @contextmanager
 def executing(
     simulation: Simulation,
@@ -109,6 +131,9 @@ def executing(
         if source is not None and not source.exists():
             raise click.UsageError(f"the source of application {application.id} is missing: there is no {source}.")
     with ExitStack() as stack:
+        nodes = given["nodes"] or stack.enter_context(tempfile.TemporaryDirectory(prefix="batchdeck-"))
+        folder = Path(nodes).resolve()
+        stack.callback(os.close, _held(folder))
         target = None if given["record"] is None else stack.enter_context(FileLines(Path(given["record"])))
         try:
             sandbox = sandbox_of(
@@ -117,8 +142,6 @@ def executing(
         except SandboxMissing as missing:
             echo(f"nothing was run: {missing}", err=True)
             raise click.exceptions.Exit(_NO_SANDBOX) from None
-        nodes = given["nodes"] or stack.enter_context(tempfile.TemporaryDirectory(prefix="batchdeck-"))
-        folder = Path(nodes).resolve()
         allowed = tuple(map(Path, given["allow_files"]))
         settings = Settings(folder, given["scale"] or 1.0, given["passed"], allowed, storage)
         settings = settings if variables is None else settings._replace(variables=variables)
