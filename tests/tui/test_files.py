@@ -1,4 +1,4 @@
-"""Files on a node: where f leads, the tree, what is said of what goes and has gone."""
+"""Files on a node: where f leads, the tree, and what is said of what goes."""
 
 from __future__ import annotations
 
@@ -222,59 +222,26 @@ def test_an_output_is_empty_until_the_process_ends(session_at):
     assert said(model) == ["It is empty."]
 
 
-def test_what_is_gone_says_why_and_is_read_as_it_was(session_at):
+def test_what_has_been_deleted_is_missing_and_is_there_again_at_an_earlier_moment(session_at):
     model = FilesModel(session_at(2000, READ), FileLocation(0, PREPARED))
-    assert model.session.now_ms == 2_000_000
-    assert (model.tree.path, model.text.total) == (PREPARED, 5)
-    assert plain(model.heading(100)).split("  ")[-1].strip() == "deleted at 08:31:31: retention ended"
-    assert plain(model.status(100)).startswith("as it was at 08:31:30 · 271 B")
-    put_cursor(model, f"{JOB}/jobpreparation")
-    assert said(model)[1:] == [
-        "It was deleted. Its content is shown as it was before.",
-        "Retention ended at 08:31:31 (FILE-7).",
-    ]
-    put_cursor(model, f"{JOB}/jobpreparation/wd")
-    assert said(model)[1] == "It was deleted. It was empty."
-    put_cursor(model, f"{JOB}/t1")
-    assert said(model)[1] == "It was deleted. Enter shows what was in it."
-    assert model.would_recall
-    model.recall()
-    assert not model.would_recall
-    assert model.tree.is_open(f"{JOB}/t1")
-    put_cursor(model, f"{JOB}/t1/stdout.txt")
-    assert said(model) == ["It was empty.", "Retention ended at 08:11:33 (FILE-7)."]
-
-
-def test_a_file_that_goes_while_it_is_read_is_read_on_as_it_was(session_at):
-    model = FilesModel(session_at(100, READ), FileLocation(0, PREPARED))
-    model.text.fit(80, 3)
-    model.text.scroll(1)
-    later(model, 2000)
-    assert (model.tree.path, model.text.total, model.text.first) == (PREPARED, 5, 1)
-    assert plain(model.status(100)).startswith("as it was at 08:31:30")
-    model.session.simulation.seek(100_000)
-    model.session.update()
-    model.update()
-    assert (model.tree.item.gone, model.text.first) == (None, 1)
-    assert plain(model.status(100)).startswith("as it was at 08:01:40")
-
-
-def test_what_was_remembered_is_forgotten_when_time_goes_back_before_its_end(session_at):
-    model = FilesModel(session_at(2000, READ), FileLocation(0, PREPARED))
+    assert said(model)[0] == f"{PREPARED} does not exist at 08:33:20."
+    assert (model.reads, model.tree.path) == ("", JOB)
     model.session.simulation.seek(100_000)
     model.session.update()
     assert model.update()
-    assert model.tree.path == PREPARED
-    assert model.tree.item.gone is None
+    assert (model.tree.path, model.text.total) == (PREPARED, 5)
     assert plain(model.heading(100)).endswith("will be deleted at 08:31:31")
-    assert model.text.total == 5
 
 
-def test_a_reimage_takes_everything_and_is_looked_back_behind(session_at):
+def test_a_file_that_goes_while_it_is_read_is_reported_missing(session_at):
+    model = FilesModel(session_at(100, READ), FileLocation(0, PREPARED))
+    later(model, 2000)
+    assert " ".join(said(model)).startswith(f"{PREPARED} does not exist at 08:33:20. It had 271 B.")
+
+
+def test_a_reimage_takes_everything(session_at):
     model = FilesModel(session_at(2410, READ), FileLocation(0, f"{JOB}/t3/stderr.txt"))
-    assert plain(model.heading(100)).endswith("deleted at 08:40:00: node reimaged")
-    assert model.tree.path == f"{JOB}/t3/stderr.txt"
-    assert said(model)[0] == "It was empty."
+    assert said(model)[0] == f"{JOB}/t3/stderr.txt does not exist at 08:40:10."
 
 
 def test_a_node_that_has_left_keeps_no_files(session_at):
@@ -283,12 +250,8 @@ def test_a_node_that_has_left_keeps_no_files(session_at):
     nodes.update()
     left = next(node for node in range(6) if session.simulation.world.nodes[node].gone_ms is not None)
     model = FilesModel(session, FileLocation(left))
-    assert rows(model) == ["workitems/"]
-    put_cursor(model, "workitems")
-    model.tree.open("workitems")
-    model.tree.open(JOB)
-    put_cursor(model, f"{JOB}/jobpreparation")
-    assert "Node left at 08:03:00 (FILE-9)." in said(model)
+    assert rows(model) == []
+    assert said(model) == ["There are no files. The node left the pool at 08:03:20 (FILE-9)."]
 
 
 def test_what_was_downloaded_has_a_size_and_no_text():
@@ -305,23 +268,20 @@ def test_what_was_downloaded_has_a_size_and_no_text():
 @pytest.mark.parametrize("cause", DeletionCause)
 def test_every_cause_is_told_in_each_of_its_times(session_at, cause):
     session = session_at(100, READ)
-    told = [
-        fate_sentence(session, Deletion(cause, 50_000, 60_000)),
-        short_fate(session, Deletion(cause, 50_000, 60_000)),
-    ]
+    told = []
     if cause in (DeletionCause.RETENTION, DeletionCause.PREEMPTED):
         told += [
             fate_sentence(session, Deletion(cause, 200_000, 60_000)),
             short_fate(session, Deletion(cause, 200_000, 60_000)),
         ]
-    if cause not in (DeletionCause.TASK_DELETED, DeletionCause.PREEMPTED):
+        assert all("08:03:20" in each for each in told)
+    if cause is not DeletionCause.PREEMPTED:
         told += [
             fate_sentence(session, Deletion(cause, None, 60_000)),
             short_fate(session, Deletion(cause, None, 60_000)),
         ]
     assert len(set(told)) == len(told)
     assert all("{" not in each for each in told)
-    assert "08:00:50" in told[0]
 
 
 def test_status_and_heading_fit_into_any_width(session_at):
@@ -361,12 +321,3 @@ def test_every_scenario_shows_the_files_of_every_node_at_its_end():
                 model.tree.move_to(at)
                 model.show_item()
                 assert model.rows()
-
-
-def test_the_past_is_looked_back_from_without_leaving_it(session_at):
-    session = session_at(2450, READ)
-    session.simulation.seek(2_000_000)
-    session.update()
-    model = FilesModel(session, FileLocation(0, PREPARED))
-    assert model.text.total == 5
-    assert (session.now_ms, session.is_past) == (2_000_000, True)

@@ -10,10 +10,8 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs.commands import RebootNode
-from engine.views.log.histories import NodeDirectories
 from engine.views.log.reader import LogReader, about, kinds_of, latest_numbers_of, of_kind, tally
 from engine.views.resources.events import EventPage, is_failure
-from tests.builders import a_job, a_line, mpi_pool, run_to_end, simulation, together
 
 
 def wander(sim, number):
@@ -32,15 +30,11 @@ def wander(sim, number):
         yield
 
 
-def directories(found):
-    return found.owners, found.wipes, found.deleted_tasks, found.deleted_jobs
-
-
 @pytest.mark.parametrize("number", range(4))
 def test_what_was_kept_is_what_is_read_anew(number):
     sim = Simulation(load_scenario("preparation-fails-on-one-node"))
     readers = [LogReader(sim, about("row_b", 0)), LogReader(sim, of_kind(is_failure))]
-    folded, kept = [], NodeDirectories(sim, 0)
+    folded = []
     page = EventPage(sim)
     for _ in wander(sim, number):
         log = sim.log
@@ -51,19 +45,6 @@ def test_what_was_kept_is_what_is_read_anew(number):
         is_other, entries = mine.news()
         folded = [*(() if is_other else folded), *entries]
         assert folded == list(mine.entries())
-        fresh = NodeDirectories(sim, 0)
-        kept.update()
-        fresh.update()
-        assert directories(kept) == directories(fresh)
-
-
-def test_prep_8_a_task_of_which_the_nodes_are_freed_counts_as_deleted_on_none():
-    prep = a_line(10, simulate={"onNode": {1: {"exitCode": 1}}})
-    sim = simulation(a_job(tasks=[together()], prep=prep), pool=mpi_pool(3))
-    run_to_end(sim)
-    found = NodeDirectories(sim, 0)
-    found.update()
-    assert found.deleted_tasks == {}
 
 
 def test_places_of_a_value_are_found_from_the_end():

@@ -143,7 +143,7 @@ class Files(Modal[None]):
         self.fill()
 
     def on_file_tree_opened(self, message: FileTree.Opened) -> None:
-        """Open a directory, at an earlier moment if it is deleted by now; or read a file."""
+        """Open a directory, or read a file."""
         tree, item = self.model.tree, self.model.tree.item
         if item is None:
             return
@@ -152,8 +152,6 @@ class Files(Modal[None]):
         elif message.toggles and tree.is_open(item.path):
             tree.close()
         else:
-            if self.model.would_recall:
-                self.model.recall()
             tree.open(item.path)
         self.on_file_tree_moved()
 

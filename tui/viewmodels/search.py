@@ -9,8 +9,9 @@ from engine.base.values import called
 from engine.views.resources.account import schedule_ids
 from engine.views.resources.jobs import job_ids, pool_ids
 from engine.views.resources.nodes import NodePage
-from engine.views.resources.processes import FilePage, command_lines
+from engine.views.resources.processes import command_lines
 from engine.views.resources.tasks import TaskPage
+from engine.views.rest.nodes import files_of
 from tui.viewmodels import format as fmt
 from tui.viewmodels.format import described
 from tui.viewmodels.items import FileLocation
@@ -164,11 +165,9 @@ class Search:
             if self._worked_s > stop_s:
                 group.note = f"of the first {number:,} nodes; those of {len(nodes) - number:,} were not searched"
                 return
-            files = FilePage(self._simulation, node)
-            files.update()
-            for item in files.below(""):
+            for item in files_of(self._simulation.world, node, self._simulation.now_ms):
                 directory, _, name = item.path.rpartition("/")
-                if not item.is_directory and item.gone is None and self._wanted in name.lower():
+                if not item.is_directory and self._wanted in name.lower():
                     about = f"n{page.position_of(node)} {directory}"
                     group.add(Hit(name, about, FileLocation(node, item.path)), self._wanted)
             yield

@@ -19,6 +19,7 @@ from engine.base.paths import (
     WORKITEMS,
     is_managed,
     job_directory,
+    name_of,
     parent,
     task_directory,
 )
@@ -137,9 +138,18 @@ def _places(column: array[int], value: int) -> Iterator[int]:
 
 def entries_of(world: World, node: int, tasks: Sequence[int], now_ms: int) -> list[FileEntry]:
     """Return every file and directory on a node, sorted by path; ``tasks`` are those of ``tasks_on``."""
-    files = world.disks[node]
+    return entries_in(world, node, directories_on(world, node, tasks), now_ms)
+
+
+def directories_on(world: World, node: int, tasks: Iterable[int]) -> list[Directory]:
+    """Return the directories of processes on a node, also where their retention is over; ``tasks`` as above."""
     directories = [directory_of(world, task, node) for task in tasks if world.tasks.state[task] != GONE]
-    directories += instance_directories(world, node)
+    return directories + instance_directories(world, node)
+
+
+def entries_in(world: World, node: int, directories: Sequence[Directory], now_ms: int) -> list[FileEntry]:
+    """Return every file and directory on a node, sorted by path, which has these ``directories_on`` it."""
+    files = world.disks[node]
     expired = {directory.path for directory in directories if is_over(directory, now_ms)}
     kept = (path for path in files.walk() if process_directory(path) not in expired)
     entries = {path: FileEntry.on_disk(files, path) for path in kept}
@@ -343,22 +353,26 @@ def _entry(world: World, node: int, key: str, now_ms: int) -> FileEntry | None:
 
 def _process_directory_of(world: World, node: int, key: str) -> Directory | None:
     """Return the directory of the process that a path belongs to; None where the tables alone do not tell it."""
-    parts = key.split("/", 4)
+    job, path = job_of(world, key), process_directory(key)
+    if job is None:
+        return None
+    row = world.instances.row(job.row, node)
+    for directory in directories_of_instance(world, row) if row >= 0 else ():
+        if directory.path == path:
+            return directory
+    name = name_of(path)
+    task = world.tasks.find(job.row, name)
+    is_its = task is not None and task_directory(job.id, world.tasks.task_id(task)) == path
+    return directory_of(world, task, node) if task is not None and is_its and _has_run_on(world, task, node) else None
+
+
+def job_of(world: World, key: str) -> Job | None:
+    """Return the job in whose directory a path lies; None if there is none."""
+    parts = key.split("/", 3)
     if len(parts) < 4 or parts[0] != WORKITEMS:
         return None
-    above, name = "/".join(parts[:3]), parts[3]
-    for job_id in (parts[1], f"{parts[1]}:{parts[2]}"):
-        job = world.jobs.find(job_id)
-        if job is None or job_directory(job.id) != above:
-            continue
-        row = world.instances.row(job.row, node)
-        for directory in directories_of_instance(world, row) if row >= 0 else ():
-            if directory.path == f"{above}/{name}":
-                return directory
-        task = world.tasks.find(job.row, name)
-        if task is not None and world.tasks.task_id(task) == name and _has_run_on(world, task, node):
-            return directory_of(world, task, node)
-    return None
+    found = (world.jobs.find(job_id) for job_id in (parts[1], f"{parts[1]}:{parts[2]}"))
+    return next((job for job in found if job is not None and job_directory(job.id) == "/".join(parts[:3])), None)
 
 
 def _has_run_on(world: World, task: int, node: int) -> bool:
@@ -403,8 +417,7 @@ def delete_task_file(world: World, task: int, command: DeleteTaskFile) -> None:
 
 def _directories(world: World, node: int) -> Iterator[Directory]:
     """Yield the directories of processes on a node whose retention is not over."""
-    tasks = (task for task in tasks_on(world, [node])[node] if world.tasks.state[task] != GONE)
-    found = (*(directory_of(world, task, node) for task in tasks), *instance_directories(world, node))
+    found = directories_on(world, node, tasks_on(world, [node])[node])
     return (directory for directory in found if not is_over(directory, world.now_ms))
 
 

@@ -2,8 +2,8 @@
 
 Nodes have packages, images, certificates and users, for which processes may wait. A process may give commands and wait
 for an end (JM-11, JM-12). Start tasks, preparation tasks and release tasks have command lines although they are not
-tasks of a job. The files on one node are a tree; of its directories the reasons are known for which they are deleted,
-of output files the last lines.
+tasks of a job. The files on one node are a tree; of its directories the reasons are known for which they will be
+deleted, of output files the last lines.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import BatchError
 from engine.base.paths import APPLICATIONS, package_directory, parent, task_directory
-from engine.base.terms import JobState, NodeState, TaskState
+from engine.base.terms import JobState, TaskState
 from engine.base.values import called, format_duration, lazy_regex
 from engine.rules.processes import execution, node_disk, setup
-from engine.rules.processes.node_disk import OUTPUTS, Directory, directory_of, hook_directory, process_directory
+from engine.rules.processes.node_disk import OUTPUTS, process_directory
 from engine.specs.command import OnJob
 from engine.specs.conditions import OWN_JOB, Bounds, Verbatim
-from engine.views.log.histories import NodeDirectories
+from engine.views.log.reader import LogReader, about, is_event, of_kind
 from engine.views.rest.nodes import remote_desktop_file, remote_login_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine import Simulation
+    from engine.rules.processes.node_disk import Directory
     from engine.specs.common import CommandLine
     from engine.specs.conditions import Condition, Wanted
     from engine.state.acting import Act, Acts
-    from engine.views.log.histories import DirectoryOwner
     from engine.world import World
 
 
@@ -255,15 +255,13 @@ def command_lines(simulation: Simulation) -> Iterator[OwnedCommandLine]:
                 yield OwnedCommandLine("", job.id, kind, task.command_line)
 
 
-_WD = "wd"
 _NEVER_MS = 1 << 62
 
 
 class DeletionCause(Enum):
-    """The reason why the files of a directory are deleted."""
+    """The reason why the files of a directory will be deleted."""
 
     RETENTION = auto()
-    TASK_DELETED = auto()
     JOB_DELETED = auto()
     REIMAGED = auto()
     DEALLOCATED = auto()
@@ -271,18 +269,11 @@ class DeletionCause(Enum):
     LEFT = auto()
 
 
-WIPES = {
-    NodeState.REIMAGING: DeletionCause.REIMAGED,
-    NodeState.DEALLOCATING: DeletionCause.DEALLOCATED,
-    NodeState.PREEMPTED: DeletionCause.PREEMPTED,
-    NodeState.LEAVING_POOL: DeletionCause.LEFT,
-    None: DeletionCause.LEFT,
-}
 OPERATIONS = {"reimage": DeletionCause.REIMAGED, "deallocate": DeletionCause.DEALLOCATED, "remove": DeletionCause.LEFT}
 
 
 class Deletion(NamedTuple):
-    """A deletion of a directory, in the future or in the past.
+    """A deletion of a directory in the future.
 
     ``when_ms`` is ms since the start; None where that is not known: the process has not ended, or the node waits for
     its tasks. ``retention_ms`` is set with RETENTION only.
@@ -294,23 +285,27 @@ class Deletion(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A file or directory. ``size`` in bytes includes all files below; ``gone`` is the deletion that took it."""
+    """A file or directory. ``size`` in bytes includes all files below."""
 
     path: str
     is_directory: bool
     size: int
-    gone: Deletion | None
+
+
+_IS_START = is_event("TaskStateChanged", "SubtaskStateChanged", to=TaskState.RUNNING)
 
 
 class FilePage:
-    """One node's files as they are now, and the directories of processes that were there."""
+    """One node's files as the service lists them, as a tree, and what will delete them."""
 
     def __init__(self, simulation: Simulation, node: int) -> None:
         """Read the log for a node once."""
         self._simulation = simulation
         self.node = node
-        self._directories = NodeDirectories(simulation, node)
-        self._gone: dict[str, Deletion] = {}
+        self._on_node = LogReader(simulation, about("row_b", node))
+        self._deletions = LogReader(simulation, of_kind(is_event("TaskStateChanged", "JobStateChanged", to=None)))
+        self._started: dict[int, int] = {}  # when each task has last begun on the node
+        self._owned: dict[str, Directory] = {}  # the directories of processes
         self._children: dict[str, list[str]] = {}
         self._sizes: dict[str, int] = {}
         self._good_until_ms = self._jumps = -1
@@ -318,11 +313,17 @@ class FilePage:
 
     def update(self) -> bool:
         """Read new entries of the log. Return whether anything may have changed."""
-        has_news, jumps = self._directories.update(), self._simulation.jumps
-        if not has_news and jumps == self._jumps and self._simulation.now_ms < self._good_until_ms:
+        is_other, mine = self._on_node.news()
+        is_cut, deletions = self._deletions.news()
+        is_new = is_other or is_cut or bool(mine) or bool(deletions) or self._simulation.jumps != self._jumps
+        if not is_new and self._simulation.now_ms < self._good_until_ms:
             return False
-        self._jumps = jumps
-        self._settle()
+        log, self._jumps = self._simulation.log, self._simulation.jumps
+        if is_other:
+            self._started = {}
+        for at in mine:
+            if _IS_START(log.shapes[log.shape_of[at]]):
+                self._started[log.row_a[at]] = log.when[at]
         self._build()
         return True
 
@@ -339,124 +340,61 @@ class FilePage:
         return self._simulation.world.nodes[self.node].gone_ms if self.is_known else None
 
     def children(self, path: str) -> Sequence[str]:
-        """Return the paths in a directory, sorted; the root is the empty path. A deleted directory has none."""
+        """Return the paths in a directory, sorted; the root is the empty path."""
         return self._children.get(path, ())
 
     def item(self, path: str) -> Item | None:
         """Return the item with this path; None if there is none."""
-        if path not in self._sizes:
-            return None
-        return Item(path, path in self._children, self._sizes[path], self._gone.get(process_directory(path)))
-
-    def below(self, path: str) -> list[Item]:
-        """Return everything below a directory that is not deleted, sorted by path."""
-        found: list[Item] = []
-        pending = list(self.children(path))
-        while pending:
-            item = self.item(pending.pop())
-            if item is not None and item.gone is None:
-                found.append(item)
-                pending += self.children(item.path)
-        return sorted(found)
+        return Item(path, path in self._children, self._sizes[path]) if path in self._sizes else None
 
     def read(self, path: str) -> str | None:
         """Return the text of a file; None if there is none, and empty where only the size is known."""
         item = self.item(path)
-        if item is None or item.is_directory or item.gone is not None:
+        if item is None or item.is_directory:
             return None
         return self._simulation.world.disks.text(self.node, path) or ""
 
     def deletions(self, path: str) -> list[Deletion]:
-        """Return the deletions to come of a file or directory as far as they are known, or the past one."""
-        directory = process_directory(path)
-        if directory in self._gone:
-            return [self._gone[directory]]
-        world = self._simulation.world
+        """Return the deletions to come of a file or directory, as far as they are known."""
         if not self.is_known:
             return []
-        record = world.nodes[self.node]
+        world = self._simulation.world
+        record, job = world.nodes[self.node], node_disk.job_of(world, path)
         found = [] if record.evicted_ms is None else [Deletion(DeletionCause.PREEMPTED, record.evicted_ms)]
         if record.operation is not None and record.operation.name in OPERATIONS:
             found.append(Deletion(OPERATIONS[record.operation.name], None))
-        owner = self._directories.owners.get(directory)
-        if owner is not None:
-            if world.jobs[owner.job].state is JobState.DELETING:
-                found.append(Deletion(DeletionCause.JOB_DELETED, None))
-            retention = self._retention(owner)
-            found += [] if retention is None else [retention]
+        directory = self._owned.get(process_directory(path))
+        if directory is not None and job is not None and job.state is JobState.DELETING:
+            found.append(Deletion(DeletionCause.JOB_DELETED, None))
+        if directory is not None and directory.retention_ms is not None:
+            found.append(Deletion(DeletionCause.RETENTION, directory.expires_ms, directory.retention_ms))
         return found
 
     # -- updating ------------------------------------------------------------------------------------------------
 
-    def _settle(self) -> None:
-        """Find out which directories are deleted, and until when that holds if nothing happens."""
-        self._gone, self._good_until_ms = {}, _NEVER_MS
-        for path, owner in self._directories.owners.items():
-            fates = [fate for fate in self._ends(owner) if fate.when_ms is not None]
-            first = min(fates, key=lambda fate: fate.when_ms or 0, default=None)
-            if first is None or first.when_ms is None:
-                continue
-            if first.when_ms <= self._simulation.now_ms:
-                self._gone[path] = first
-            else:
-                self._good_until_ms = min(self._good_until_ms, first.when_ms)
-
-    def _ends(self, owner: DirectoryOwner) -> list[Deletion]:
-        """Return all that has deleted the directory of a process, and its retention."""
-        log = self._directories
-        after = ((when_ms, state) for when_ms, state in log.wipes if when_ms >= owner.start_ms)
-        found = [Deletion(WIPES[state], when_ms) for when_ms, state in list(after)[:1]]
-        if owner.job in log.deleted_jobs:
-            found.append(Deletion(DeletionCause.JOB_DELETED, log.deleted_jobs[owner.job]))
-        if owner.task in log.deleted_tasks:
-            found.append(Deletion(DeletionCause.TASK_DELETED, log.deleted_tasks[owner.task]))
-        retention = self._retention(owner)
-        return found if retention is None else [*found, retention]
-
-    def _retention(self, owner: DirectoryOwner) -> Deletion | None:
-        """Return the end of the retention of a directory; None where it has none."""
-        directory = self._directory(owner)
-        if directory is None or directory.retention_ms is None:
-            return None
-        return Deletion(DeletionCause.RETENTION, directory.expires_ms, directory.retention_ms)
-
-    def _directory(self, owner: DirectoryOwner) -> Directory | None:
-        world = self._simulation.world
-        if owner.task >= 0:
-            return directory_of(world, owner.task, self.node)
-        instances = world.instances
-        row = instances.row(owner.job, self.node)
-        view = instances.release(row) if owner.is_release else instances.prep(row)
-        return None if view is None else hook_directory(world.jobs[owner.job], view, is_release=owner.is_release)
-
     def _build(self) -> None:
-        """Build the tree of the disk, with the directories of processes, which are listed in any case (FILE-4)."""
-        disk = self._simulation.world.disks[self.node]
-        self._children, self._sizes = {"": []}, {"": 0}
-        for path in disk.walk() if self.is_known and self.left_ms is None else ():
-            if process_directory(path) not in self._gone:
-                self._add(path, disk.size(path), is_directory=disk.is_dir(path))
-        for path in self._directories.owners:
-            self._add(path, 0, is_directory=True)
-            for name in () if path in self._gone or disk.is_dir(path) else (*OUTPUTS, _WD):
-                self._add(f"{path}/{name}", 0, is_directory=name == _WD)
-        for paths in self._children.values():
-            paths.sort()
-
-    def _add(self, path: str, size: int, *, is_directory: bool) -> None:
-        """Enter a path with all directories above it; one that is in the tree stays as it is."""
-        if is_directory:
-            self._children.setdefault(path, [])
-        below = path
-        while below and (size or below not in self._sizes):
-            above = parent(below)
-            if below not in self._sizes:
-                self._sizes[below] = 0
-                self._children.setdefault(above, []).append(below)
-            self._sizes[below] += size
-            below = above
-        if size:
-            self._sizes[""] += size
+        """Build the tree, and find out until when it stays if nothing happens."""
+        world, now_ms = self._simulation.world, self._simulation.now_ms
+        self._children, self._sizes, self._owned = {"": []}, {"": 0}, {}
+        self._good_until_ms = _NEVER_MS
+        if not self.is_known or self.left_ms is not None:
+            return
+        disk_since_ms = world.nodes[self.node].disk_since_ms
+        tasks = [task for task, when_ms in self._started.items() if when_ms > disk_since_ms]
+        directories = node_disk.directories_on(world, self.node, tasks)
+        self._owned = {directory.path: directory for directory in directories}
+        ends = (each.expires_ms for each in directories if each.expires_ms is not None and each.expires_ms > now_ms)
+        self._good_until_ms = min(ends, default=_NEVER_MS)
+        for entry in node_disk.entries_in(world, self.node, directories, now_ms):
+            above = parent(entry.path)  # directories come before what is in them
+            self._children[above].append(entry.path)
+            self._sizes[entry.path] = entry.size
+            if entry.is_directory:
+                self._children[entry.path] = []
+            while entry.size and above:
+                self._sizes[above] += entry.size
+                above = parent(above)
+            self._sizes[""] += entry.size
 
 
 class OutputEnd(NamedTuple):
