@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base import rulebook
 from engine.base.values import quoted, read_table
 from engine.scenario.text import did_you_mean
-from tui.app.navigation_keys import open_tab
 from tui.dialogs.sheets import RuleSheet, Sheet
 from tui.textual.keys import Command
 from tui.textual.screens import say
@@ -94,7 +93,7 @@ def _go_to_id(main: ViewScreen, identity: str) -> None:
 
 def _show_account(tab: str, main: ViewScreen) -> None:
     """Open the page of the account at one of its tabs."""
-    open_tab(main, ACCOUNT_ITEM, tab)
+    main.open_tab(ACCOUNT_ITEM, tab)
 
 
 def _show_job_tab(title: str, main: ViewScreen) -> None:
@@ -103,7 +102,7 @@ def _show_job_tab(title: str, main: ViewScreen) -> None:
     if main.session.job(job) is None:
         say(main, "No job has been added yet.")
     else:
-        open_tab(main, ItemRef("job", job), title)
+        main.open_tab(ItemRef("job", job), title)
 
 
 def _show_expectations(main: ViewScreen) -> None:

@@ -14,7 +14,7 @@ from engine.scenario.text import did_you_mean
 from engine.specs.commands import CreateJob, CreateJobSchedule, CreatePool, EvaluatePoolAutoScale
 from engine.views.results import given_by_hand
 from tui import dialogs
-from tui.app.navigation_keys import branch, open_tab, redo, undo
+from tui.app.navigation_keys import branch, redo, undo
 from tui.app.process import broken_note
 from tui.dialogs.sheets import HelpScreen
 from tui.panes.timeline import Timeline
@@ -211,7 +211,7 @@ def _scale(main: ViewScreen) -> None:
     if pool is None:
         say(main, "There is no pool yet.")
     elif page is None or page.model is None or (page.subject, page.model.tabs[page.page]) != (item, SCALE_TAB):
-        open_tab(main, item, SCALE_TAB)
+        main.open_tab(item, SCALE_TAB)
     elif pool.state is not None:
         main.app.push_screen(dialogs.actions.FormulaEditor(main.session, pool_id), partial(_submit, main))
 

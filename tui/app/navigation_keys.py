@@ -16,7 +16,6 @@ from tui.dialogs.sheets import Pick, Sheet, details_sheet
 from tui.textual.keys import Command
 from tui.textual.screens import say
 from tui.viewmodels import format as fmt
-from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.go_line import LISTS, TABS
 from tui.viewmodels.items import focus_on
 from tui.viewmodels.moments import compare_lines
@@ -48,13 +47,6 @@ def open_row(main: ViewScreen, model: RowsModel, key: int) -> bool:
     focus_on(main.session, subject)
     main.show_view("watch")
     return True
-
-
-def open_tab(main: ViewScreen, subject: ItemRef, title: str) -> None:
-    """Open the detail page of an item at the tab with this title."""
-    model = detail_model_of(main.session, subject)
-    assert model is not None
-    main.open_subject(subject, model.tabs.index(title))
 
 
 def open_one_of(main: ViewScreen, choices: Sequence[Openable]) -> None:

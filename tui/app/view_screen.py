@@ -23,6 +23,7 @@ from tui.panes.watch_panes import JobStrip
 from tui.textual.keys import Command, Keymap
 from tui.textual.screens import ActsWhileShown, GoToTime, HeldScreen, Modal, View, say
 from tui.textual.views import LinesView
+from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.frame import LAST_HINTS, breadcrumb, of_use, scrubber, scrubber_ms, tab_line, too_small
 from tui.viewmodels.go_line import TABS, Tab
 from tui.viewmodels.items import ViewHistory, VisitedView, focus_on
@@ -220,6 +221,12 @@ class ViewScreen(ActsWhileShown, HeldScreen, PlayedScreen):
         if here != there:
             self._trail.visit(here, there)
         self._go_to_place(there)
+
+    def open_tab(self, subject: ItemRef, title: str) -> None:
+        """Open the detail page of a subject at the tab with this title."""
+        model = detail_model_of(self.session, subject)
+        assert model is not None
+        self.open_subject(subject, model.tabs.index(title))
 
     def visit(self, by: int) -> None:
         """Go back or forward through the views visited."""

@@ -42,6 +42,7 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import EXPECTATION, glyph_of_job, pool_glyph
 from tui.viewmodels.timeline.kinds import glyph_of_stretch
 from tui.viewmodels.timeline.rows import Extent, fitted
+from tui.viewmodels.watch.attention import subjects_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -332,15 +333,7 @@ class _Recorder:
 
 def _subject(concern: Finding) -> tuple[str, int | str]:
     """Return kind and key of the first thing that a concern is about: the row of a task or node, the id of others."""
-    items, is_of_job = concern.items, concern.about == "job"
-    keys: tuple[tuple[str, Sequence[int | str]], ...] = (
-        ("task", () if is_of_job else items.tasks),
-        ("node", () if is_of_job else items.nodes),
-        ("job", items.jobs),
-        ("job schedule", items.schedules),
-        ("pool", items.pools),
-    )
-    return next(((kind, each[0]) for kind, each in keys if each), ("", 0))
+    return next(iter(subjects_of(concern)), ("", 0))
 
 
 def _gaps(track: Sequence[TaskSpan]) -> Iterator[tuple[int, ...]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from engine.base.values import called
 from engine.views.diagnosis.questions import job_waits_for
 from engine.views.hook_status import HookStatus
+from engine.views.log.reader import Kept
 from engine.views.resources.account import latest_jobs, missed_occurrences, schedule_ids
 from engine.views.resources.jobs import job_ids
 from tui.viewmodels import format as fmt
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from engine.views.resources.account import JobScheduleRow
     from engine.views.resources.jobs import JobRow
+    from tui.viewmodels.session import Session
 
 
 _BAR_CELLS, _NUMBER_CELLS = 10, 8
@@ -39,6 +41,10 @@ class JobsModel(NamedRowsModel["JobRow"]):
     kind = "job"
     ids = staticmethod(job_ids)
     help_text = fmt.help_on("Jobs")
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._parts: Kept[list[Block]] = Kept()  # of the job whose details were shown last
 
     def usual_columns(self) -> Iterator[Column[JobRow]]:
         session = self.session
@@ -145,9 +151,10 @@ class JobsModel(NamedRowsModel["JobRow"]):
 
     def details(self, key: int) -> Sequence[Block]:
         job, session = self.row(key), self.session
+        told = session.glyphs.ascii_only, job.record.spec, job.record.max_retries, job.record.max_wall_clock_ms
         return [
             blocks.job_general(session, job),
-            *blocks.job_parts(session, self.wire(key) or {}, session.options),
+            *self._parts.get(told, lambda: blocks.job_parts(session, self.wire(key) or {}, session.options)),
             blocks.job_execution(session, job),
             *job_transfers(session, job.job_id),
         ]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from engine.views.diagnosis.model import Finding
     from engine.views.resources.jobs import JobRow
     from tui.viewmodels.session import Session
+    from tui.viewmodels.text import Kind
 
 
 _WARNING_INDENT = "  "
@@ -169,26 +170,11 @@ class AttentionModel:
 
     def subject(self, number: int) -> ItemRef | None:
         """Return the first item of a concern."""
-        return next(self._items(number), None)
+        return next(iter(self.subjects(number)), None)
 
     def subjects(self, number: int) -> Sequence[ItemRef]:
         """Return all items of a concern, for an action on the group."""
-        return list(self._items(number))
-
-    def _items(self, number: int) -> Iterator[ItemRef]:
-        if not 0 <= number < len(self.concerns):
-            return
-        concern = self.concerns[number]
-        items = concern.items
-        if concern.about != "job" and (items.nodes or items.tasks):
-            yield from (ItemRef("node", node) for node in items.nodes)
-            yield from (ItemRef("task", task) for task in items.tasks)
-        elif items.jobs:
-            yield from (ItemRef("job", job_id) for job_id in items.jobs)
-        elif items.schedules:
-            yield from (ItemRef("job schedule", schedule_id) for schedule_id in items.schedules)
-        else:
-            yield from (ItemRef("pool", pool_id) for pool_id in items.pools)
+        return subjects_of(self.concerns[number]) if 0 <= number < len(self.concerns) else ()
 
     def destination(self, number: int) -> Destination:
         """Return where a concern leads."""
@@ -201,6 +187,19 @@ class AttentionModel:
         if view in ("jobs", "pools", "schedules"):
             first = next(iter({"jobs": items.jobs, "pools": items.pools}.get(view, items.schedules)), None)
         return Destination(view, first, focus)
+
+
+def subjects_of(concern: Finding) -> list[ItemRef]:
+    """Return the items that a concern is about: of a job itself, else nodes and tasks before what they belong to."""
+    items, is_of_job = concern.items, concern.about == "job"
+    kinds: tuple[tuple[Kind, Sequence[int | str]], ...] = (
+        ("node", () if is_of_job else items.nodes),
+        ("task", () if is_of_job else items.tasks),
+        ("job", items.jobs),
+        ("job schedule", items.schedules),
+        ("pool", items.pools),
+    )
+    return next(([ItemRef(kind, key) for key in keys] for kind, keys in kinds if keys), [])
 
 
 def _told(concern: Finding) -> tuple[object, ...]:
