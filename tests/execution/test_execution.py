@@ -482,7 +482,7 @@ class Unlucky(AtOnce):
     def __init__(self, reason: Exception) -> None:
         self._reason = reason
 
-    def start(self, start: Start) -> Running:
+    def start(self, start: Start) -> Running:  # noqa: ARG002 - of the protocol
         raise self._reason
 
 
