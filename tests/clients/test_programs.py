@@ -69,13 +69,14 @@ def pem():
 
 
 @contextmanager
-def azurite(directory, pem):
-    """An emulator of storage with the account ``store``, over TLS: it takes tokens that way alone."""
+def azurite(directory, pem=None):
+    """An emulator of storage with the account ``store``, over TLS with ``pem``: it takes tokens that way alone."""
     with socket.create_server(("127.0.0.1", 0)) as one:
         port = one.getsockname()[1]
     program = environments.place_of("azurite") / "node_modules" / ".bin" / "azurite-blob"
     command = [program, "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry", "--silent"]
-    command += ["--oauth", "basic", "--cert", pem, "--key", pem, "--blobPort", str(port)]
+    command += ["--blobPort", str(port)]
+    command += [] if pem is None else ["--oauth", "basic", "--cert", pem, "--key", pem]
     environment = os.environ | {"AZURITE_ACCOUNTS": f"store:{DEFAULT_KEY}"}
     with subprocess.Popen(command, cwd=directory, env=environment, stdout=subprocess.DEVNULL) as process:
         try:
@@ -84,7 +85,7 @@ def azurite(directory, pem):
                     if asking.connect_ex(("127.0.0.1", port)) == 0:
                         break
                 time.sleep(0.1)
-            yield ("--storage", f"https://127.0.0.1:{port}")
+            yield ("--storage", f"{'http' if pem is None else 'https'}://127.0.0.1:{port}")
         finally:
             process.terminate()
 
@@ -135,23 +136,37 @@ def test_the_azure_cli_logs_in_and_finds_the_account(tmp_path):
     assert (tmp_path / "said.txt").read_text(encoding="utf-8") == "hello\n"
 
 
-@needs("azurite")
-@needs("snakemake")
-def test_a_workflow_of_snakemake(tmp_path, pem):
-    shutil.copy(PROGRAMS / "Snakefile", tmp_path)
-    parts = f"AccountName=store;AccountKey={DEFAULT_KEY};EndpointSuffix=core.windows.net"
-    settings = {
+@needs("python-15")
+def test_real_programs_write_files_and_a_job_manager_adds_tasks(tmp_path):
+    options = ("--execute", "--sandbox", "process")
+    said = python("python-15", tmp_path, "real_15.py", options=options)
+    assert said.splitlines() == ["sample", "files", "refused 403 6 12 18"]
+
+
+def snakemake_settings(directory, connection):
+    """Return the variables of Snakemake's plugins for Azure, with the connection string of the emulator."""
+    return {
         "SNAKEMAKE_AZURE_BATCH_ACCOUNT_URL": "https://localbatch.westeurope.batch.azure.com",
         "SNAKEMAKE_AZURE_BATCH_RESOURCE_GROUP_NAME": "rg",
         "SNAKEMAKE_AZURE_BATCH_SUBSCRIPTION_ID": SUBSCRIPTION,
         "SNAKEMAKE_AZURE_BATCH_MANAGED_IDENTITY_RESOURCE_ID": ME,
         "SNAKEMAKE_AZURE_BATCH_MANAGED_IDENTITY_CLIENT_ID": CLIENT,
         "SNAKEMAKE_STORAGE_AZURE_ACCOUNT_NAME": "store",
-        "AZURITE_CONNECTION_STRING": f"DefaultEndpointsProtocol=https;{parts}",
-        "XDG_CACHE_HOME": str(tmp_path),
+        "AZURITE_CONNECTION_STRING": f"AccountName=store;AccountKey={DEFAULT_KEY};{connection}",
+        "XDG_CACHE_HOME": str(directory),
     }
+
+
+SNAKEMAKE = ("--executor", "azure-batch", "--jobs", "3", "--default-storage-provider", "azure")
+
+
+@needs("azurite")
+@needs("snakemake")
+def test_a_workflow_of_snakemake(tmp_path, pem):
+    shutil.copy(PROGRAMS / "Snakefile", tmp_path)
+    settings = snakemake_settings(tmp_path, "DefaultEndpointsProtocol=https;EndpointSuffix=core.windows.net")
     program = environments.program("snakemake", "snakemake")
-    command = [program, "--executor", "azure-batch", "--jobs", "3", "--default-storage-provider", "azure"]
+    command = [program, *SNAKEMAKE]
     with azurite(tmp_path, pem) as storage:
         run(
             tmp_path, *command, "--default-storage-prefix", "az://store/work", "prepare", "analyse", "all",
@@ -160,6 +175,28 @@ def test_a_workflow_of_snakemake(tmp_path, pem):
     requests = (tmp_path / "requests.txt").read_text(encoding="utf-8")
     assert requests.count("/tasks 201 ") == 3
     assert requests.count("DELETE /") == 2
+
+
+@needs("azurite")
+@needs("snakemake")
+def test_a_workflow_of_snakemake_that_really_runs(tmp_path):
+    """Its tasks install a package with pip, so they need the registry of PyPI, and find the emulator by its address."""
+    shutil.copy(PROGRAMS / "real.smk", tmp_path / "Snakefile")
+    program = environments.program("snakemake", "snakemake")
+    with azurite(tmp_path) as storage:
+        settings = snakemake_settings(tmp_path, f"BlobEndpoint={storage[1]}/store")
+        settings["PATH"] = f"{program.parent}{os.pathsep}/usr/bin{os.pathsep}/bin"
+        passed = [word for name in ("AZURITE_CONNECTION_STRING", "PIP_CERT") for word in ("--pass", name)]
+        options = (*storage, "--execute", "--sandbox", "process", *passed, "--speed", "60")
+        command = [program, *SNAKEMAKE, "--default-storage-prefix", "az://store/work"]
+        run(tmp_path, *command, options=options, **settings)
+        ask = "import sys; from azure.storage.blob import BlobClient as B; "
+        ask += "print(B.from_connection_string(sys.argv[1], 'store', 'work/result.txt').download_blob().readall())"
+        python_of = environments.program("snakemake", "python")
+        said = subprocess.run(
+            [python_of, "-c", ask, settings["AZURITE_CONNECTION_STRING"]], capture_output=True, text=True, check=True
+        )
+    assert said.stdout == "b'130\\n'\n"
 
 
 @needs("azurite")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import os
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import time
@@ -22,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from engine.execution import container_watch
+from engine.execution import container_watch, sandboxes
 from engine.execution.sandboxes import ImageMissing, Limits, ProgramNotFound, SandboxMissing, Start, sandbox_of
 
 if TYPE_CHECKING:
@@ -878,3 +880,73 @@ def test_without_a_client_or_a_service_there_are_no_containers(
     assert sandbox_missing("container") == (
         "containers need the Docker SDK for Python, for Podman too: pip install 'batchdeck[execute]'"
     )
+
+
+# The Docker SDK leaves connections open that have failed.
+UNCLOSED = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+
+
+@pytest.fixture(scope="module")
+def small_image() -> Iterator[str]:
+    """An image with a shell and nothing else, in the service of containers that answers here."""
+    pytest.importorskip("docker", reason="the Docker SDK for Python is not installed")
+    try:
+        client, _ = sandboxes._daemon()
+    except SandboxMissing as missing:
+        pytest.skip(str(missing))
+    shell = Path(shutil.which("busybox") or "/no/busybox")
+    if not shell.exists() or b"ld-linux" in shell.read_bytes()[:4096]:
+        pytest.skip("there is no busybox that needs no libraries: apt-get install busybox-static")
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as root:
+        root.add(shell.resolve(), "bin/busybox")
+        for name in ("sh", "sleep", "ls", "cat"):
+            link = tarfile.TarInfo(f"bin/{name}")
+            link.type, link.linkname = tarfile.SYMTYPE, "busybox"
+            root.addfile(link)
+    client.api.import_image_from_data(packed.getvalue(), repository="localhost/batchdeck-test")
+    yield "localhost/batchdeck-test:latest"
+    client.images.remove("localhost/batchdeck-test:latest", force=True)
+
+
+@pytest.fixture
+def real_containers(small_image: str, tmp_path: Path) -> Iterator[Runner]:
+    node = contained(tmp_path, image=small_image)
+    node.environment["PATH"] = "/bin"
+    yield node
+    node.sandbox.close()
+    assert left_of(node) == []
+
+
+def left_of(node: Runner) -> list[Any]:
+    """Return the containers of a sandbox."""
+    label = f"batchdeck={node.sandbox._label}"
+    found: list[Any] = node.sandbox._client.containers.list(all=True, filters={"label": label})
+    return found
+
+
+@UNCLOSED
+def test_a_real_container_has_its_folder_streams_limits_and_exit_code(real_containers: Runner) -> None:
+    script = "echo $GREETING; ulimit -n; ls /sys/class/net; echo wrong >&2; echo made > made; exit 7"
+    assert real_containers.run(f"sh -c '{script}'") == Ended(7, "good morning\n1024\nlo\n", "wrong\n")
+    assert [place.read_text() for place in real_containers.root.glob("task-*/made")] == ["made\n"]
+    with pytest.raises(ProgramNotFound, match="no-such-program"):
+        real_containers.start("no-such-program")
+    with pytest.raises(ImageMissing, match="no-such-image"):
+        real_containers.start("sh", image="localhost/no-such-image:1")
+
+
+@UNCLOSED
+def test_a_real_container_is_killed_and_none_outlives_its_command(real_containers: Runner) -> None:
+    running, out, _ = real_containers.start("sh -c 'echo begun; sleep 300'")
+    until(lambda: out.read_text() == "begun\n")
+    assert running.poll() is None
+    running.kill()
+    assert running.poll() == 137
+    assert left_of(real_containers) == []
+    running, out, _ = real_containers.start("sh -c 'echo begun; sleep 300'")
+    until(lambda: out.read_text() == "begun\n")
+    real_containers.sandbox._keeper.stdin.close()  # as if the command had gone
+    real_containers.sandbox._keeper.stdin = None
+    until(lambda: left_of(real_containers) == [])
+    assert ended(running) == 137
