@@ -25,6 +25,7 @@ from engine.execution.folders import NodeFolder
 from engine.execution.sandboxes import ImageMissing, Limits, ProgramNotFound, Start
 from engine.execution.transfers import Outgoing, TransferFailed, Transfers, Wanted
 from engine.rules.processes import execution
+from engine.rules.processes.node_disk import sweep
 from engine.rules.processes.output_files import due_uploads, uploads_of
 from engine.rules.processes.setup import Work, url_of_resource_file, user_of
 from engine.shell.protocol import Executed, Launch, Seen
@@ -53,6 +54,7 @@ _GIB = 1 << 30
 _STREAMS = ("stdout", "stderr")
 _MARKED = ("running", "completed")
 _OF_TASKS = ("TaskStateChanged", "SubtaskStateChanged")
+_NO_ROOM = Failing(code="DiskFull", values={"Message": "no room for what the program has written"})
 _EVENTS = {
     ProcessKind.TASK: ("TaskStateChanged",),
     ProcessKind.COORDINATION: _OF_TASKS,
@@ -190,9 +192,9 @@ class Execution:
             program.stop()
         self._programs.clear()
         if not self._simulation.is_past:
+            for node in self._folders:
+                sweep(self._simulation.world, node)
             self._tidy()
-            for folder in self._folders.values():
-                folder.expire()
         self._threads.shutdown(cancel_futures=True)
         self._sandbox.close()
 
@@ -293,16 +295,17 @@ class Execution:
     def _begin(self, number: int, acting: Acting) -> None:
         """Start a program, whose files are brought first."""
         world, now_ms = self._simulation.world, self._simulation.now_ms
-        begun = begun_of(world, acting.process)
-        launch = begun.launch
-        owner = begun.work.job or world.pool_of(begun.node)
-        created_ms = owner.created_ms if begun.work.task < 0 else world.tasks.block_of(begun.work.task).created_ms
+        node, launch, work = begun = begun_of(world, acting.process)
+        owner = work.job or world.pool_of(node)
+        created_ms = owner.created_ms if work.task < 0 else world.tasks.block_of(work.task).created_ms
         self._simulation.executed[number] = Executed(
             launch.subject, launch.attempt, launch.node, acting.started_ms, created_ms
         )
-        folder = self._folders.get(begun.node)
+        folder = self._folders.get(node)
         if folder is None:
-            folder = self._folders[begun.node] = NodeFolder(self._settings.nodes, world, begun.node)
+            folder = self._folders[node] = NodeFolder(self._settings.nodes, world, node)
+        sweep(world, node)  # directories whose retention is over
+        folder.follow()
         program = self._programs[number] = _Program(number, acting, begun, folder)
         program.life = self._life(program)
         program.seen, program.ended_ms = next(program.life), now_ms
@@ -331,9 +334,7 @@ class Execution:
                 yield None
             failed = next(filter(None, (each.exception() for each in sending)), None)
             fails = failed.fails if isinstance(failed, TransferFailed) else None
-            if running.is_full:  # a success without what it has told is none
-                fails = Failing(code="DiskFull", values={"Message": "no room for what the program has written"})
-            yield self._seen(program, code, fails)
+            yield self._seen(program, code, _NO_ROOM if running.is_full else fails)
 
     def _furnish(self, program: _Program) -> Start:
         """Make the folder of a process with all that it finds there; return how its program is to start."""
@@ -349,7 +350,6 @@ class Execution:
         program.begins = [len(folder.read(each) or b"") for each in (stdout, stderr)]
         program.environment = self._environment(*program.begun)
         pool, spec = world.pool_of(node), program.begun.work.spec
-        size, container = pool.size, spec.container_settings
         return Start(
             "" if launch.command_line == IMAGE_PROGRAM else launch.command_line,
             folder.place(working_directory(launch.directory)),
@@ -357,8 +357,8 @@ class Execution:
             folder.place(stdout),
             folder.place(stderr),
             folder.path,
-            Limits(memory_bytes=round(size.memory_gib * _GIB), file_bytes=round(size.task_disk_gib * _GIB)),
-            None if container is None else container.image_name,
+            Limits(memory_bytes=round(pool.size.memory_gib * _GIB), file_bytes=round(pool.size.task_disk_gib * _GIB)),
+            None if spec.container_settings is None else spec.container_settings.image_name,
             user_of(pool.spec, spec.user_identity, launch.directory).is_admin,
         )
 
@@ -476,12 +476,10 @@ class Execution:
 
     def _rows_of(self, process: Process) -> tuple[int, int]:
         """Return the rows of the subject that the log has for a process."""
-        if process.kind in (ProcessKind.TASK, ProcessKind.COORDINATION):
-            return process.row, -1
-        if process.kind is ProcessKind.START_TASK:
-            return -1, process.row
-        instances = self._simulation.world.instances
-        return instances.job[process.row], instances.node[process.row]
+        (kind, row, _), instances = process, self._simulation.world.instances
+        if kind in (ProcessKind.TASK, ProcessKind.COORDINATION):
+            return row, -1
+        return (-1, row) if kind is ProcessKind.START_TASK else (instances.job[row], instances.node[row])
 
     def _mark(self) -> None:
         """Mark the starts and ends of programs in the log."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 from engine.base.paths import TOP_DIRECTORIES, NodeRoot, is_from_outside, name_of, parent, working_directory
 from engine.base.terms import OsFamily
 from engine.execution.supervisor import directory_below, open_below
-from engine.rules.processes.node_disk import sweep
 from engine.shell.files import NodeFiles
 
 if TYPE_CHECKING:
@@ -68,14 +67,8 @@ class NodeFolder:
         for name in TOP_DIRECTORIES:
             (self.path / name).mkdir(parents=True, exist_ok=True)
 
-    def expire(self) -> None:
-        """Remove the directories whose retention is over."""
-        sweep(self._world, self._node)
-        self.follow()
-
     def bring(self, directory: str) -> None:
         """Make a process's directory with its output files, and what the simulated disk has there and in ``shared``."""
-        self.expire()
         with directory_below(str(self.path), str(self.place(working_directory(directory))), make=True):
             for name in _STREAMS:
                 self.open(f"{directory}/{name}", "wb").close()

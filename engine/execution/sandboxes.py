@@ -281,9 +281,8 @@ class _Bubblewrap(_Processes):
         variables = [word for name, value in start.environment.items() for word in ("--setenv", name, value)]
         source = root if self._user is None else _MOUNT_POINT
         user = str(0 if self._elevated and start.is_elevated else os.getuid() or _NOBODY)
-        words = [*self._fixed, "--uid", user, "--gid", user]
-        words += ["--bind", source, root, "--chdir", str(start.directory), *variables]
-        return {"bubblewrap": words, "user": self._user, "mount_point": _MOUNT_POINT}
+        words = [*self._fixed, "--uid", user, "--gid", user, "--bind", source, root, "--chdir", str(start.directory)]
+        return {"bubblewrap": [*words, *variables], "user": self._user, "mount_point": _MOUNT_POINT}
 
     def _hint(self, program: str, start: Start) -> str:
         hidden = shutil.which(program, path=start.environment.get("PATH", os.defpath))
@@ -425,8 +424,7 @@ def _daemon() -> tuple[Any, str]:
 
 def _isolation(*, network: bool) -> list[str]:
     """Return the options of bubblewrap that every program gets."""
-    words = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    words.append("--unshare-user")
+    words = ["--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     for place in (*_SYSTEM, *_HARDWARE):
         words += ["--ro-bind-try", place, place]
     words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp"]

@@ -383,7 +383,7 @@ class ProcessLimits:
                 continue  # which has been reported
             self._check_access(writer)
             _check_time(writer, of_job_ms)
-            if isinstance(writer.spec, JobPreparationTask):
+            if isinstance(writer.spec, JobPreparationTask) and writer.spec.execute is not False:
                 _check_limit(process, writer.spec, writer.most, until_ms)
             if writer.size > 0:
                 owner = self._names.resolved(process.owner)
@@ -476,7 +476,8 @@ def _check_disk(forms: Sequence[PoolNodes], writers: Sequence[_Writer], end_ms: 
 def _check_time(writer: _Writer, of_job: int | None) -> None:
     """Warn of a task that its time limit, or that ``of_job``, always stops before the end that it is given."""
     spec, place = writer.spec, writer.process.place
-    if not isinstance(spec, TaskSpec | JobManagerTask) or spec.simulate is None or spec.simulate.duration is None:
+    simulate = None if spec.execute is False else spec.simulate  # what was stopped in a recording lasts for ever
+    if not isinstance(spec, TaskSpec | JobManagerTask) or simulate is None or simulate.duration is None:
         return
     stops, ends = "it is stopped after %s and fails (RETRY-8)", "its job ends %s after its creation (JOB-9)"
     for limit, at, what in ((spec.constraints.max_wall_clock_time, _LIMIT, stops), (of_job, (), ends)):

@@ -35,7 +35,6 @@ _ALWAYS = ("exitCode", "stdout", "found")  # also where nothing is in them
 _KEPT = ("at", "when", "after", "refused", "tasks", "taskFactory")  # of an entry of the scenario
 _CALLED = {"PREP": "preparation", "RELEASE": "release"}
 _MOST_NAMED = 5
-_EMPTIED = ("stdout", "stderr", "writes")
 
 
 class _Seen:
@@ -142,32 +141,22 @@ def _by_node(seen: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
 
     Usual are the exit code of most nodes, or success, and the median duration of those.
     """
-    is_missing = all("found" in runs for runs in seen.values())
-    plain = [runs for runs in seen.values() if is_missing or ("exitCode" in runs and "fails" not in runs)]
-    codes = Counter(runs.get("exitCode", 0) for runs in plain)
-    if not codes:
+    plain = [runs for runs in seen.values() if "exitCode" in runs and "fails" not in runs]
+    if not plain:
         return {"onNode": dict(seen)}
-    code = min(codes, key=lambda each: (-codes[each], each))
-    alike = sorted((runs for runs in plain if runs.get("exitCode", 0) == code), key=_duration_ms)
-    usual = alike[len(alike) // 2]
+    codes = Counter(runs["exitCode"] for runs in plain)
+    plain.sort(key=lambda runs: (-codes[runs["exitCode"]], runs["exitCode"], parse_duration(runs["duration"]) or 0))
+    usual = plain[codes[plain[0]["exitCode"]] // 2]
     on_node = {node: _beside(usual, runs) for node, runs in seen.items() if runs != usual}
     return usual | ({"onNode": on_node} if on_node else {})
 
 
-def _beside(usual: Mapping[str, Any], runs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is to be said of a node beside the values of a usual one."""
+def _beside(usual: Mapping[str, Any], runs: dict[str, Any]) -> dict[str, Any]:
+    """Return what is to be said of a node, or of one of its attempts, beside the values of a usual one."""
     if "attempts" in runs:
-        return {"attempts": [_whole(usual, run) for run in runs["attempts"]]}
-    return {name: value for name, value in _whole(usual, runs).items() if value != usual.get(name)}
-
-
-def _whole(usual: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was seen of a start, with what it has not left though it is usual."""
-    return {**run, **{name: type(usual[name])() for name in _EMPTIED if name in usual and name not in run}}
-
-
-def _duration_ms(runs: Mapping[str, Any]) -> int:
-    return parse_duration(runs["duration"]) or 0
+        return {"attempts": [_beside(usual, run) for run in runs["attempts"]]}
+    whole = {name: type(usual[name])() for name in ("stdout", "stderr", "writes") if name in usual} | runs
+    return {name: value for name, value in whole.items() if value != usual.get(name)}
 
 
 def recording(simulation: Simulation, codes: Mapping[int, str]) -> str:

@@ -94,7 +94,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(scenari
     seen = scenario.parent / "seen.yaml"
     run = batchdeck("run", str(scenario), *PROCESS, "--nodes", str(scenario.parent / nodes), "--record", str(seen))
     assert run.returncode == 2, run.stderr
-    assert "Invalid value for --nodes: cannot write to" in run.stderr
+    assert f"cannot write {scenario.parent / nodes}: " in run.stderr
     assert (run.stdout, seen.exists()) == ("", False)
 
 
@@ -106,7 +106,7 @@ def test_two_commands_do_not_share_a_folder(scenario, tmp_path):
     run = batchdeck("run", str(scenario), *PROCESS, "--nodes", str(nodes))
     os.close(held)
     assert run.returncode == 2
-    assert f"programs of another batchdeck run in {nodes}" in " ".join(run.stderr.split())
+    assert f"cannot write {nodes}: the programs of another batchdeck run there" in run.stderr
     assert not list(nodes.iterdir())
     assert batchdeck("run", str(scenario), *PROCESS, "--nodes", str(nodes)).returncode == 0
 

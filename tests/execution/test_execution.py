@@ -21,6 +21,7 @@ from engine.base.values import parse_duration
 from engine.execution.driver import Execution, Settings
 from engine.execution.sandboxes import ImageMissing, ProgramNotFound, Running, Sandbox, Start, sandbox_of
 from engine.run.simulation import Simulation
+from engine.specs.commands import TerminateJob
 from engine.views.recording import NOT_RECORDED
 from engine.views.results import recorded
 from tests import builders
@@ -177,7 +178,15 @@ def test_a_time_limit_ends_a_program_and_all_it_has_started(real: Any) -> None:
     pid = int((run.node() / "workitems/j/job-1/t/wd/pid").read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-    assert_replays(run.simulation)
+    assert assert_replays(run.simulation).scenario.warnings == ()
+
+
+def test_a_recording_does_not_warn_of_a_preparation_that_was_stopped(real: Any) -> None:
+    run = real(done(task("t", "true"), prep=sh("sleep 300")))
+    run.wait(run.execution.running)
+    run.simulation.submit(TerminateJob.from_wire({"jobId": "j"}))
+    run.wait()
+    assert assert_replays(run.simulation).scenario.warnings == ()
 
 
 @pytest.mark.parametrize(("command", "is_wiped"), [("rebootNode", False), ("reimageNode", True)])

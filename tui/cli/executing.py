@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import math
 import os
-import sys
 import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,9 +13,6 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from tui.cli.arguments import echo
-
-if sys.platform != "win32":
-    import fcntl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -85,23 +81,6 @@ def check_execution(given: ExecutionOptions) -> None:
             raise click.BadParameter(f"there is no folder {folder}.", param_hint="--allow-files")
 
 
-def _held(folder: Path) -> int:
-    """Make the folder of nodes if it is missing; return it open, which keeps others out. Raises click.BadParameter."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-        held = os.open(folder, os.O_RDONLY)
-        if sys.platform != "win32":
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        reason = f"programs of another batchdeck run in {folder}: give a folder of its own."
-        raise click.BadParameter(reason, param_hint="--nodes") from None
-    except OSError as error:
-        reason = f"cannot write to {folder}: {error.strerror}."
-        raise click.BadParameter(reason, param_hint="--nodes") from None
-    return held
-
-
 @contextmanager
 def executing(
     simulation: Simulation,
@@ -114,26 +93,24 @@ def executing(
     """Let programs run for a simulation within the block, if that was asked for; none is left after it.
 
     ``variables`` are what a task of a job needs to call the service. The recording is written when the block ends
-    well. Exits with status 1 if there is no sandbox.
+    well. Exits with status 1 if there is no sandbox. Raises TargetError if the folder of nodes cannot be had.
     """
     if not given["execute"]:
         yield
         return
+    from engine.base.partial_files import is_locked
     from engine.execution.driver import Execution, Settings, source_of
     from engine.execution.sandboxes import SandboxMissing, sandbox_of
     from engine.rest.session import session_text
     from engine.views.recording import NOT_RECORDED
     from engine.views.results import recorded
-    from tui.saving.targets import FileLines
+    from tui.saving.targets import FileLines, TargetError, reported
 
     for application in simulation.scenario.account.applications:
         source = source_of(simulation.scenario, application.id)
         if source is not None and not source.exists():
             raise click.UsageError(f"the source of application {application.id} is missing: there is no {source}.")
     with ExitStack() as stack:
-        nodes = given["nodes"] or stack.enter_context(tempfile.TemporaryDirectory(prefix="batchdeck-"))
-        folder = Path(nodes).resolve()
-        stack.callback(os.close, _held(folder))
         target = None if given["record"] is None else stack.enter_context(FileLines(Path(given["record"])))
         try:
             sandbox = sandbox_of(
@@ -142,6 +119,15 @@ def executing(
         except SandboxMissing as missing:
             echo(f"nothing was run: {missing}", err=True)
             raise click.exceptions.Exit(_NO_SANDBOX) from None
+        nodes = given["nodes"] or stack.enter_context(tempfile.TemporaryDirectory(prefix="batchdeck-"))
+        folder = Path(nodes).resolve()
+        with reported(folder, before_run=True):
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+            held = os.open(folder, os.O_RDONLY)
+        stack.callback(os.close, held)
+        if is_locked(held):
+            raise TargetError(folder, "the programs of another batchdeck run there", before_run=True)
         allowed = tuple(map(Path, given["allow_files"]))
         settings = Settings(folder, given["scale"] or 1.0, given["passed"], allowed, storage)
         settings = settings if variables is None else settings._replace(variables=variables)
