@@ -344,13 +344,13 @@ class Run:
         *("vague_files", "vague_texts", "written_left"),
     )
 
-    def __init__(self, start_ms: int = 0, *, is_described: bool = False) -> None:
+    def __init__(self, start_ms: int = 0, steps: int = STEP_LIMIT, *, is_described: bool = False) -> None:
         self.start_ms = start_ms
         self.is_described = is_described
         self.clock_ms = start_ms  # Unix time in ms
         self.deadline_ms: int | None = None  # at which ``timeout`` ends the present command
         self.jobs: list[Job] = []
-        self.steps_left = STEP_LIMIT
+        self.steps_left = steps
         self.written_left = OUTPUT_LIMIT
         self.level = 0
         self.after_unknown = False

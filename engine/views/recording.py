@@ -145,7 +145,8 @@ def recording(simulation: Simulation, codes: Mapping[int, str]) -> str:
     text = scenario.source.text if scenario.variant is None else document_text(scenario.variant.document.plain)
     before: Any = parse_valid(text).plain
     document = before | {name: list(before.get(name) or ()) for name in (*_SECTIONS, "timeline") if before.get(name)}
-    journal, entries = simulation.journal, []
+    journal = simulation.journal
+    entries: list[tuple[str, int, Command, Extras, int | None]] = []
     for (section, index), one in zip(_places(scenario), journal.of_scenario(), strict=True):
         entries.append((section, index, one.command, one.extras, one.when_ms))
     come_true_ms = {id(one.command): one.when_ms for one in journal.conditions()}
