@@ -85,10 +85,8 @@ class NodeFiles:
     __slots__ = ("_directories", "_files", "_read_only", "_room", "_system", "losses", "now_ms", "used_bytes")
 
     def __init__(self) -> None:
-        self.now_ms = 0
-        self.losses = 0  # count of files and directories that were deleted
+        self.now_ms = self.losses = self.used_bytes = 0  # bytes of all files
         self._files: dict[str, _File] = {}  # the last one written at the end
-        self.used_bytes = 0  # of all files
         self._directories: dict[str, bool] = dict.fromkeys(TOP_DIRECTORIES, True)  # whether its content is known
         self._system: SystemText | None = None
         self._read_only: tuple[str, ...] = ()
@@ -344,13 +342,13 @@ class Run:
         *("vague_files", "vague_texts", "written_left"),
     )
 
-    def __init__(self, start_ms: int = 0, steps: int = STEP_LIMIT, *, is_described: bool = False) -> None:
+    def __init__(self, start_ms: int = 0, *, is_described: bool = False) -> None:
         self.start_ms = start_ms
         self.is_described = is_described
         self.clock_ms = start_ms  # Unix time in ms
         self.deadline_ms: int | None = None  # at which ``timeout`` ends the present command
         self.jobs: list[Job] = []
-        self.steps_left = steps
+        self.steps_left = STEP_LIMIT
         self.written_left = OUTPUT_LIMIT
         self.level = 0
         self.after_unknown = False

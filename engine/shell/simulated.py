@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _JOB_TASKS = (TaskKind.TASK, TaskKind.MANAGER, TaskKind.PRIMARY)
 _NOTHING = Simulate()
-_RECORDED_STEPS = 1000  # of the small shell, in a line of which the recording says all but the texts of files
+_RECORDED_STEPS = 1000  # of the small shell, in a line that is recorded, which needs it only to delete files
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TASK_DURATION = Distribution.constant(TASK_DURATION_MS)
 _SPECIAL_DURATION = Distribution.constant(PREP_RELEASE_DURATION_MS)
@@ -79,13 +79,12 @@ class SimulatedExecutor:
     ) -> Output:
         """Run the line in the small shell, where unknown programs behave as ``simulate:`` says.
 
-        A program that has really run is not run again. In its recording the shell gives the texts of the files that the
-        program wrote, but no other files, since what the program looked at may not be there.
+        A program that has really run is not run again. In its recording the shell leaves no files that the program has
+        not written, since what that looked at may not be there.
         """
         simulate, directory = self._simulate_of(launch), working_directory(launch.directory)
         is_recorded = launch.execute is False and _tells_all(simulate)
-        writes = {path: root.key(path, directory) for path in simulate.writes}
-        kept = {*files.all_files(), *writes.values()} if is_recorded else set()
+        kept = {*files.all_files(), *(root.key(path, directory) for path in simulate.writes)} if is_recorded else {""}
         if launch.seen is not None:
             result = Output(plan.exit_code or 0, simulate.stdout or "", simulate.stderr or "")
         else:
@@ -93,17 +92,13 @@ class SimulatedExecutor:
             simulated = SimulatedOutput(plan.exit_code, simulate.stdout or "", simulate.stderr or "", has_more)
             overhead_ms, _ = self._setup(launch, simulate)
             began_ms = self._start_ms + now_ms - max(0, plan.total_ms - overhead_ms)
-            most = _RECORDED_STEPS if is_recorded else STEP_LIMIT
-            line = launch.command_line
+            line, most = launch.command_line, _RECORDED_STEPS if is_recorded else STEP_LIMIT
             result = small_shell.run(line, root, environment, files, directory, simulated, began_ms, most)
         if is_recorded:
             result = result._replace(is_known=True)
             for key in set(files.all_files()) - kept:
                 files.delete(key)
-            for path, key in list(writes.items()):
-                if files.has_text(key) and files.size(key) == simulate.writes[path]:
-                    del writes[path]
-        complaint = _write({path: simulate.writes[path] for path in writes}, root, directory, files)
+        complaint = _write(simulate.writes, root, directory, files)
         if launch.seen is not None:
             _leave(launch.seen, root, directory, files)
         speaks_for_all = launch.line.understood_ms is not None or _tells_all(simulate)

@@ -449,7 +449,8 @@ def run(
     program = parse(command_line, root.os, here)
     if not _is_found(program, root.os):
         return Output(127, "", "", found=False)
-    state = Run(start_ms, most_steps, is_described=simulated != NO_OUTPUT)
+    state = Run(start_ms, is_described=simulated != NO_OUTPUT)
+    state.steps_left = most_steps
     out, err = Stream(state), Stream(state)
     variables = dict(env)
     if program.shell is Shell.SH:

@@ -417,7 +417,7 @@ def test_a_script_that_has_really_run_is_not_run_by_the_simulator_too(
     assert blobs.put == {"/out/real.txt": b"\n"}
     assert not list(run.folder.glob("**/phantom.txt"))
     again = assert_replays(run.simulation)
-    assert again.world.disks[0].read("workitems/j/job-1/t/wd/real.txt") == "\n"
+    assert again.world.disks[0].exists("workitems/j/job-1/t/wd/real.txt")
     assert not again.world.disks[0].exists("workitems/j/job-1/t/wd/phantom.txt")
 
 
