@@ -74,8 +74,7 @@ class _Seen:
     ) -> list[Any] | None:
         """Return all tasks, listed, with what was seen of them; None if nothing was."""
         made = () if factory is None else map(factory.spec, range(factory.count))
-        specs = [*tasks, *made]
-        bodies = [spec.written() for spec in specs]
+        bodies = [spec.written() for spec in (*tasks, *made)]
         found = [
             self.put(body, created_ms, "task", job_id, body["id"])
             | self.put(body.get("multiInstanceSettings"), created_ms, "coordination", job_id, body["id"])
