@@ -14,7 +14,7 @@ from bisect import bisect_right
 from enum import Enum, auto
 from functools import cache
 from json.encoder import encode_basestring as _quoted
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from engine.base.calendar import DueKind
 from engine.base.log import LogSubject
@@ -27,8 +27,10 @@ from engine.state.files import NO_TASK
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.rules.processes.setup import Work
     from engine.run.conditions import RefusedCommand
     from engine.scenario.model import TimelineEntry
+    from engine.shell.protocol import Launch
     from engine.state.tables import Values
     from engine.state.task_records import TaskBlock
     from engine.world import World, WorldCopy
@@ -53,6 +55,20 @@ class ProcessEnded(Command, abstract=True):
 
     start: int
     seen: Any  # a ``Seen``, which is no body
+
+
+class Pace(Protocol):
+    """The pace of real programs."""
+
+    @property
+    def speed(self) -> float | None:
+        """Simulated seconds per real second while programs run; None while none does."""
+
+    def advance(self, until_ms: int, max_events: int) -> bool:
+        """Process calendar entries as far as the programs have come; return whether more are due now."""
+
+    def environment(self, node: int, launch: Launch, work: Work) -> dict[str, str]:
+        """Return the variables that the program of a process sees, by name."""
 
 
 class Input(NamedTuple):

@@ -6,7 +6,7 @@ All state is in the world. This module drives it: calendar entries, inputs, cond
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base import runtime
 from engine.base.calendar import Due, DueKind
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engine.base.log import EventLog
-    from engine.rules.processes.setup import Work
+    from engine.run.journal import Pace
     from engine.scenario.model import Scenario, TimelineEntry
-    from engine.shell.protocol import Executed, Launch, Seen
+    from engine.shell.protocol import Executed, Seen
     from engine.specs.command import Command
 
 # Calendar entries between two checks for a checkpoint.
@@ -52,20 +52,6 @@ def differing(some: Sequence[Input], others: Sequence[Input]) -> tuple[Sequence[
     return some[common:], others[common:]
 
 
-class Pace(Protocol):
-    """The pace of real programs."""
-
-    @property
-    def speed(self) -> float | None:
-        """Simulated seconds per real second while programs run; None while none does."""
-
-    def advance(self, until_ms: int, max_events: int) -> bool:
-        """Process calendar entries as far as the programs have come; return whether more are due now."""
-
-    def environment(self, node: int, launch: Launch, work: Work) -> dict[str, str]:
-        """Return the variables that the program of a process sees, by name."""
-
-
 class Undone(NamedTuple):
     """The inputs given by hand that a branch at a moment has dropped."""
 
@@ -74,10 +60,7 @@ class Undone(NamedTuple):
 
 
 class Simulation:
-    """One run of a scenario.
-
-    ``now_ms`` is the moment that is shown, in ms since the scenario's start.
-    """
+    """One run of a scenario. ``now_ms`` is the moment that is shown, in ms since the scenario's start."""
 
     def __init__(self, scenario: Scenario, seed: int | None = None, *, can_go_back: bool = True) -> None:
         """Begin a run with ``seed``, or the scenario's own. Without ``can_go_back`` no checkpoints are kept."""
@@ -191,10 +174,7 @@ class Simulation:
         return True
 
     def step(self) -> bool:
-        """Process the next calendar entry; return whether there was one before the end of the run, and its time come.
-
-        While programs really run, time goes by at their pace.
-        """
+        """Process the next calendar entry; return whether there was one whose time has come."""
         when_ms = self.world.calendar.peek_ms()
         if when_ms is None or when_ms > self.end_ms or self._only_endless_is_left:
             return False

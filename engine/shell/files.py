@@ -85,10 +85,8 @@ class NodeFiles:
     __slots__ = ("_directories", "_files", "_read_only", "_room", "_system", "losses", "now_ms", "used_bytes")
 
     def __init__(self) -> None:
-        self.now_ms = 0
-        self.losses = 0  # count of files and directories that were deleted
+        self.now_ms = self.losses = self.used_bytes = 0  # bytes of all files
         self._files: dict[str, _File] = {}  # the last one written at the end
-        self.used_bytes = 0  # of all files
         self._directories: dict[str, bool] = dict.fromkeys(TOP_DIRECTORIES, True)  # whether its content is known
         self._system: SystemText | None = None
         self._read_only: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from engine.base.paths import TaskKind, working_directory
 from engine.base.terms import OsFamily
 from engine.base.values import lazy_regex
 from engine.shell import small_shell
-from engine.shell.files import AccessDenied, NoSpaceLeft
+from engine.shell.files import STEP_LIMIT, AccessDenied, NoSpaceLeft
 from engine.shell.interpreter import SimulatedOutput
 from engine.shell.protocol import UNKNOWN_MS, ActsText, Launch, LineFacts, Output, PlainProcess, Plan, Seen
 from engine.specs.base import Distribution
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _JOB_TASKS = (TaskKind.TASK, TaskKind.MANAGER, TaskKind.PRIMARY)
 _NOTHING = Simulate()
+_RECORDED_STEPS = 1000  # of the small shell, in a line that is recorded, which needs it only to delete files
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TASK_DURATION = Distribution.constant(TASK_DURATION_MS)
 _SPECIAL_DURATION = Distribution.constant(PREP_RELEASE_DURATION_MS)
@@ -76,14 +77,27 @@ class SimulatedExecutor:
     def finish(
         self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles, now_ms: int
     ) -> Output:
-        """Run the line in the small shell, where unknown programs behave as ``simulate:`` says."""
-        simulate = self._simulate_of(launch)
-        has_more = bool(simulate.model_fields_set)
-        simulated = SimulatedOutput(plan.exit_code, simulate.stdout or "", simulate.stderr or "", has_more)
-        overhead_ms, _ = self._setup(launch, simulate)
-        began_ms = self._start_ms + now_ms - max(0, plan.total_ms - overhead_ms)
-        directory = working_directory(launch.directory)
-        result = small_shell.run(launch.command_line, root, environment, files, directory, simulated, began_ms)
+        """Run the line in the small shell, where unknown programs behave as ``simulate:`` says.
+
+        A program that has really run is not run again. In its recording the shell leaves no files that the program has
+        not written, since what that looked at may not be there.
+        """
+        simulate, directory = self._simulate_of(launch), working_directory(launch.directory)
+        is_recorded = launch.execute is False and _tells_all(simulate)
+        kept = {*files.all_files(), *(root.key(path, directory) for path in simulate.writes)} if is_recorded else {""}
+        if launch.seen is not None:
+            result = Output(plan.exit_code or 0, simulate.stdout or "", simulate.stderr or "")
+        else:
+            has_more = bool(simulate.model_fields_set)
+            simulated = SimulatedOutput(plan.exit_code, simulate.stdout or "", simulate.stderr or "", has_more)
+            overhead_ms, _ = self._setup(launch, simulate)
+            began_ms = self._start_ms + now_ms - max(0, plan.total_ms - overhead_ms)
+            line, most = launch.command_line, _RECORDED_STEPS if is_recorded else STEP_LIMIT
+            result = small_shell.run(line, root, environment, files, directory, simulated, began_ms, most)
+        if is_recorded:
+            result = result._replace(is_known=True)
+            for key in set(files.all_files()) - kept:
+                files.delete(key)
         complaint = _write(simulate.writes, root, directory, files)
         if launch.seen is not None:
             _leave(launch.seen, root, directory, files)

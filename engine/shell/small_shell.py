@@ -26,7 +26,7 @@ from engine.shell.call import PROGRAMS, RUNNERS, SHELL_BUILTINS, NotSimulated, P
 from engine.shell.cmd import percent_expanded, read_cmd_script, windows_arguments
 from engine.shell.date import formatted, slept_ms
 from engine.shell.expansion import random_number
-from engine.shell.files import PROCESS_ID, BoundReached, InputStream, NodeFiles, Run, Stream
+from engine.shell.files import PROCESS_ID, STEP_LIMIT, BoundReached, InputStream, NodeFiles, Run, Stream
 from engine.shell.interpreter import Interpreter, ScriptText, SimulatedOutput, base_name, builtin_of, read_script
 from engine.shell.lexer import ASSIGNMENT
 from engine.shell.protocol import LineFacts, Output
@@ -430,6 +430,7 @@ def run(
     cwd: str,
     simulated: SimulatedOutput = NO_OUTPUT,
     start_ms: int = 0,
+    most_steps: int = STEP_LIMIT,
 ) -> Output:
     """Run the line in directory ``cwd`` (a key, created if necessary) and change the files; never raise.
 
@@ -441,6 +442,7 @@ def run(
         cwd: The key of the working directory.
         simulated: How unknown programs behave.
         start_ms: The start of the process, as Unix time in ms, for ``date``.
+        most_steps: The steps after which it stops.
     """
     files.mkdir(cwd)
     here = _of_cmd(root.native(cwd), start_ms) | dict(env) if root.is_windows else {}
@@ -448,6 +450,7 @@ def run(
     if not _is_found(program, root.os):
         return Output(127, "", "", found=False)
     state = Run(start_ms, is_described=simulated != NO_OUTPUT)
+    state.steps_left = most_steps
     out, err = Stream(state), Stream(state)
     variables = dict(env)
     if program.shell is Shell.SH:

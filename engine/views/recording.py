@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from engine.base.values import DAY_MS, format_duration, parse_duration
+from engine.base.values import DAY_MS, format_duration, parse_duration, shortened
 from engine.rules.commands import NOTHING, Extras
 from engine.scenario.record import GivenCommand, document_text, dump
 from engine.scenario.tree import parse_valid
@@ -33,8 +33,8 @@ _ENDLESS_MS = 1000 * DAY_MS
 _OWN = {"task": 3, "coordination": 3}
 _ALWAYS = ("exitCode", "stdout", "found")  # also where nothing is in them
 _KEPT = ("at", "when", "after", "refused", "tasks", "taskFactory")  # of an entry of the scenario
+_MOST_NAMED = 500  # characters
 _CALLED = {"PREP": "preparation", "RELEASE": "release"}
-_MOST_NAMED = 5
 
 
 class _Seen:
@@ -75,8 +75,7 @@ class _Seen:
     ) -> list[Any] | None:
         """Return all tasks, listed, with what was seen of them; None if nothing was."""
         made = () if factory is None else map(factory.spec, range(factory.count))
-        specs = [*tasks, *made]
-        bodies = [spec.written() for spec in specs]
+        bodies = [spec.written() for spec in (*tasks, *made)]
         found = [
             self.put(body, created_ms, "task", job_id, body["id"])
             | self.put(body.get("multiInstanceSettings"), created_ms, "coordination", job_id, body["id"])
@@ -119,8 +118,7 @@ class _Seen:
     def warning(self) -> str:
         """Return a line about the programs that the recording does not have; nothing if it has them all."""
         names = sorted(f"{_CALLED.get(kind, kind)} {'/'.join(ids)}" for (kind, *ids), _ in self.left)
-        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-        return f"{NOT_RECORDED} {', '.join(names[:_MOST_NAMED])}{more}\n" if names else ""
+        return f"{NOT_RECORDED} {shortened(', '.join(names), _MOST_NAMED)}\n" if names else ""
 
 
 def _simulate(one: Executed) -> dict[str, Any]:

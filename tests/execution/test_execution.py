@@ -21,7 +21,8 @@ from engine.base.values import parse_duration
 from engine.execution.driver import Execution, Settings
 from engine.execution.sandboxes import ImageMissing, ProgramNotFound, Running, Sandbox, Start, sandbox_of
 from engine.run.simulation import Simulation
-from engine.specs.commands import TerminateJob
+from engine.shell import small_shell
+from engine.specs.commands import COMMANDS, TerminateJob
 from engine.views.recording import NOT_RECORDED
 from engine.views.results import recorded
 from tests import builders
@@ -29,7 +30,7 @@ from tests import builders
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-PATIENCE_S = 60
+PATIENCE_S = 300
 
 
 class Real:
@@ -43,12 +44,13 @@ class Real:
         sandbox: Sandbox | None = None,
         wall_s: Callable[[], float] = time.monotonic,
         variables: Callable[[str, bool], Mapping[str, str]] = lambda _, __: {},
+        scale: float = 1.0,
         **more: Any,
     ) -> None:
         self.folder = folder / "nodes"
         self.simulation = Simulation(builders.scenario(*jobs, **more).executing())
         sandbox = sandbox or sandbox_of("process", network=True, image=None, elevated=False)
-        settings = Settings(self.folder, allowed=allowed, variables=variables)
+        settings = Settings(self.folder, scale, allowed=allowed, variables=variables)
         self.execution = Execution(self.simulation, sandbox, settings, wall_s=wall_s)
         self._until_s = time.monotonic() + PATIENCE_S
 
@@ -196,8 +198,6 @@ def test_an_operation_on_a_node_ends_what_runs_there(real: Any, command: str, is
     marker = run.folder / "p"
     run.wait(lambda: list(marker.glob("*/shared/here")))
     (marker / run.simulation.world.nodes[0].id / "shared" / "go").touch()
-    from engine.specs.commands import COMMANDS
-
     run.simulation.submit(COMMANDS[command].from_wire({"poolId": "p", "node": 0}))
     run.wait(lambda: len(run.events(to="running")) == 2)
     if is_wiped:
@@ -445,25 +445,64 @@ def test_a_file_that_is_deleted_is_deleted_from_its_folder(real: Any, path: str)
     assert (place / "wd/kept").exists()
 
 
-def test_a_recording_of_everything_at_once(real: Any) -> None:
-    """Failures, retries, a preparation that fails on one node, a reboot and an eviction leave the same log."""
-    tasks = [task(f"t{number}", f"sleep 0.{number % 7}; test $(( {number} % 5 )) -ne 0") for number in range(40)]
-    prep = sh(
-        "case $AZ_BATCH_NODE_ID in *a*) sleep 0.2;; *) sleep 0.1; exit 1;; esac", constraints={"maxTaskRetryCount": 1}
-    )
-    pool = builders.a_pool(nodes=6, startTask=sh("echo start", waitForSuccess=True))
-    run = real(done(*tasks, prep=prep, release=sh("echo bye"), constraints={"maxTaskRetryCount": 1}), pool=pool)
-    run.wait(lambda: len(run.events()) > 5)
-    from engine.specs.commands import RebootNode
-
-    run.simulation.submit(RebootNode.from_wire({"poolId": "p", "node": 0}))
+def test_a_recording_of_everything_at_once(real: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 tasks on 20 nodes, with failures, retries, failing preparations, a reboot and an eviction amid programs."""
+    # The first program on each node waits, so that programs run on the nodes that are rebooted and evicted.
+    marks = "test -e $AZ_BATCH_NODE_SHARED_DIR/first || { touch $AZ_BATCH_NODE_SHARED_DIR/first"
+    waits = f"until test -e {tmp_path}/go-$AZ_BATCH_NODE_ID; do sleep 0.05; done"
+    first = f"test -e {tmp_path}/open || {marks}; {waits}; }}"
+    tasks = [task(f"t{number}", f"{first}; test $(( {number} % 5 )) -ne 0") for number in range(200)]
+    prep = sh("case $AZ_BATCH_NODE_ID in tvmps_[0-3]*) exit 1;; esac", constraints={"maxTaskRetryCount": 1})
+    pool = builders.a_pool(nodes=10, targetLowPriorityNodes=10, startTask=sh("echo start", waitForSuccess=True))
+    job = done(*tasks, prep=prep, release=sh("echo bye"), constraints={"maxTaskRetryCount": 1})
+    run = real(job, pool=pool, scale=100.0)  # so that the reboot takes no minute
+    simulation, nodes = run.simulation, run.simulation.world.nodes
+    run.wait(lambda: nodes.length == 20 and len(list(run.folder.glob("p/*/shared/first"))) == 20 - failed_nodes(run))
+    busy = [nodes[index] for index in range(20) if (run.node(index) / "shared" / "first").exists()]
+    reboots, leaves = (next(each for each in busy if each.dedicated is kind) for kind in (True, False))
+    (tmp_path / "open").touch()
+    for name, node in (("rebootNode", reboots), ("evictNode", leaves)):
+        simulation.submit(COMMANDS[name].from_wire({"poolId": "p", "node": node.position}))
+    for each in busy:
+        if each is not leaves:
+            (tmp_path / f"go-{each.id}").touch()
     run.wait()
-    again = assert_replays(run.simulation)
-    counts: dict[str, int] = defaultdict(int)
-    for line in run.simulation.json_lines():
-        counts[json.loads(line)["event"]] += 1
-    assert counts["TaskStateChanged"] > 80
+    monkeypatch.setattr(os, "fork", None)
+    monkeypatch.setattr("subprocess.Popen", None)
+    again = assert_replays(simulation)
     assert not again.scenario.executes
+    assert failed_nodes(run)
+    assert run.events("NodeStateChanged", "rebooting")
+    assert run.events("NodeStateChanged", "preempted")
+    assert sum(each.seen is None for each in simulation.executed.values()) >= 2  # programs that were ended with them
+    ends, starts = run.events(), run.events(to="running")
+    assert {event["exitCode"] for event in ends} == {0, 1}
+    assert sum(each.subject[0] == "task" for each in simulation.executed.values()) == len(starts)
+    assert len(starts) > len(ends) == 200
+
+
+def test_a_script_that_has_really_run_is_not_run_by_the_simulator_too(
+    real: Any, blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would take other ways there, leave other files, and keep keys waiting while it waits for what is not there."""
+    script = "until test -e ../x -o -e /proc; do sleep 1; done; test -e /no/such && echo > phantom.txt; echo > real.txt"
+    first = task("t", script, outputFiles=[output(f"{blobs.url}/out")])
+    run = real(done(first, task("u", "true", dependsOn={"taskIds": ["t"]}), usesTaskDependencies=True))
+    shell = small_shell.run
+    monkeypatch.setattr(small_shell, "run", None)
+    run.wait()
+    monkeypatch.setattr(small_shell, "run", shell)
+    assert blobs.put == {"/out/real.txt": b"\n"}
+    assert not list(run.folder.glob("**/phantom.txt"))
+    again = assert_replays(run.simulation)
+    assert again.world.disks[0].exists("workitems/j/job-1/t/wd/real.txt")
+    assert not again.world.disks[0].exists("workitems/j/job-1/t/wd/phantom.txt")
+
+
+def failed_nodes(run: Real) -> int:
+    """Return on how many nodes the preparation has failed."""
+    events = run.events("JobPreparationTaskStateChanged")
+    return len({event["nodeId"] for event in events if event["result"] == "failure"})
 
 
 def test_what_is_deleted_and_made_again_is_recorded_each_time(real: Any) -> None:

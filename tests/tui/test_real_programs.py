@@ -48,10 +48,10 @@ class Clock:
 class Shown:
     """A dashboard on a run whose only task, beside one that comes an hour later, is a program that runs."""
 
-    def __init__(self, folder, **settings):
+    def __init__(self, folder, *, later=True, **settings):
         job = builders.a_job("j", [{"id": "t", "commandLine": "/bin/sh -c stay"}])
-        later = builders.a_job("later", [], at="PT1H")
-        self.simulation = Simulation(builders.scenario(job, later).executing())
+        jobs = [job, *([builders.a_job("later", [], at="PT1H")] if later else [])]
+        self.simulation = Simulation(builders.scenario(*jobs).executing())
         self.simulation.awaits_commands = True
         self.sandbox, self.clock = Staying(), Clock()
         self.execution = Execution(self.simulation, self.sandbox, Settings(folder, **settings), wall_s=self.clock)
@@ -98,6 +98,14 @@ def test_keys_about_time_say_that_programs_set_the_pace(shown):
     found = messages_of(one.app)
     assert contains(found, "x120 holds while no program runs.", "While programs run, time goes by as it really does.")
     assert contains(found, "This is the present, and programs may end at any moment")
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_the_run_is_not_over_while_programs_run(shown, later):
+    one, seen = shown(later=later), []
+    drive(one.app, "space", "space", "full_stop", "space", lambda app: seen.append(text_of(app)))
+    assert contains(seen[0], "RUN real")
+    assert not one.app.session.is_over
 
 
 def test_the_page_of_a_task_has_the_environment_that_its_program_saw(shown, monkeypatch):

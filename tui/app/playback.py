@@ -182,8 +182,7 @@ class Playback:
         before = simulation.moment
         while simulation.moment == before:
             if self._session.is_over or not simulation.step():
-                is_real = simulation.real_speed is not None
-                say(self._screen, _REAL if is_real else "Nothing more can happen.")
+                say(self._screen, "Nothing more can happen." if simulation.real_speed is None else _REAL)
                 return
 
     def _on_frame(self) -> None:

@@ -204,7 +204,7 @@ class Session:
             next_ms = next_event_ms(self.simulation)
             here = self.simulation.jumps, len(self.simulation.log)
             self._tried = here, next_ms
-            if next_ms is None and self.simulation.scenario.until_ms is None:
+            if next_ms is None and self.simulation.scenario.until_ms is None and not self.simulation.awaits_commands:
                 self._last_event = here
         return self.end_ms if self._tried[1] is None else self._tried[1]
 
