@@ -112,4 +112,4 @@ def test_titles_show_the_keys_of_their_panes_as_they_are_now(dashboard_at):
     app = dashboard_at(330)
     app.main_screen.keymap = Keymap({"row.why": "f9"})
     seen = after(app, size=(160, 50))
-    assert contains(seen, "f9 why", "l lens", "a act   m mark", "H hour or all")
+    assert contains(seen, "f9 why", "l lens", "a act   m mark")
