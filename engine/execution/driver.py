@@ -222,8 +222,8 @@ class Execution:
         """Process calendar entries as far as the programs have come, for a while; return whether more are due now."""
         simulation, stop_s = self._simulation, self._wall_s() + _SLICE_S
         self._look_for_ends()
-        for _ in range(max_events):
-            if not self._follow() or self._wall_s() > stop_s:
+        for turn in range(max_events):
+            if not self._follow() or (turn and self._wall_s() > stop_s):
                 return True
             now_ms, reach_ms = simulation.now_ms, self._reach_ms(until_ms)
             ended = [program for program in self._programs.values() if program.seen is not None]
