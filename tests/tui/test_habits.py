@@ -99,7 +99,7 @@ def test_letters_in_the_menu_find_verbs_first_and_then_anything(session_at, type
     ("keys", "closes"),
     [
         ((*["comma"] * 3, "down", "w"), "esc close ─╯"),
-        (("S", "e"), "esc leave ─╯"),
+        (("S", "S", "e"), "esc leave ─╯"),
         (("3", "a", "enter"), "esc to the menu ─╯"),
     ],
 )

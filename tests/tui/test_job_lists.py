@@ -126,7 +126,7 @@ def test_curves_are_a_pane_in_a_large_view_and_on_the_page_of_the_job(size, is_p
     drive(
         Dashboard(sim, plays=False), look, lambda app: app.screen.query_one("#strip").focus(), "enter", look, size=size
     )
-    assert contains(seen[0], "   Curves ") is is_pane
+    assert contains(seen[0], "   Curves") is is_pane
     assert contains(seen[1], "Running tasks", "1 running")
 
 

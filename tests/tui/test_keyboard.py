@@ -48,7 +48,7 @@ def after(app, keys, *, fast):
         ("5", "C", "down", "enter"),
         ("3", "f", "down", "down", "q", "5"),
         ("s", "down", "enter"),
-        ("S", "e", *"qqq"),
+        ("S", "S", "e", *"qqq"),
         ("w", "escape", "3"),
         ("question_mark", "q", "5"),
         ("q", "n", "6"),

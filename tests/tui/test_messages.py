@@ -60,7 +60,7 @@ def test_of_several_messages_the_most_serious_is_shown_and_all_are_listed(dashbo
     assert messages_of(app) == ["first", "it failed", "last"]
 
 
-@pytest.mark.parametrize("keys", [("question_mark",), ("a", "enter"), ("w",), ("S",)])
+@pytest.mark.parametrize("keys", [("question_mark",), ("a", "enter"), ("w",), ("S", "S")])
 def test_no_message_lies_over_a_dialog(dashboard_at, keys):
     seen = []
 
@@ -76,7 +76,7 @@ def test_no_message_lies_over_a_dialog(dashboard_at, keys):
 
 def test_the_warning_of_the_formula_editor_ends_with_the_editor(dashboard_at):
     warned, left = screens(
-        dashboard_at(200, "a-day-of-autoscaling"), "2", "S", "e", "x", "escape", "look", "escape", "look"
+        dashboard_at(200, "a-day-of-autoscaling"), "2", "S", "S", "e", "x", "escape", "look", "escape", "look"
     )
     assert contains(warned, "The formula has been changed. Esc again leaves it as it was.")
     assert not contains(left, "The formula has been changed")
