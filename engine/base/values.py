@@ -263,8 +263,8 @@ _UTC_FRACTIONS = tuple(f".{ms:03d}".rstrip("0") + "Z" if ms else "Z" for ms in r
 
 
 @lru_cache(maxsize=4096)
-def _minute(start: datetime, minute: int) -> str:
-    return (start.replace(second=0, microsecond=0) + timedelta(minutes=minute)).strftime("%Y-%m-%dT%H:%M:")
+def _utc_second(start: datetime, second: int) -> str:
+    return (start.replace(microsecond=0) + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def format_utc(start: datetime, ms: int) -> str:
@@ -272,8 +272,8 @@ def format_utc(start: datetime, ms: int) -> str:
 
     The fraction has no trailing zeros and is left out if zero.
     """
-    minute, rest = divmod(ms + start.second * SECOND_MS + start.microsecond // 1000, MINUTE_MS)
-    return f"{_minute(start, minute)}{rest // SECOND_MS:02d}{_UTC_FRACTIONS[rest % SECOND_MS]}"
+    second, rest = divmod(ms + start.microsecond // 1000, SECOND_MS)
+    return _utc_second(start, second) + _UTC_FRACTIONS[rest]
 
 
 def format_money(value: float, currency: str = USD) -> str:

@@ -214,7 +214,8 @@ class DeclaredIds:
         self, job_id: str, body: Mapping[str, Plain], factory: TaskFactory | None, at_ms: int = 0, *, come: bool
     ) -> None:
         """Declare the tasks that a body adds to a job, at a time; ``come`` if the service accepts them."""
-        known = self._tasks.setdefault(job_id.casefold(), _Tasks())
+        folded_job = job_id.casefold()
+        known = self._tasks.get(folded_job) or self._tasks.setdefault(folded_job, _Tasks())
         written = body.get("taskFactory")
         if factory is not None:
             known.factories.append(factory)
@@ -223,9 +224,10 @@ class DeclaredIds:
         collected = written.get("tasks") if isinstance(written, dict) else None
         for listed in (body.get("tasks"), body.get("value"), collected):
             for task in listed if isinstance(listed, list) else ():
-                if (task_id := text_at(task, "id")) is not None:
+                task_id = task.get("id") if isinstance(task, dict) else None
+                if isinstance(task_id, str):
                     folded = task_id.casefold()
-                    key = ("taskid", job_id.casefold(), folded) if at_ms else ()
+                    key = ("taskid", folded_job, folded) if at_ms else ()
                     if key and (folded not in known.ids or key in self._since):
                         self._since[key] = min(self._since.get(key, at_ms), at_ms)
                     known.ids[folded] = task_id

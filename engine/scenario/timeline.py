@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from math import prod
-from typing import NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from pydantic import ValidationError
 
@@ -33,6 +34,7 @@ from engine.specs.base import Int, Spec
 from engine.specs.bodies import JobSpec, TaskSpec
 from engine.specs.command import Command, OnJob
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob
+from engine.specs.common import Simulate
 from engine.specs.conditions import OTHERS_COMPLETED, OWN_JOB, Condition, Unread, is_others_completed
 from engine.specs.job_refusals import task_refusals
 
@@ -234,14 +236,22 @@ def _added_body(tree: Tree) -> Mapping[str, Plain] | None:
     return body if isinstance(tasks, list) and all(map(is_ordinary, tasks)) else None
 
 
-def _addition(body: Mapping[str, Plain], at: Plain, start: datetime) -> tuple[AddTasks, int] | None:
+def _addition(body: Mapping[str, Any], at: Plain, start: datetime) -> tuple[AddTasks, int] | None:
     """Return the command of a line that adds tasks, and its time in ms; None if anything in it is wrong."""
     if isinstance(at, bool) or not isinstance(at, str | int | float):
         return None
     try:
+        body = dict(body)
+        with suppress(TypeError):  # a distribution cannot be a key
+            body["tasks"] = [task | {"simulate": _simulated(**task["simulate"])} for task in body["tasks"]]
         return AddTasks.from_wire(body), parse_time(at, start)
     except (ValidationError, ValueError):
         return None
+
+
+@lru_cache(8192, typed=True)
+def _simulated(**given: Any) -> Simulate:  # noqa: ANN401 - any JSON
+    return Simulate.from_wire(given)
 
 
 def is_ordinary(task: Plain) -> TypeGuard[dict[str, Plain]]:

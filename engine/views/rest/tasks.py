@@ -392,6 +392,8 @@ class _Writer:
         """Yield the lines of a block's tasks in lists of about a thousand, which takes less time."""
         tasks, sweep, begin, start = self._world.tasks, block.sweep, block.rows.start, self._world.scenario.start
         forms: dict[int, _Form | None] = {}  # by profile
+        states, profiles, nodes, pages = tasks.state, tasks.profile, self._nodes, tasks.sparse
+        started, ended = tasks.started, tasks.ended
         for first in range(begin, block.rows.stop, TOGETHER):
             rows = [row for row in block.rows[first - begin : first - begin + TOGETHER] if tasks.state[row] != GONE]
             if sweep is None:
@@ -401,17 +403,17 @@ class _Writer:
             ordinals = [row - begin for row in rows]
             names = zip(sweep.task_ids(ordinals), sweep.command_lines(ordinals), strict=True)
             for task, (task_id, line) in zip(rows, names, strict=True):
-                profile = tasks.profile[task]
-                is_ordinary = tasks.state[task] == COMPLETED and task not in tasks.sparse[task >> PAGE_BITS]
+                profile = profiles[task]
+                is_ordinary = states[task] == COMPLETED and task not in pages[task >> PAGE_BITS]
                 if is_ordinary and profile not in forms:
                     forms[profile] = self._form(block, task)
                 form = forms[profile] if is_ordinary else None
                 if form is None:
                     lines.append(encode(self.whole(block, task)))
                     continue
-                name, started_ms, ended_ms = _quoted(task_id)[1:-1], tasks.started[task], tasks.ended[task]
-                times = format_utc(start, started_ms), format_utc(start, ended_ms)
-                values = name, _quoted(line)[1:-1], *times, name.join(self._node(tasks.node[task]))
+                name, node = _quoted(task_id)[1:-1], tasks.node[task]
+                times = format_utc(start, started[task]), format_utc(start, ended[task])
+                values = name, _quoted(line)[1:-1], *times, name.join(nodes.get(node) or self._node(node))
                 lines.append("".join(form[1](values + form[0])))
             yield lines
 
@@ -438,9 +440,7 @@ class _Writer:
 
     def _node(self, node: int) -> list[str]:
         """Return what stands in ``nodeInfo`` around the id of the task."""
-        parts = self._nodes.get(node)
-        if parts is None:
-            if len(self._nodes) >= MOST_NODES:
-                self._nodes.clear()
-            parts = self._nodes[node] = encode(self._bodies.node_info(_ID, node)).split(_HOLES[0])
+        if len(self._nodes) >= MOST_NODES:
+            self._nodes.clear()
+        parts = self._nodes[node] = encode(self._bodies.node_info(_ID, node)).split(_HOLES[0])
         return parts
