@@ -32,7 +32,8 @@ _ENDLESS_MS = 1000 * DAY_MS
 # How many parts of a subject do not name a node, where it is not two.
 _OWN = {"task": 3, "coordination": 3}
 _ALWAYS = ("exitCode", "stdout", "found")  # also where nothing is in them
-_KEPT = ("at", "when", "after", "refused", "tasks", "taskFactory")  # of an entry of the scenario
+_ABOUT = ("at", "when", "after", "refused")  # an entry of the scenario
+_TASKS = ("tasks", "taskFactory")
 _MOST_NAMED = 500  # characters
 _CALLED = {"PREP": "preparation", "RELEASE": "release"}
 
@@ -178,10 +179,12 @@ def recording(simulation: Simulation, codes: Mapping[int, str]) -> str:
     for section, index, command, extras, when_ms in entries:
         body = seen.body(command, extras, when_ms)
         if body is not None:
-            kept = {name: value for name, value in document[section][index].items() if name in _KEPT}
-            if "tasks" in body:
-                kept.pop("taskFactory", None)
-            document[section][index] = kept | ({command.NAME: body} if section == "timeline" else body)
+            before_it = document[section][index]
+            if section == "timeline":
+                body = {command.NAME: body}
+            elif "tasks" not in body:
+                body |= {name: before_it[name] for name in _TASKS if name in before_it}
+            document[section][index] = {name: before_it[name] for name in _ABOUT if name in before_it} | body
     given = []
     for one in journal.by_hand():
         body = seen.body(one.command, one.extras, one.when_ms)
