@@ -26,8 +26,8 @@ from engine.run.simulation import Simulation
 from engine.scenario.load import load
 from engine.scenario.record import keys_of, with_settings
 from engine.scenario.text import read_source
+from engine.views.recording import recorded
 from engine.views.rest.nodes import DepartedDisk
-from engine.views.results import recorded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

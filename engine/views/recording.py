@@ -15,6 +15,7 @@ from engine.rules.commands import NOTHING, Extras
 from engine.scenario.record import GivenCommand, document_text, dump
 from engine.scenario.tree import parse_valid
 from engine.specs.commands import AddTasks, CreateJob, CreateJobSchedule, CreatePool, UpdatePool
+from engine.views.results import refused_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -158,7 +159,16 @@ def _beside(usual: Mapping[str, Any], runs: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in whole.items() if value != usual.get(name)}
 
 
-def recording(simulation: Simulation, codes: Mapping[int, str]) -> str:
+def recorded(sim: Simulation) -> str:
+    """Return the YAML of the scenario with every command given by hand in its timeline. It replays to the same log."""
+    codes = refused_codes(sim)
+    if sim.executed:
+        return _recording(sim, codes)
+    given = [GivenCommand(one.when_ms, one.command, codes.get(id(one.command))) for one in sim.journal.by_hand()]
+    return dump(replace(sim.scenario, seed=sim.seed), given)
+
+
+def _recording(simulation: Simulation, codes: Mapping[int, str]) -> str:
     """Return the YAML of a run's scenario as it was seen, with every command that was given by hand.
 
     ``codes`` are those with which commands were refused, by the identity of the command. What it cannot have, such as

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import islice, starmap
 from operator import add
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,14 +18,13 @@ from engine.base.terms import JobState, TaskResult
 from engine.base.values import DAY_MS, HOUR_MS, LONGEST_RUN_MS, SECOND_MS, USD, called, values
 from engine.rules.decisions.verdicts import is_final_failure
 from engine.run.conditions import cost_of_nodes, makespan_ms
-from engine.scenario.record import GivenCommand, dump, timeline_line
+from engine.scenario.record import timeline_line
 from engine.specs.catalogue import PRICES_AS_OF, PRICES_REGION
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import ACTIVE, COMPLETED
 from engine.views.log.histories import recent_tasks
 from engine.views.log.latest import TaskTransitions, ready_ms
 from engine.views.log.tally import hook_times
-from engine.views.recording import recording
 from engine.views.resources.account import JobScheduleRow, TransferredBytes, bytes_of_run, row_of_schedule
 from engine.views.resources.instances import pages_of, phases_of, unfinished
 from engine.views.rest.account import (
@@ -436,12 +435,3 @@ def given_by_hand(sim: Simulation) -> list[tuple[int, Command]]:
 def refused_codes(sim: Simulation) -> dict[int, str]:
     """Return the codes with which commands were refused, by the identity of the command."""
     return {id(refusal.command): refusal.error.code for refusal in sim.refusals}
-
-
-def recorded(sim: Simulation) -> str:
-    """Return the YAML of the scenario with every command given by hand in its timeline. It replays to the same log."""
-    codes = refused_codes(sim)
-    if sim.executed:
-        return recording(sim, codes)
-    given = [GivenCommand(one.when_ms, one.command, codes.get(id(one.command))) for one in sim.journal.by_hand()]
-    return dump(replace(sim.scenario, seed=sim.seed), given)

@@ -23,8 +23,7 @@ from engine.execution.sandboxes import ImageMissing, ProgramNotFound, Running, S
 from engine.run.simulation import Simulation
 from engine.shell import small_shell
 from engine.specs.commands import COMMANDS, TerminateJob
-from engine.views.recording import NOT_RECORDED
-from engine.views.results import recorded
+from engine.views.recording import NOT_RECORDED, recorded
 from tests import builders
 
 if TYPE_CHECKING:

@@ -213,7 +213,7 @@ def test_a_malformed_pool_is_refused_by_the_name_of_the_property(account, body, 
 
 def test_commands_over_rest_are_in_the_journal_and_replay_to_the_same_log(account):
     from engine import Simulation, load_scenario
-    from engine.views.results import recorded
+    from engine.views.recording import recorded
 
     batch = account()
     batch.post("/pools", pool(nodes=2))

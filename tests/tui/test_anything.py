@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from textual import events
 
 from engine import Simulation, load_scenario
-from engine.views.results import recorded
+from engine.views.recording import recorded
 from tests.tui.conftest import simulation_at
 from tests.tui.driving import arrived
 from tests.tui.screen_text import strips_of

@@ -6,7 +6,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs.commands import COMMANDS, EnablePoolAutoScale, EvaluatePoolAutoScale
-from engine.views.results import recorded
+from engine.views.recording import recorded
 from tests.tui.acting import commands_of
 from tui.viewmodels.actions.menu import ACTION_TYPES, actions_for
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM

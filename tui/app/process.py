@@ -19,7 +19,8 @@ from engine.base.values import lazy_regex, visible
 from engine.scenario.record import with_prices, with_settings
 from engine.specs.commands import CreateJob, CreatePool
 from engine.views.diagnosis.expectations import told_as_broken
-from engine.views.results import given_by_hand, recorded
+from engine.views.recording import recorded
+from engine.views.results import given_by_hand
 from tui import interrupts
 from tui.saving.settings import NO_COLOUR, Settings, Source
 from tui.saving.targets import FileLines, NewLines, TargetError

@@ -102,8 +102,7 @@ def executing(
     from engine.execution.driver import Execution, Settings, source_of
     from engine.execution.sandboxes import SandboxMissing, sandbox_of
     from engine.rest.session import session_text
-    from engine.views.recording import NOT_RECORDED
-    from engine.views.results import recorded
+    from engine.views.recording import NOT_RECORDED, recorded
     from tui.saving.targets import FileLines, TargetError, reported
 
     for application in simulation.scenario.account.applications:
