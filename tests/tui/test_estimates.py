@@ -316,14 +316,14 @@ def test_where_lines_are_few_each_bar_has_its_end(session_at):
     for cells in (58, 78, 116):
         lines = job_strip.rail(session_at(WORKING_S), cells, 3)
         assert len(lines) == 3
-        assert plain(lines[1]).endswith("est. 08:07:27")
+        assert plain(lines[1]).endswith("est. 08:07:30")
         assert all(width(each) <= cells for each in lines)
 
 
 def test_the_scrubber_reaches_the_planned_end(session_at):
     session = session_at(WORKING_S)
     strip = plain(scrubber(session, 120))
-    assert "estimated end 08:07:47" in strip
+    assert "estimated end 08:07:50" in strip
     last = strip.rindex("┄")
     assert scrubber_ms(session, last, 120) == pytest.approx(session.forecast().end_ms, abs=8000)
 

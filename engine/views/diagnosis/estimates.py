@@ -1,7 +1,8 @@
 """Planned and estimated ends of what runs, and usual durations of preparation and release.
 
 Planned ends are known; the ends of a job, its tasks and its preparation are estimated as if nothing went wrong, with
-tasks that go on at the pace so far. Usual durations are those on the nodes where preparation or release has succeeded.
+as many tasks at once as now, or as on average so far. Usual durations are those on the nodes where preparation or
+release has succeeded.
 """
 
 from __future__ import annotations
@@ -173,21 +174,24 @@ class Forecaster:
         return self._large[2]
 
     def _last_end_ms(self, job: Job) -> int | None:
-        """Return when the last of the job's tasks ends at the pace so far, but no earlier than one that runs.
+        """Return when the last of the job's tasks ends, if as many run at once as now, or as on average so far.
 
-        None if no end of a task that runs is known. The pace is that of whole tasks: one that runs counts as far as it
-        has come. While the last task runs, half of the others have nothing to do on average.
+        None if no end of a task that runs is known. Those that wait take as long as those that run, on average. Slots
+        that become free at different moments have nothing to do for half of that time, until the last task ends.
         """
-        world, tasks = self._simulation.world, self._simulation.world.tasks
+        world, tasks, now_ms = self._simulation.world, self._simulation.world.tasks, self._simulation.now_ms
         spans = [(tasks.started[task], tasks.ended[task]) for task in self._tasks.running()]
         known = [(start_ms, end_ms) for start_ms, end_ms in spans if world.is_known(end_ms)]
-        began_ms, last_ms = self._starts.began_ms(job), max((end_ms for _, end_ms in known), default=None)
-        waiting = job.counts[ACTIVE] + job.counts[PREPARING]
-        if began_ms is None or last_ms is None or not waiting:
-            return last_ms
-        under_way = sum((world.now_ms - start_ms) / max(1, end_ms - start_ms) for start_ms, end_ms in known)
-        done, left = job.counts[COMPLETED] + under_way, waiting + len(spans) - under_way + (len(spans) - 1) / 2
-        return max(last_ms, world.now_ms + round(left * (world.now_ms - began_ms) / done))
+        began_ms, waiting = self._starts.began_ms(job), job.counts[ACTIVE] + job.counts[PREPARING]
+        if began_ms is None or not known or not waiting:
+            return max((end_ms for _, end_ms in known), default=None)
+        starts_ms, ends_ms = [start_ms for start_ms, _ in known], [end_ms for _, end_ms in known]
+        last_ms = max(ends_ms)
+        mean_ms = (sum(ends_ms) - sum(starts_ms)) / len(known)
+        worked_ms = mean_ms * job.counts[COMPLETED] + now_ms * len(known) - sum(starts_ms)
+        at_once = max(len(spans), min(len(spans) + waiting, worked_ms / max(1, now_ms - began_ms)))
+        left_ms = mean_ms * waiting + (sum(ends_ms) / len(known) - now_ms) * len(spans)
+        return max(last_ms, round(now_ms + left_ms / at_once + (last_ms - min(ends_ms)) / 2))
 
 
 def _latest_ms(page: InstancePage, running: tuple[HookStatus, ...]) -> int | None:
