@@ -72,7 +72,7 @@ def test_keys_move_zoom_and_change_rows(dashboard_at):
         note,
     )
     assert [subject.key for subject, *_ in seen[:3]] == [5, 0, 0]
-    assert [step for _, step, *_ in seen] == [5_000, 1_000, 15_000, 15_000, 3_500, 3_500]
+    assert [step for _, step, *_ in seen] == [5_000, 2_500, 10_000, 10_000, 3_500, 3_500]
     assert [name for _, _, name, _ in seen] == ["nodes"] * 3 + ["tasks"] * 3
     assert seen[-1][3] == 259_000
 
