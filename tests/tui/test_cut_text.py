@@ -38,10 +38,10 @@ def test_without_preparation_the_map_begins_with_the_states_of_the_nodes():
         model = NodeMapModel(Session(sim))
         model.update()
         assert model.lens is lens
-        model.look_through(Lens.SLOTS)
+        model.look_through(Lens.FAILURES)
         model.update()
-        assert model.lens is Lens.SLOTS
-        assert model.remembered() == {"lens": "slots in use"}
+        assert model.lens is Lens.FAILURES
+        assert model.remembered() == {"lens": "failures so far"}
 
 
 @pytest.mark.parametrize("cells", [76, 100, 116])

@@ -37,7 +37,7 @@ def after(app, keys, *, fast):
 @pytest.mark.parametrize(
     "keys",
     [
-        ("l", "l", "l"),
+        ("l", "l"),
         ("B", "apostrophe", "1"),
         ("3", "a", "enter"),
         ("A", "enter", "right", "right"),

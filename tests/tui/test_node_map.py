@@ -191,9 +191,9 @@ def hundred():
 def test_nodes_that_have_gone_have_no_card_and_the_title_counts_them(mixed):
     model = model_of(mixed)
     assert len(model.nodes) == 5
-    assert model.title(90, layout_for(5, 90, 40, NEEDS)).startswith("Nodes · 5 nodes, 1 gone · lens 1 of 4")
+    assert model.title(90, layout_for(5, 90, 40, NEEDS)).startswith("Nodes · 5 nodes, 1 gone · lens 1 of 3")
     model = model_of(mixed, with_gone=True)
-    assert model.title(90, layout_for(6, 90, 40, NEEDS)).startswith("Nodes · 6 nodes · lens 1 of 4")
+    assert model.title(90, layout_for(6, 90, 40, NEEDS)).startswith("Nodes · 6 nodes · lens 1 of 3")
 
 
 def test_of_a_pool_whose_nodes_have_all_gone_their_number_is_said():
@@ -296,9 +296,9 @@ def test_a_short_line_of_a_node_has_whole_words(mixed):
 
 def test_l_goes_from_lens_to_lens_and_round(dashboard_at):
     seen = []
-    drive(dashboard_at(LATER_S), *[step for _ in range(3) for step in ("l", lambda app: seen.append(text_of(app)))])
-    assert contains(seen[1], "failures so far   l lens")
-    assert contains(seen[2], "lens 1 of 4: node state")
+    drive(dashboard_at(LATER_S), *[step for _ in range(2) for step in ("l", lambda app: seen.append(text_of(app)))])
+    assert contains(seen[0], "failures so far   l lens")
+    assert contains(seen[1], "lens 1 of 3: node state")
 
 
 def test_going_back_to_before_there_were_nodes_reads_nothing_of_nodes_that_are_no_more():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from operator import mul
+from operator import mul, sub
 
 import pytest
 
@@ -341,17 +341,15 @@ def plotted(ends, rows, due_s=None):
 
 @pytest.mark.parametrize("due_s", [None, 28_800.0, 29_500.0])
 @pytest.mark.parametrize("rows", range(9, 30))
-def test_marks_of_the_axis_are_equally_far_apart_and_no_variant_stands_on_one_or_beyond_one(rows, due_s):
+def test_variants_stand_at_the_marks_of_the_axis_that_are_nearest_and_within_them(rows, due_s):
     ends = [31_380.0, 31_500.0, 27_593.0, 27_626.0, 24_761.0, 24_761.0, 21_700.0, 35_900.0]
     lines = plotted(ends, rows, due_s)
     marks = [at for at, each in enumerate(lines) if "┤" in each]
-    assert len({after - before for before, after in pairwise(marks)}) == 1
+    assert max(after - before for before, after in pairwise(marks)) - 2 <= min(map(sub, marks[1:], marks))
     at_s = {at: sum(map(mul, map(int, lines[at].split()[0].split(":")), (3600, 60, 1))) for at in marks}
     for number, end in enumerate(ends, start=1):
         (row,) = [at for at, each in enumerate(lines) if re.search(rf"●{number}\b|\b{number}●", each)]
-        assert {at: (end > when) - (end < when) for at, when in at_s.items()} == {
-            at: 1 if row < at else -1 for at in marks
-        }
+        assert all(at <= row if end < when else row <= at for at, when in at_s.items())
 
 
 @pytest.mark.parametrize("rows", [8, 20])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from engine.base.terms import TaskState
@@ -43,10 +45,9 @@ def test_a_release_of_two_seconds_leaves_a_mark_and_a_state_below_a_name_is_whol
     assert model.label_cells > len("left the pool")
 
 
-def test_the_legend_has_the_sign_of_a_task_that_begins_where_others_run(session_at):
+def test_a_node_that_works_without_a_break_is_one_line(session_at):
     model = model_of(session_at(530, "forty-nodes"), CELLS)
-    assert "╋" in "".join(plain(each) for each in model.lines(range(len(model.keys)), 0))
-    assert "╋ another task begins" in plain(model.legend(300, range(len(model.keys))))
+    assert re.search(r"◉ running ━{20}", "".join(plain(each) for each in model.lines(range(len(model.keys)), 0)))
 
 
 @pytest.mark.parametrize(("name", "is_named"), [("spot-night-run", True), ("one-node-fails", False)])

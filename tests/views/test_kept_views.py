@@ -55,7 +55,7 @@ class _Views:
             self._of_job[job_id] = pages, Forecaster(self._simulation, tasks, *pages, self._starts)
         pages, forecaster = self._of_job[job_id]
         of_pages = [
-            (page.codes(), page.counts(), page.nodes_without_record(), page.last_end_ms(), page.long_ms(), page.count())
+            (page.codes(), page.counts(), page.nodes_without_record(), page.last_end_ms(), page.count())
             for page in pages
         ]
         return job_id, of_pages, self._progress.of(job_id), forecaster.estimate()

@@ -159,7 +159,6 @@ def test_a_failure_always_shows_and_so_does_preparation_that_began():
     assert lane.shown(153_000, 181_000).activity is Activity.INELIGIBLE
     assert lane.shown(170_000, 240_000).activity is Activity.WORKING
     assert lane.shown(0, 30_000).activity is Activity.ABSENT
-    assert (lane.tasks_begun(0, 181_001), lane.tasks_begun(0, 181_000)) == (1, 0)
     assert lane.until_ms(153_000) == 181_000
     assert lane.until_ms(3_600_000) is None
 
@@ -225,7 +224,6 @@ def test_tasks_that_follow_each_other_at_once_are_read_together_unless_the_next_
     for node in range(3):
         lane, other = whole.lane(node), each.lane(node)
         assert lane.stretches == other.stretches
-        assert list(lane.task_begins) == list(other.task_begins)
         assert [tasks_at(whole, node, at) for at in when_ms] == [tasks_at(each, node, at) for at in when_ms]
 
 

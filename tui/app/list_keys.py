@@ -220,7 +220,6 @@ def _go_to_found(main: ViewScreen, target: Target | None) -> None:
 
 MOST_EXPORTED = 100_000
 _OPTIONS = {"tasks": "--tasks", "events": "--events"}  # of the command that writes a whole list, by its page
-# Rows of these lists have a detail page; other events are shown in their list.
 
 
 # -- the list ----------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels.file_browser import FilesModel
 from tui.viewmodels.sheets import HelpPage
 from tui.widgets.rows import FileTree
-from tui.widgets.texts import AnswerError, Prompt, Question, TextView
+from tui.widgets.texts import Prompt, Question, TextView
 
 if TYPE_CHECKING:
     from textual import events
@@ -48,7 +48,6 @@ class Files(Modal[None]):
         Binding("slash", "ask_find", "find", id="files.find"),
         Binding("n", "next_match(1)", "next match", id="files.next"),
         Binding("N", "next_match(-1)", "previous match", id="files.before"),
-        Binding("colon", "ask_line", "go to a line", id="files.line"),
         Binding("e", "ask_save", "save a copy", id="files.save"),
         Binding("y", "copy", "copy the path", id="files.copy"),
         Binding("space", "playback('play')", "run or pause simulated time", id="files.play"),
@@ -200,16 +199,6 @@ class Files(Modal[None]):
                 say(self, f"{quoted(sought)} is not there.")
 
         self._ask(Question("find", answered, self.model.text.sought, self.model.text.find))
-
-    def action_ask_line(self) -> None:
-
-        def answered(answer: str) -> None:
-            number = answer.strip().replace(",", "")
-            if not number.isdecimal():
-                raise AnswerError(f"{quoted(answer)} is not a line number.")
-            self.model.text.go_to_line(int(number) - 1)
-
-        self._ask(Question(f"line, 1 to {self.model.text.total:,}", answered))
 
     def action_ask_save(self) -> None:
         self._ask(Question("save a copy as", self._save, name_of(self.model.reads)))

@@ -39,7 +39,6 @@ _AXIS_LINES = 1
 _FOOTER_LINES = 2  # details of the cell under the cursor, and the legend
 _LEAST_WITH_BAND = 14  # lines, for the curves of the pool to have room
 _SCROLLBAR_CELLS = 1
-_WHEEL_COLUMNS = 4
 _PROGRESS_S = 0.1
 
 
@@ -277,18 +276,6 @@ class TimelineGrid(ResizeFilter, RowsView):
         self.move_to(row + self.top_line if is_row else self._at)
         if event.chain > 1:
             self.action_go()
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Go back in time with Shift or Ctrl; without them Textual scrolls the rows."""
-        if event.shift or event.ctrl:
-            event.stop()
-            self.action_move(-_WHEEL_COLUMNS)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Go forward in time with Shift or Ctrl."""
-        if event.shift or event.ctrl:
-            event.stop()
-            self.action_move(_WHEEL_COLUMNS)
 
 
 class Timeline(View):

@@ -260,6 +260,4 @@ def curves(model: CurvesModel, page: DetailModel, cells: int, rows: int) -> list
     """Return the curves of the job and the pool in focus, which fill so many rows."""
     page.session.series.read_all()
     model.has_grounds = page.has_grounds
-    more = "  H changes between the last hour and all" if cells >= _TWO_COLUMNS_FROM else ""
-    head = line(Span(model.title, Role.STRONG), Span(f"  {model.subtitle()}{more}", Role.DIM))
-    return [head, *model.lines(cells, max(1, rows - 1))]
+    return [line(Span(model.title, Role.STRONG)), *model.lines(cells, max(1, rows - 1))]

@@ -41,7 +41,7 @@ class GlyphSet:
         """Choose ASCII characters if ``ascii_only``, else Unicode."""
         self.ascii_only = ascii_only
         self.full, self.rest = ("#", ".") if ascii_only else ("█", "·")
-        self.edge, self.begin = ("|", "+") if ascii_only else ("▏", "╋")  # where a bar begins, and another one in it
+        self.edge = "|" if ascii_only else "▏"  # where a bar begins
         # Bars of progress are slim; failures are crosses in them, which need no colour.
         self.meter, self.meter_running, self.meter_rest = ("=", "*", ".") if ascii_only else ("━", "╍", "─")
         self.meter_failed = "X" if ascii_only else "×"
@@ -246,11 +246,11 @@ def _stretch(glyphs: GlyphSet, glyph: Glyph, cells: int, _ascii_only: bool) -> S
     short = glyph.name.split(" ")[-1 if glyph.role is Role.FAILED else 0]
     names = () if glyph.role in _QUIET else (glyph.name, short)
     name = next((f" {each} " for each in names if len(each) + _BESIDE_NAME <= cells), "")
-    return Span(f"{glyphs.of(glyph)}{name}".ljust(cells, glyphs.of(going_on(glyph))), glyph.role)
+    return Span(f"{glyphs.of(glyph)}{name}".ljust(cells, glyphs.of(_going_on(glyph))), glyph.role)
 
 
 @cache
-def going_on(glyph: Glyph) -> Glyph:
+def _going_on(glyph: Glyph) -> Glyph:
     """Return what continues a stretch of time after the symbol in its first cell: dots in quiet times, else a line."""
     if glyph.role in _QUIET:
         return glyph._replace(symbol=".", letter=".") if glyph.symbol.strip() else glyph

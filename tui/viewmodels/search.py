@@ -9,9 +9,8 @@ from engine.base.values import called
 from engine.views.resources.account import schedule_ids
 from engine.views.resources.jobs import job_ids, pool_ids
 from engine.views.resources.nodes import NodePage
-from engine.views.resources.processes import command_lines
+from engine.views.resources.processes import command_lines, files_on
 from engine.views.resources.tasks import TaskPage
-from engine.views.rest.nodes import files_of
 from tui.viewmodels import format as fmt
 from tui.viewmodels.format import described
 from tui.viewmodels.items import FileLocation
@@ -165,7 +164,7 @@ class Search:
             if self._worked_s > stop_s:
                 group.note = f"of the first {number:,} nodes; those of {len(nodes) - number:,} were not searched"
                 return
-            for item in files_of(self._simulation.world, node, self._simulation.now_ms):
+            for item in files_on(self._simulation, node):
                 directory, _, name = item.path.rpartition("/")
                 if not item.is_directory and self._wanted in name.lower():
                     about = f"n{page.position_of(node)} {directory}"

@@ -75,7 +75,6 @@ _REMARKS = {
         NodeState.CREATING: "the VM is being allocated",
         NodeState.WAITING_FOR_START_TASK: "no tasks until the start task succeeds",
         NodeState.START_TASK_FAILED: "reboot, reimage, or fix the start task",
-        NodeState.RUNNING: "in the slots lens a digit counts used slots, or tenths",
         NodeState.REIMAGING: "makes the node eligible again",
         NodeState.OFFLINE: "scheduling is disabled and nothing runs",
         NodeState.PREEMPTED: "Spot nodes only",

@@ -8,9 +8,8 @@ The axes of its plot are here, too.
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from dataclasses import dataclass
-from itertools import chain, count, pairwise
+from itertools import chain, count
 from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -364,57 +363,31 @@ _ROWS_FOR_MARK = 4  # between two marks of an axis
 
 
 class Scale(NamedTuple):
-    """A range of values on a number of cells."""
+    """A range of values on a number of cells. A deadline in it has a cell of its own, with others on both sides."""
 
     low: float
     high: float
     cells: int
+    due: float | None = None
 
     def cell(self, value: float) -> int:
-        """Return the cell of a value."""
+        """Return the cell of a value; that after the last one if it is beyond the range."""
         share = (value - self.low) / (self.high - self.low)
-        return max(0, min(self.cells - 1, round(share * (self.cells - 1))))
+        at = max(0, min(self.cells - (value <= self.high), round(share * (self.cells - 1))))
+        if self.due is None:
+            return at
+        if value == self.due:
+            return max(1, min(self.cells - 2, at))
+        due = self.cell(self.due)
+        return max(due + 1, at) if value > self.due else min(due - 1, at)
 
 
-class Ends(NamedTuple):
-    """Ends on rows: those of marks and of a deadline have rows of their own, and what lies between two is between."""
-
-    anchors: tuple[tuple[float, int], ...]
-    marks: tuple[float, ...]
-    cells: int
-
-    def cell(self, value: float) -> int:
-        """Return the row of an end, counted from the bottom; the top one if it is later than the axis goes."""
-        at = bisect_left(self.anchors, (value, 0))
-        if at == len(self.anchors):
-            return self.cells - 1
-        high, last = self.anchors[at]
-        return last if value == high else _between(self.anchors[at - 1], (high, last), value)
-
-
-def _between(first: tuple[float, int], last: tuple[float, int], value: float, space: int = 1) -> int:
-    """Return the row of a value, at least ``space`` rows from those of two others."""
-    share = (value - first[0]) / (last[0] - first[0])
-    return max(first[1] + space, min(last[1] - space, first[1] + round(share * (last[1] - first[1]))))
-
-
-def ends_of(low_s: float, high_s: float, rows: int, due_s: float | None, cells: int) -> Ends:
-    """Return the rows of ends: marks are equally far apart, and a deadline between two has rows at both sides."""
-    if rows <= (_ROWS_FOR_MARK // 2 if due_s is None else _ROWS_FOR_MARK):
-        anchors = [(low_s - 1, -1), (high_s + 1, rows)]
-        if due_s is not None:
-            anchors.insert(1, (due_s, max(1, min(rows - 2, Scale(low_s, high_s, rows).cell(due_s)))))
-        return Ends(tuple(anchors), (), cells)
-    for least in (min(_ROWS_FOR_MARK, rows - 1), _ROWS_FOR_MARK // 2):
-        for step_s in chain(TIME_STEPS_S, count(DAY_S, DAY_S)):
-            first, last = floor(low_s / step_s), max(floor(low_s / step_s) + 1, ceil(high_s / step_s))
-            needed = _ROWS_FOR_MARK if due_s is not None and due_s % step_s else least
-            if (last - first) * needed < rows:
-                break
-        if last - first > 1:
+def scale_of_ends(low_s: float, high_s: float, rows: int, due_s: float | None) -> tuple[Scale, list[int]]:
+    """Return the rows of ends, between the first and the last of the round times that mark the axis."""
+    least = min(_ROWS_FOR_MARK, rows - 1)
+    for step_s in chain(TIME_STEPS_S, count(DAY_S, DAY_S)):
+        first, last = floor(low_s / step_s), max(floor(low_s / step_s) + 1, ceil(high_s / step_s))
+        if (last - first) * least < rows:
             break
-    each = (rows - 1) // (last - first)
-    marks = [(at * step_s, (at - first) * each) for at in range(first, last + 1)]
-    between = [pair for pair in pairwise(marks) if due_s is not None and pair[0][0] < due_s < pair[1][0]]
-    own = [(due_s, _between(*pair, due_s, 2)) for pair in between if due_s is not None]
-    return Ends(tuple(sorted(marks + own)), tuple(mark for mark, _ in marks), cells)
+    marks = [at * step_s for at in range(first, last + 1)]
+    return Scale(marks[0], marks[-1], rows, due_s), marks

@@ -31,7 +31,7 @@ from engine.views.diagnosis.expectations import ExpectationState
 from tui.viewmodels.glyphs import EXPECTATION, VARIANT_GLYPHS, Canvas
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
-from tui.viewmodels.study import SPREAD, Ends, Scale, ends_of, short_head
+from tui.viewmodels.study import SPREAD, Scale, scale_of_ends, short_head
 from tui.viewmodels.text import Block, Line, Role, Span, block_of, row
 
 if TYPE_CHECKING:
@@ -295,11 +295,11 @@ def scatter_lines(
     top_s = _highest(dots, first_s, due_or_first_s) if room >= _ROWS_TO_CUT else max(last_s, due_or_first_s)
     is_cut = top_s < last_s
     low_s, high_s = _range((min(first_s, due_or_first_s), top_s), 60.0)
-    y = ends_of(low_s, high_s, room - is_cut, due_s, room)
-    margin = max(len(end_text(value)) for value in (*y.marks, high_s)) + 1
+    y, times_s = scale_of_ends(low_s, high_s, room - is_cut, due_s)
+    margin = max(len(end_text(value)) for value in times_s) + 1
     x = Scale(*_range(costs, 0.0), cells - margin - 1)
     canvas = Canvas(cells, rows)
-    _draw_axes(canvas, x, y, margin, signs, dots[0].currency)
+    _draw_axes(canvas, x, {room - 1 - y.cell(mark): end_text(mark) for mark in times_s}, signs, dots[0].currency)
     if is_cut:
         canvas.put(margin - len(_LATER) - 1, 0, f"{_LATER} {glyphs.crossed}", Role.DIM)
     if due_s is not None:
@@ -328,14 +328,14 @@ def scatter_lines(
     return canvas.lines()
 
 
-def _draw_axes(canvas: Canvas, x: Scale, y: Ends, margin: int, signs: dict[str, str], currency: str) -> None:
-    for at_row in range(y.cells):
-        canvas.put(margin, at_row, signs["upright"], Role.DIM)
-    canvas.put(margin, y.cells, signs["corner"] + signs["level"] * x.cells, Role.DIM)
-    for mark_s in y.marks:
-        row, label = y.cells - 1 - y.cell(mark_s), end_text(mark_s)
-        canvas.put(margin - 1 - len(label), row, label, Role.DIM)
-        canvas.put(margin, row, signs["tick"], Role.DIM)
+def _draw_axes(canvas: Canvas, x: Scale, marks: dict[int, str], signs: dict[str, str], currency: str) -> None:
+    """Draw the axis of costs, and that of ends with its marks by row."""
+    room, margin = canvas.rows - 2, canvas.cells - x.cells - 1
+    for at_row in range(room):
+        canvas.put(margin, at_row, signs["tick" if at_row in marks else "upright"], Role.DIM)
+    canvas.put(margin, room, signs["corner"] + signs["level"] * x.cells, Role.DIM)
+    for at_row, label in marks.items():
+        canvas.put(margin - 1 - len(label), at_row, label, Role.DIM)
     step = _cost_step(x.high - x.low, max(2, x.cells // _CELLS_FOR_MARK))
     decimals, free = max(2, -floor(log10(step))), 0
     for at in range(int(-(-x.low // step)), int(x.high // step) + 1):
@@ -343,8 +343,8 @@ def _draw_axes(canvas: Canvas, x: Scale, y: Ends, margin: int, signs: dict[str, 
         label = f"{currency_sign(currency)}{at * step:,.{decimals}f}"
         first = min(column - len(label) // 2, canvas.cells - len(label))
         if first > free:
-            canvas.put(first, y.cells + 1, label, Role.DIM)
-            canvas.put(column, y.cells, signs["foot"], Role.DIM)
+            canvas.put(first, room + 1, label, Role.DIM)
+            canvas.put(column, room, signs["foot"], Role.DIM)
             free = first + len(label)
 
 

@@ -54,7 +54,6 @@ class NodeMap(ResizeFilter, CursorView):
         self._index = 0  # of the node that was chosen, which cells of another size do not change
         self._lines = MapLines(model)
         self._drawn: list[Line] = []
-        # While the mouse button is down: the first node, and the marks before.
 
     @property
     def cursor(self) -> int:

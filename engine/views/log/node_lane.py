@@ -119,7 +119,6 @@ class Lane:
         self._eligible_again_in = eligible_again_in
         self.begins = array("q")  # when each stretch began
         self.stretches: list[Stretch] = []
-        self.task_begins = array("q")
         self.read = 0  # entries of this node that have been read
         self._state: NodeState | None = None
         self._tasks = 0
@@ -131,7 +130,6 @@ class Lane:
         """Take the next entry: its meaning, and the job or task that it is about."""
         if meaning.step is Step.TASK_BEGINS:
             self._tasks += 1
-            self.task_begins.append(when_ms)
             if self._tasks > 1:  # the node was working already
                 return
         elif meaning.step is Step.TASK_ENDS:
@@ -243,10 +241,6 @@ class Lane:
             if present.activity in _ALWAYS_SHOWN:
                 filled[present.activity] = end_ms * (len(_ALWAYS_SHOWN) - _ALWAYS_SHOWN.index(present.activity))
         return last[max(filled, key=filled.__getitem__)]
-
-    def tasks_begun(self, begin_ms: int, end_ms: int) -> int:
-        """Return the number of tasks that began in this time."""
-        return bisect_right(self.task_begins, end_ms - 1) - bisect_right(self.task_begins, begin_ms - 1)
 
 
 _OPEN_MS = -1

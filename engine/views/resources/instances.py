@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, NodeState
-from engine.base.values import SECOND_MS, percentile, places, values
+from engine.base.values import SECOND_MS, places, values
 from engine.run.agenda import Agenda
 from engine.specs.bodies import JobPreparationTask
 from engine.state.instances import ABSENT, PrepFlag
@@ -170,7 +170,6 @@ def last_task_ms(world: World, job: Job) -> int | None:
 
 
 _DUE = tuple(status for status in HookStatus if status is not HookStatus.NOT_NEEDED)
-_SAMPLED = 400  # nodes whose durations are read
 
 
 class InstanceBrief(NamedTuple):
@@ -215,7 +214,6 @@ class InstancePage(InstanceStatuses):
         """List a job's nodes; the page is empty while there is no job of this id."""
         super().__init__(simulation, job_id, hook)
         self._counts: Kept[dict[HookStatus, int]] = Kept()
-        self._long_ms: Kept[int] = Kept()
         self._listed: Kept[int] = Kept()
         self._unrecorded: Kept[int] = Kept()
         self._last_end_ms: Kept[int] = Kept()
@@ -327,17 +325,6 @@ class InstancePage(InstanceStatuses):
         """Return when a job that ends waits no more for release on any node (REL-13); None if it has no such limit."""
         waiting = places(self.codes(), _WILL_RUN)
         return given_up_ms(self._simulation.world, map(self._rows.__getitem__, waiting))
-
-    def long_ms(self) -> int:
-        """Return the 95th percentile of the durations, estimated from a few hundred nodes; 0 before any is done."""
-        self._update()
-        return self._long_ms.get(self._version, self._new_long_ms)
-
-    def _new_long_ms(self) -> int:
-        states, starts, ends = self.columns()
-        some = self._rows[:: len(self._rows) // _SAMPLED + 1]
-        took_ms = sorted(ends[row] - starts[row] for row in some if states[row] == InstanceState.COMPLETED)
-        return round(percentile(took_ms, 0.95) or 0)
 
     def last_end_ms(self) -> int:
         """Return the latest of all ends, planned ones included, in ms since the start; -1 before any is known."""

@@ -169,11 +169,6 @@ class NodePage:
         """Return whether the node's scheduling is enabled."""
         return self._simulation.world.nodes[node].scheduling is SchedulingState.ENABLED
 
-    def slots(self) -> int:
-        """Return the task slots of a node of this pool; 1 while there is no pool."""
-        pool = self._simulation.world.pools.latest(self.pool_id)
-        return 1 if pool is None else pool.slots
-
     def all_hooks(self) -> bytes:
         """Return a byte for each of ``nodes``, its status for the job in focus, to be read with ``hooks_in``."""
         codes = side_by_side(self._prep.codes(), self._release.codes(), _STATUS_BITS)
@@ -183,10 +178,6 @@ class NodePage:
             return bytes(found.get(node, _NO_HOOKS) for node in self.nodes())
 
         return self._hooks.get((self._simulation.jumps, len(self.nodes()), codes), hooks)
-
-    def free_slots(self) -> Sequence[int]:
-        """Return the free task slots of each of ``nodes``."""
-        return values(self._simulation.world.nodes.free, self.nodes())
 
     def failures(self) -> list[int]:
         """Count the failures on each of ``nodes``: tasks, and preparation and release of the job in focus."""

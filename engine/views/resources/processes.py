@@ -18,7 +18,7 @@ from engine.base.paths import APPLICATIONS, package_directory, parent, task_dire
 from engine.base.terms import JobState, TaskState
 from engine.base.values import called, format_duration, lazy_regex
 from engine.rules.processes import execution, node_disk, setup
-from engine.rules.processes.node_disk import OUTPUTS, process_directory
+from engine.rules.processes.node_disk import OUTPUTS, FileEntry, process_directory
 from engine.specs.command import OnJob
 from engine.specs.conditions import OWN_JOB, Bounds, Verbatim
 from engine.views.log.reader import LogReader, about, is_event, of_kind
@@ -403,6 +403,11 @@ class OutputEnd(NamedTuple):
     path: str
     lines: tuple[str, ...]
     above: int
+
+
+def files_on(simulation: Simulation, node: int) -> list[FileEntry]:
+    """Return every file and directory on a node, sorted by path; none on a node that is gone."""
+    return node_disk.files_of(simulation.world, node, simulation.now_ms)
 
 
 def output_ends(simulation: Simulation, node: int, directory: str, most_lines: int) -> list[OutputEnd]:

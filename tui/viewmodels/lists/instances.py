@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.base.errors import exit_text
 from engine.base.terms import InstanceState, JobState, TaskResult
@@ -50,24 +50,15 @@ if TYPE_CHECKING:
 
 
 _STATES = tuple(state.wire for state in InstanceState)
-_BAR_CELLS = 8
 # The service calls these running or completed.
 _UNNAMED = (HookStatus.RETRYING, HookStatus.SUPERSEDED, HookStatus.STOPPED, HookStatus.LEAVING, HookStatus.GONE)
 
 
-class _Brief(NamedTuple):
-    """The values that decide on the usual cells."""
-
-    of_node: InstanceBrief
-    long_ms: int  # how long the tasks take at most, nearly all of them: the measure of the bars
-    now_ms: int  # 0 where it does not run
-
-
-def of_view(cell: Callable[[InstanceView], Span | str]) -> Callable[[_Brief], Span | str]:
+def of_view(cell: Callable[[InstanceView], Span | str]) -> Callable[[InstanceBrief], Span | str]:
     """Return the cell of a column that is empty where the task has never run."""
 
-    def of_brief(brief: _Brief) -> Span | str:
-        return "" if brief.of_node.view is None else cell(brief.of_node.view)
+    def of_brief(brief: InstanceBrief) -> Span | str:
+        return "" if brief.view is None else cell(brief.view)
 
     return of_brief
 
@@ -81,11 +72,15 @@ def _failure(record: InstanceRow) -> FailureInfo | None:
     return None if record.view is None else record.view.failure
 
 
+def _is_under_way(brief: InstanceBrief) -> bool:
+    return brief.view is not None and brief.view.end_ms is None
+
+
 def _runs(record: InstanceRow) -> str:
     return "0" if record.view is None else f"{record.view.runs:,}"
 
 
-class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
+class InstancesModel(NodeRowsModel[InstanceBrief, InstanceRow]):
     """Preparation or release of the job in focus, node by node."""
 
     hook: ClassVar[Hook]
@@ -137,17 +132,13 @@ class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
     def groups_by(self, key: Key, keys: Sequence[int]) -> Sequence[Hashable]:
         return list(map(instance_groups(self.session.simulation, self._page, key), keys))
 
-    def briefs(self, keys: Sequence[int]) -> Sequence[_Brief]:
-        long_ms, now_ms = self._page.long_ms(), self.session.now_ms
-        return [
-            _Brief(brief, long_ms, now_ms if brief.view is not None and brief.view.end_ms is None else 0)
-            for brief in self._page.briefs(keys)
-        ]
+    def briefs(self, keys: Sequence[int]) -> Sequence[InstanceBrief]:
+        return self._page.briefs(keys)
 
     def row(self, key: int) -> InstanceRow:
         return self._page.row(key)
 
-    def usual_columns(self) -> Iterator[Column[_Brief]]:
+    def usual_columns(self) -> Iterator[Column[InstanceBrief]]:
         clock = self.session.clock
         yield Column("", 1, cell=lambda brief: self.session.glyphs.span(self._glyph(brief)))
         yield self.node_column(self._index)
@@ -168,33 +159,30 @@ class InstancesModel(NodeRowsModel[_Brief, InstanceRow]):
         said = "present state of the node, or when it left the pool"
         yield Column("Node state", 28, said, self._node_state, key=Key.NODE_STATE)
 
-    def _glyph(self, brief: _Brief) -> Glyph:
-        return hook_glyph(self.hook, brief.of_node.status)
+    def _glyph(self, brief: InstanceBrief) -> Glyph:
+        return hook_glyph(self.hook, brief.status)
 
-    def _index(self, brief: _Brief) -> Span:
-        is_told = brief.of_node.status in (HookStatus.FAILED, HookStatus.RETRYING)
-        return Span(f"n{brief.of_node.position}", self._glyph(brief).role if is_told else Role.PLAIN)
+    def _index(self, brief: InstanceBrief) -> Span:
+        is_told = brief.status in (HookStatus.FAILED, HookStatus.RETRYING)
+        return Span(f"n{brief.position}", self._glyph(brief).role if is_told else Role.PLAIN)
 
-    def _state(self, brief: _Brief) -> Span:
-        view = brief.of_node.view
+    def _state(self, brief: InstanceBrief) -> Span:
+        view = brief.view
         return Span(view.state.wire) if view else Span(self._glyph(brief).name, Role.DERIVED)
 
     def _node_state(self, record: InstanceRow) -> Span:
         node, gone_ms = NODE[record.node_state], record.node_record.gone_ms
         return Span(node.name if gone_ms is None else f"{node.name} at {self.session.clock(gone_ms)}", node.role)
 
-    def _took(self, brief: _Brief) -> Span:
-        """Return the duration, so far while the task runs, with a bar that is full at the 95th percentile.
+    def _duration_column(self, from_width: int) -> Column[InstanceBrief]:
+        """Return the column of durations, so far while the task runs."""
 
-        A longer one ends with a plus.
-        """
-        view, most_ms = brief.of_node.view, brief.long_ms
-        if view is None:
-            return Span("", Role.DERIVED)
-        took_ms = (brief.now_ms if view.end_ms is None else view.end_ms) - view.start_ms
-        cells = min(_BAR_CELLS, -(-took_ms * _BAR_CELLS // most_ms)) if most_ms else 0
-        bar = self.session.glyphs.full * cells if took_ms <= most_ms else f"{self.session.glyphs.full * (cells - 1)}+"
-        return Span(f"{fmt.span(took_ms)} {bar if cells else ''}", Role.DERIVED)
+        def took(view: InstanceView) -> Span:
+            until_ms = self.session.now_ms if view.end_ms is None else view.end_ms
+            return Span(fmt.span(until_ms - view.start_ms), Role.DERIVED)
+
+        runs = DURATION._replace(from_width=from_width, changes=_is_under_way)
+        return runs.showing(of_view(took))
 
     def summary(self, cells: int = WHOLE) -> Line:
         counts = self._page.counts()
@@ -274,11 +262,11 @@ class PreparationModel(InstancesModel):
     title = "Preparation tasks"
     hook = Hook.PREPARATION
 
-    def usual_columns(self) -> Iterator[Column[_Brief]]:
+    def usual_columns(self) -> Iterator[Column[InstanceBrief]]:
         yield from super().usual_columns()
         retries = of_view(lambda view: str(view.retry_count) if view.retry_count else "")
         yield RETRIES._replace(from_width=62).showing(retries, Key.RETRIES)
-        yield DURATION._replace(width=17, from_width=100).showing(self._took)
+        yield self._duration_column(100)
 
     def extra_columns(self) -> Iterator[Column[InstanceRow]]:
         yield from super().extra_columns()
@@ -296,7 +284,7 @@ class PreparationModel(InstancesModel):
             "One row for each node that prepared, even if it has left.\n"
             "A node prepares before its first task of the job. If preparation fails, the node becomes ineligible: "
             f"it gets no task of this job until {again.until} ({again.rule}). Other jobs still use it.\n"
-            "Duration, Runs, Triggered by and Ineligible are derived. A full bar is the 95th percentile, + is longer."
+            "Duration, Runs, Triggered by and Ineligible are derived."
         )
 
     def _last_retry(self, record: InstanceRow) -> str:
@@ -344,9 +332,9 @@ class ReleaseModel(InstancesModel):
     title = "Release tasks"
     hook = Hook.RELEASE
 
-    def usual_columns(self) -> Iterator[Column[_Brief]]:
+    def usual_columns(self) -> Iterator[Column[InstanceBrief]]:
         yield from super().usual_columns()
-        yield DURATION._replace(width=17, from_width=90).showing(self._took)
+        yield self._duration_column(90)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

@@ -24,7 +24,6 @@ from tui.viewmodels.timeline.rows import (
     RELEASING,
     RETRYING,
     RUNNING,
-    WORKS_ON,
     Bar,
     ColumnCache,
     Extent,
@@ -156,7 +155,7 @@ class NodeRows(TimelineRows):
 
     def ground(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return what the node did beside its tasks."""
-        return [_IDLE if glyph in (RUNNING, WORKS_ON) else glyph for glyph in self.cells(key, columns)]
+        return [_IDLE if glyph is RUNNING else glyph for glyph in self.cells(key, columns)]
 
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
         """Return the moment when what the cell shows began."""
@@ -238,12 +237,7 @@ class NodeRows(TimelineRows):
 
 
 def _glyph(lane: Lane, step_ms: int, column: int) -> Glyph:
-    begin_ms, end_ms = column * step_ms, (column + 1) * step_ms
-    stretch = lane.shown(begin_ms, end_ms)
-    if stretch.activity is Activity.WORKING:
-        begins = stretch.begin_ms >= begin_ms or lane.tasks_begun(begin_ms, end_ms) == 1
-        return RUNNING if begins else WORKS_ON
-    return glyph_of_stretch(stretch)
+    return glyph_of_stretch(lane.shown(column * step_ms, (column + 1) * step_ms))
 
 
 def glyph_of_stretch(stretch: Stretch) -> Glyph:

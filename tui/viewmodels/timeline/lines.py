@@ -7,7 +7,7 @@ of the pool in focus. Rows have recorded cells, planned cells and the cursor; un
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from itertools import chain, compress, groupby, pairwise
+from itertools import chain, compress, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,10 +19,8 @@ from tui.viewmodels.timeline.rows import (
     NEVER_MS,
     NOTHING,
     RUNNING,
-    WORKS_ON,
     ColumnCache,
     name_in,
-    shown,
 )
 
 if TYPE_CHECKING:
@@ -132,7 +130,6 @@ def _bars(values: tuple[int, ...], top: int, level: int, levels: int, densities:
 _MOST_KEPT = 500
 PLANNED, LATER = Glyph("─", "~", Role.RUNNING, "planned"), Glyph("┄", "_", Role.OFF, "later")
 ENDED = Glyph("▏", "|", Role.RUNNING, "task that has ended")
-BEGINS = Glyph("╋", "+", Role.RUNNING, "another task begins")
 
 
 class Ahead(NamedTuple):
@@ -196,11 +193,9 @@ class _Content(NamedTuple):
 
 def _glyphs_in(content: _Content) -> frozenset[Glyph]:
     bars = list(chain.from_iterable(content.tracks))
-    kinds = set(content.cells)
-    cells = (shown(glyph) for glyph in kinds if glyph is not NOTHING)
-    is_begun = {WORKS_ON, RUNNING} <= kinds and (WORKS_ON, RUNNING) in pairwise(content.cells)
+    cells = (glyph for glyph in set(content.cells) if glyph is not NOTHING)
     of_bars = chain((bar.glyph for bar in bars), (bar.ending for bar in bars if bar.ending is not None))
-    return frozenset(chain(cells, [BEGINS] if is_begun else (), of_bars, compress((PLANNED, LATER), content.after)))
+    return frozenset(chain(cells, of_bars, compress((PLANNED, LATER), content.after)))
 
 
 _NAME = attrgetter("name")
@@ -214,19 +209,8 @@ class Canvas:
         self._glyphs = glyphs
         self._height = height
         self._drawn: list[list[Span]] = []
-        self._stretches = [self._stretch(list(run)) for _, run in groupby(ground, key=_NAME)]
-
-    def _stretch(self, run: list[Glyph]) -> Span:
-        """Return a stretch of one state, with the begins of other tasks in it unless the name stands there."""
-        first, *others = run
-        span = self._glyphs.stretch(shown(first), len(run))
-        if WORKS_ON not in others:
-            return span
-        letters = list(span.text)
-        for at, (before, glyph) in enumerate(pairwise(run), start=1):
-            if glyph is RUNNING and before is WORKS_ON and letters[at] == self._glyphs.meter:
-                letters[at] = self._glyphs.begin
-        return span._replace(text="".join(letters))
+        states = (list(run) for _, run in groupby(ground, key=_NAME))
+        self._stretches = [glyphs.stretch(run[0], len(run)) for run in states]
 
     def _ground(self, line: int) -> list[Span]:
         """Return what a line shows where there is no bar: a state on the middle line, quiet times in each track."""

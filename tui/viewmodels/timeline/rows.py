@@ -16,7 +16,7 @@ from engine.base.terms import JobState, TaskState
 from engine.base.values import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.hook_status import HookStatus
 from engine.views.log.reader import KeptByKey
-from tui.viewmodels.glyphs import PREPARATION, RELEASE, TASK, Glyph, going_on
+from tui.viewmodels.glyphs import PREPARATION, RELEASE, TASK, Glyph
 from tui.viewmodels.text import ItemRef, Role, squeeze
 
 if TYPE_CHECKING:
@@ -170,17 +170,11 @@ def name_in(bar: Bar, cells: int) -> str:
 NEVER_MS = 1 << 62  # sorts what has not begun last
 NOTHING = Glyph(" ", " ", Role.PLAIN, "")
 RUNNING = TASK[TaskState.RUNNING]
-WORKS_ON = going_on(RUNNING)  # where no task begins, or several do while others run
 PREPARING = PREPARATION[HookStatus.RUNNING]
 RETRYING = PREPARATION[HookStatus.RETRYING]
 RELEASING = RELEASE[HookStatus.RUNNING]
 FAILED = PREPARATION[HookStatus.FAILED]
 SUCCEEDED = TASK[TaskState.COMPLETED]
-
-
-def shown(glyph: Glyph) -> Glyph:
-    """Return the state of a cell."""
-    return RUNNING if glyph is WORKS_ON else glyph
 
 
 class Openable(NamedTuple):

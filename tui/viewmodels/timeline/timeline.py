@@ -15,7 +15,7 @@ from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE
 from tui.viewmodels.text import Line, Role, Span, cut, line
 from tui.viewmodels.timeline.kinds import JobRows, NodeRows, TaskRows
 from tui.viewmodels.timeline.lines import Frame, PoolBand, RowLines, axis, legend_line
-from tui.viewmodels.timeline.rows import Height, TimeColumns, fitted, height_of
+from tui.viewmodels.timeline.rows import ROUND_STEPS_MS, Height, TimeColumns, fitted, height_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
     from tui.viewmodels.text import ItemRef
     from tui.viewmodels.timeline.rows import Openable, TimelineRows
 
-# The durations that a column can have.
-STEPS_MS = (
-    *(seconds * SECOND_MS for seconds in (1, 5, 15, 30)),
-    *(minutes * MINUTE_MS for minutes in (1, 5, 15)),
-    *(hours * HOUR_MS for hours in (1, 6)),
-    DAY_MS,
-)
 LABEL_CELLS, _WITH_NOTES = 10, 14  # of a label, and with a state such as ``left the pool`` below it
 _KINDS: tuple[type[TimelineRows], ...] = (NodeRows, TaskRows, JobRows)
 _SEEN_SHARE = 0.75  # share of the columns before the present moment when it comes into view
@@ -59,7 +52,7 @@ class TimelineModel:
         self.keys: Sequence[int] = ()  # the rows, in order
         self.only_failed = False
         self.cursor_ms: int | None = None  # None: the present moment
-        self.columns = TimeColumns(0, 1, STEPS_MS[0])
+        self.columns = TimeColumns(0, 1, SECOND_MS)
         self._is_fitted = True
         self.label_cells = LABEL_CELLS
         self.height = Height(1, 1, 0)
@@ -157,9 +150,9 @@ class TimelineModel:
         self._keep_cursor_in_view()
 
     def zoom(self, by: int) -> None:
-        """Zoom in (1) or out (-1) to the next round duration of a column, with the cursor at the same place."""
+        """Zoom in (1) or out (-1): a column lasts half or twice as long, a round duration, up to a day."""
         at, present = min(self.cursor_column, self.columns.number - 1), self.columns.step_ms
-        steps = [step for step in STEPS_MS if (step < present if by > 0 else step > present)]
+        steps = [each for each in ROUND_STEPS_MS if (2 * each <= present if by > 0 else 2 * present <= each <= DAY_MS)]
         if not steps:
             return
         step = steps[-1] if by > 0 else steps[0]

@@ -144,7 +144,6 @@ class Lens(Enum):
 
     STATE = "node state"
     PHASE = "job phase"
-    SLOTS = "slots in use"
     FAILURES = "failures so far"
 
 
@@ -166,8 +165,6 @@ def facts_of(lens: Lens, page: NodePage) -> Sequence[int]:
     match lens:
         case Lens.PHASE:
             return page.all_hooks()
-        case Lens.SLOTS:
-            return page.free_slots()
         case Lens.FAILURES:
             return page.failures()
         case Lens.STATE:
@@ -175,10 +172,7 @@ def facts_of(lens: Lens, page: NodePage) -> Sequence[int]:
 
 
 def glyph_for(lens: Lens, state: int, fact: int, most: int) -> Glyph:
-    """Return the glyph of a node from its state, the lens's property, and the most that this can be.
-
-    That is the slots of a node in its pool, or the failures on the node with most of them.
-    """
+    """Return the glyph of a node from its state, the lens's property, and that of the node with most failures."""
     node_state = state_in(state)
     glyph = NODE[node_state]
     if node_state is None:
@@ -186,8 +180,6 @@ def glyph_for(lens: Lens, state: int, fact: int, most: int) -> Glyph:
     match lens:
         case Lens.STATE:
             return glyph
-        case Lens.SLOTS:
-            return _slots_glyph(most - fact, most, glyph)
         case Lens.FAILURES:
             return failures_glyph(fact, most)
         case Lens.PHASE:
@@ -196,7 +188,7 @@ def glyph_for(lens: Lens, state: int, fact: int, most: int) -> Glyph:
 
 def severity_of(glyph: Glyph) -> tuple[bool, int]:
     """Return the sort key by which the worst of several glyphs is the highest one."""
-    return glyph.role is Role.FAILED, _rank(glyph) or 0
+    return glyph.role is Role.FAILED, _rank(glyph)
 
 
 def failures_glyph(count: int, most: int) -> Glyph:
@@ -210,37 +202,20 @@ def failures_glyph(count: int, most: int) -> Glyph:
     return Glyph(str(digit), str(digit), Role.FAILED, name)
 
 
-def _slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
-    """Return the glyph of slots in use, of all slots; that of the node's ``state`` where none can be used.
-
-    Tenths are rounded up, so that a task in one slot of many is seen, but some free slots are never drawn as none.
-    """
-    if state.role not in (Role.RUNNING, Role.QUIET):
-        return state
-    if used <= 0:
-        return Glyph(".", ".", Role.QUIET, "no slot in use")
-    if used >= slots:
-        return Glyph("#", "#", Role.RUNNING, "all slots in use")
-    digit = min(_MOST, -(-used * 10 // slots)) if slots > _MOST else used
-    name = f"{used} in use" if slots <= _MOST else f"up to {digit} tenths in use"
-    return Glyph(str(digit), str(digit), Role.RUNNING, name)
-
-
 _RANKED = (*PREPARATION.values(), *RELEASE.values(), *NODE.values(), _NO_FAILURE)
 _RANKS = {glyph: rank for rank, glyph in enumerate(_RANKED)}
 
 
-def _rank(glyph: Glyph) -> int | None:
-    """Return the place of a glyph in the tables of glyphs, failures by number; None for slots in use."""
+def _rank(glyph: Glyph) -> int:
+    """Return the place of a glyph in the tables of glyphs, failures by number."""
     if glyph.role is Role.FAILED and glyph.symbol.isdigit():
         return len(_RANKS) + int(glyph.symbol)
-    return _RANKS.get(glyph)
+    return _RANKS[glyph]
 
 
-def rank_of(glyph: Glyph) -> tuple[bool, int, str]:
+def rank_of(glyph: Glyph) -> tuple[bool, int]:
     """Return the sort key of a glyph in the legend: failures first, then in the order of the state tables."""
-    rank = _rank(glyph)
-    return glyph.role is not Role.FAILED, len(_RANKS) if rank is None else rank, glyph.name
+    return glyph.role is not Role.FAILED, _rank(glyph)
 
 
 _ENTRY_GAP = "   "

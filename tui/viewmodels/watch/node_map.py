@@ -112,7 +112,7 @@ class NodeMapModel:
 
     def _code(self) -> None:
         """Find the glyph of each node, all at once: a frame must not loop over ten thousand nodes in Python."""
-        most = max(self.facts, default=0) if self.lens is Lens.FAILURES else self.page.slots()
+        most = max(self.facts, default=0)
         known = self.lens, most, self._states, self.facts
         if self._coded == known:
             return
