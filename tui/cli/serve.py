@@ -71,11 +71,11 @@ class ClientOptions(TypedDict):
     keep_files: str | None
 
 
-class _ClientsAndPrograms(ClientOptions, ExecutionOptions):
+class ClientsAndPrograms(ClientOptions, ExecutionOptions):
     """The options about clients, and about programs that really run."""
 
 
-class _Given(_ClientsAndPrograms):
+class _Given(ClientsAndPrograms):
     """The options as they were given to ``serve``."""
 
     speed: str | None
@@ -135,7 +135,7 @@ def client_options(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def read_options(
-    scenario: str | None, given: _ClientsAndPrograms, *, speed: str | None, seed: int | None, quiet: bool
+    scenario: str | None, given: ClientsAndPrograms, *, speed: str | None, seed: int | None, quiet: bool
 ) -> Options:
     """Return the options of a server.
 
@@ -165,28 +165,20 @@ def read_options(
     key = serving.DEFAULT_KEY if given["key"] is None else parse_key(given["key"])
     return serving.Options(
         scenario=scenario,
+        given=given,
         host=host,
-        port=given["port"],
         credentials=serving.Credentials(account, key, given["any_key"]),
         speed=_speed(speed),
         step_ms=None if given["step"] is None else parse_duration_option(given["step"], "--step"),
         seed=seed,
-        save=given["save"],
-        requests=given["requests"],
-        tls=given["tls"],
         quiet=quiet,
         names=tuple(names),
-        client_secret=given["client_secret"],
-        proxy=given["proxy"],
-        own_clock=given["own_clock"],
         keep_files_s=_kept_s(given["keep_files"], given["step"]),
         storage=None if given["storage"] is None else _storage(given["storage"]),
-        execution=given,
-        storage_url=given["storage"],
     )
 
 
-def _check_safe(host: str, given: _ClientsAndPrograms) -> None:
+def _check_safe(host: str, given: ClientsAndPrograms) -> None:
     """Refuse to run programs for whoever comes along. Raises click.UsageError."""
     from engine.base.hosts import is_loopback
 
