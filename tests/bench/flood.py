@@ -21,7 +21,7 @@ from tests.bench.results import Result
 from tests.bench.stage import percentile, show
 from tests.bench.terminal import Terminal
 from tui.app.dashboard import Dashboard
-from tui.cli.serve import ClientsAndPrograms
+from tui.cli.executing import ClientsAndPrograms
 from tui.cli.serving import Credentials, DashboardHost, Options
 from tui.saving.settings import Settings, Source
 

@@ -16,7 +16,7 @@ from engine.rest.session import begin
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
-from tui.cli.serve import ClientsAndPrograms
+from tui.cli.executing import ClientsAndPrograms
 from tui.cli.serving import Credentials, DashboardHost, Options
 from tui.saving.settings import Settings, Source
 from tui.saving.targets import FileLines

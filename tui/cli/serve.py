@@ -27,7 +27,7 @@ from tui.cli.arguments import (
     seed_option,
     together,
 )
-from tui.cli.executing import ExecutionOptions, check_execution, execution_options
+from tui.cli.executing import ClientsAndPrograms, check_execution, execution_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,30 +50,6 @@ def _speed(text: str | None) -> float:
     if not speed:
         raise click.BadParameter("must be a number above 0: clients need time to act.", param_hint="--speed")
     return speed
-
-
-class ClientOptions(TypedDict):
-    """The options about clients as they were given to ``serve``, or to ``open --serve``."""
-
-    host: str | None
-    port: int | None
-    allow_host: tuple[str, ...]
-    account: str | None
-    key: str | None
-    any_key: bool
-    step: str | None
-    save: str | None
-    requests: str | None
-    tls: bool
-    client_secret: str | None
-    proxy: int | None
-    storage: str | None
-    own_clock: bool
-    keep_files: str | None
-
-
-class ClientsAndPrograms(ClientOptions, ExecutionOptions):
-    """The options about clients, and about programs that really run."""
 
 
 class _Given(ClientsAndPrograms):

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from engine.rest.proxy import Storage
     from engine.rest.running import Companion
     from engine.rest.server import Report
-    from tui.cli.serve import ClientsAndPrograms
+    from tui.cli.executing import ClientsAndPrograms
     from tui.viewmodels.frame import Served
 
 
