@@ -1,4 +1,4 @@
-"""The options with which command lines really run, for ``run``, ``open`` and ``serve``."""
+"""The options of ``run``, ``open`` and ``serve`` with which command lines really run, and what clients add to them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from tui.cli.arguments import echo
+from tui.cli.arguments import echo, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -38,7 +38,31 @@ class ExecutionOptions(TypedDict):
     passed: tuple[str, ...]
 
 
-_OPTIONS = (
+class ClientOptions(TypedDict):
+    """The options about clients as they were given to ``serve``, or to ``open --serve``."""
+
+    host: str | None
+    port: int | None
+    allow_host: tuple[str, ...]
+    account: str | None
+    key: str | None
+    any_key: bool
+    step: str | None
+    save: str | None
+    requests: str | None
+    tls: bool
+    client_secret: str | None
+    proxy: int | None
+    storage: str | None
+    own_clock: bool
+    keep_files: str | None
+
+
+class ClientsAndPrograms(ClientOptions, ExecutionOptions):
+    """The options about clients, and about programs that really run."""
+
+
+execution_options = together(
     click.option("--execute", is_flag=True, help="Really run every command line that has no `simulate`."),
     click.option(
         "--sandbox", type=click.Choice(_SANDBOXES), help="How it is kept apart.  [default: bubblewrap where it works]"
@@ -54,13 +78,6 @@ _OPTIONS = (
         "--pass", "passed", metavar="NAME", multiple=True, help="Pass a variable of this shell on; repeatable."
     ),
 )
-
-
-def execution_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options about execution."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def check_execution(given: ExecutionOptions) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 import click
 
@@ -20,22 +20,23 @@ from tui.cli.arguments import (
     echo,
     is_json,
     needing,
-    parse_duration_option,
     parse_key,
     parse_speed,
     print_warnings,
     scenario_mistakes,
     seed_option,
+    together,
 )
-from tui.cli.executing import ExecutionOptions, check_execution, execution_options
+from tui.cli.executing import ClientsAndPrograms, check_execution, execution_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine.histories.files import Imported, PoolShape
     from engine.histories.kinds import Recognized
-    from engine.rest.proxy import Storage
     from tui.cli.serving import Options
+
+Parsed = TypeVar("Parsed")
 
 _PORT = click.IntRange(0, 65535)
 _SPEED = 60.0
@@ -51,31 +52,7 @@ def _speed(text: str | None) -> float:
     return speed
 
 
-class ClientOptions(TypedDict):
-    """The options about clients as they were given to ``serve``, or to ``open --serve``."""
-
-    host: str | None
-    port: int | None
-    allow_host: tuple[str, ...]
-    account: str | None
-    key: str | None
-    any_key: bool
-    step: str | None
-    save: str | None
-    requests: str | None
-    tls: bool
-    client_secret: str | None
-    proxy: int | None
-    storage: str | None
-    own_clock: bool
-    keep_files: str | None
-
-
-class _ClientsAndPrograms(ClientOptions, ExecutionOptions):
-    """The options about clients, and about programs that really run."""
-
-
-class _Given(_ClientsAndPrograms):
+class _Given(ClientsAndPrograms):
     """The options as they were given to ``serve``."""
 
     speed: str | None
@@ -83,7 +60,7 @@ class _Given(_ClientsAndPrograms):
     quiet: bool
 
 
-_ABOUT_CLIENTS = (
+client_options = together(
     click.option("--host", metavar="ADDRESS", help=f"Listen on this address.  [default: {_HOST}]"),
     click.option("--port", type=_PORT, metavar="N", help="Listen on this port.  [default: 8100, or a free one]"),
     click.option(
@@ -127,15 +104,8 @@ _ABOUT_CLIENTS = (
 )
 
 
-def client_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options about clients."""
-    for option in reversed(_ABOUT_CLIENTS):
-        command = option(command)
-    return command
-
-
 def read_options(
-    scenario: str | None, given: _ClientsAndPrograms, *, speed: str | None, seed: int | None, quiet: bool
+    scenario: str | None, given: ClientsAndPrograms, *, speed: str | None, seed: int | None, quiet: bool
 ) -> Options:
     """Return the options of a server.
 
@@ -154,6 +124,9 @@ def read_options(
     if given["storage"] is not None and given["proxy"] is None:
         raise click.UsageError("--storage needs --proxy, by which programs find storage accounts.")
     with needing("serve", "serve"):
+        from engine.rest.hosts import host_name
+        from engine.rest.proxy import Storage
+        from engine.specs.base import parse_time
         from tui.cli import serving
     account = serving.DEFAULT_ACCOUNT if given["account"] is None else given["account"]
     if not (account and account.isprintable()):
@@ -161,32 +134,25 @@ def read_options(
     host = _HOST if given["host"] is None else given["host"].strip("[]")
     if given["execute"]:
         _check_safe(host, given)
-    names = [_name(host, "--host"), *(_name(each, "--allow-host") for each in given["allow_host"])]
+    allowed = [("--host", host), *(("--allow-host", name) for name in given["allow_host"])]
+    names = [_parsed(host_name, name, option) for option, name in allowed]
     key = serving.DEFAULT_KEY if given["key"] is None else parse_key(given["key"])
     return serving.Options(
         scenario=scenario,
+        given=given,
         host=host,
-        port=given["port"],
         credentials=serving.Credentials(account, key, given["any_key"]),
         speed=_speed(speed),
-        step_ms=None if given["step"] is None else parse_duration_option(given["step"], "--step"),
+        step_ms=None if given["step"] is None else _parsed(parse_time, given["step"], "--step"),
         seed=seed,
-        save=given["save"],
-        requests=given["requests"],
-        tls=given["tls"],
         quiet=quiet,
         names=tuple(names),
-        client_secret=given["client_secret"],
-        proxy=given["proxy"],
-        own_clock=given["own_clock"],
         keep_files_s=_kept_s(given["keep_files"], given["step"]),
-        storage=None if given["storage"] is None else _storage(given["storage"]),
-        execution=given,
-        storage_url=given["storage"],
+        storage=None if given["storage"] is None else _parsed(Storage.at, given["storage"], "--storage"),
     )
 
 
-def _check_safe(host: str, given: _ClientsAndPrograms) -> None:
+def _check_safe(host: str, given: ClientsAndPrograms) -> None:
     """Refuse to run programs for whoever comes along. Raises click.UsageError."""
     from engine.base.hosts import is_loopback
 
@@ -200,30 +166,19 @@ def _check_safe(host: str, given: _ClientsAndPrograms) -> None:
 def _kept_s(text: str | None, step: str | None) -> float:
     """Return how long the files of an auto pool stay readable, in seconds."""
     from engine.rest.session import KEEP_FILES_S
+    from engine.specs.base import parse_time
 
     if text is None:
         return KEEP_FILES_S if step is None else 0.0
-    return parse_duration_option(text, "--keep-files") / 1000
+    return _parsed(parse_time, text, "--keep-files") / 1000
 
 
-def _name(text: str, option: str) -> str:
-    """Return the name or address of a host as requests have it."""
-    from engine.rest.hosts import host_name
-
+def _parsed(parse: Callable[[str], Parsed], text: str, option: str) -> Parsed:
+    """Return what ``parse`` makes of the text of an option. Raises click.BadParameter."""
     try:
-        return host_name(text)
+        return parse(text)
     except ValueError as error:
         raise click.BadParameter(f"{error}.", param_hint=option) from None
-
-
-def _storage(url: str) -> Storage:
-    """Return the storage emulator at a URL."""
-    from engine.rest.proxy import Storage
-
-    try:
-        return Storage.at(url)
-    except ValueError as error:
-        raise click.BadParameter(f"{error}.", param_hint="--storage") from None
 
 
 class _Serve(click.Command):
@@ -351,27 +306,18 @@ def import_history(files: tuple[str, ...], target: str, **given: Unpack[_GivenTo
     folder = os.path.dirname(target or "") or os.curdir
     if target and is_json(target) and any(os.path.isdir(name) and os.path.samefile(folder, name) for name in files):
         echo(f"{target}: warning: will be read as an export with this folder the next time: name it .yaml", err=True)
-    fitted = _fitting() if given["fit"] else None
+    if given["fit"]:
+        with needing("--fit", "fit", "scipy"):
+            from engine.histories.fitting import fitted
     with interrupts.unwinding, lines_target(target) as output, scenario_mistakes():
         with waiting(f"Importing {shortened(visible(files[0]))}", hidden=False):
             imported = _imported(next(iter(named), None), files, PoolShape(given["nodes"], given["slots"]), given)
-            imported = imported if fitted is None else fitted(imported)
+            imported = fitted(imported) if given["fit"] else imported
         print_warnings(imported.warnings)
         output.write(scenario_lines(imported))
         with interrupts.held:
             output.keep()
     return 0
-
-
-def _fitting() -> Callable[[Imported], Imported]:
-    """Return the function that fits distributions.
-
-    Raises:
-        click.UsageError: The extra ``fit`` is not installed.
-    """
-    with needing("--fit", "fit", "scipy"):
-        from engine.histories.fitting import fitted
-    return fitted
 
 
 def _recognized(files: tuple[str, ...]) -> Recognized | None:
