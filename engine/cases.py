@@ -204,7 +204,7 @@ def judged(scenario: Scenario, seed: int | None = None) -> tuple[list[Case], Sim
 
 
 def _of_refusals(case: Case, simulation: Simulation) -> Case:
-    if all(outcome.met for outcome in simulation.command_outcomes):
+    if all(refusal.announced for refusal in simulation.refusals):
         return case._replace(seen={"refused": []})
     from engine.views.results import summary
 

@@ -242,7 +242,6 @@ def end_of_run(sim: Simulation) -> str:
 def summary(sim: Simulation) -> Summary:
     """Return the outcome of the run up to the moment that is shown; expectations once it is finished."""
     world, now_ms = sim.world, sim.now_ms
-    outcomes = zip(sim.refusals, sim.command_outcomes, strict=True)
     return Summary(
         scenario=sim.scenario.name,
         seed=sim.seed,
@@ -258,8 +257,8 @@ def summary(sim: Simulation) -> Summary:
         job_schedules=tuple(row_of_schedule(sim, schedule) for schedule in world.job_schedules.rows),
         pools=tuple(_pool_result(world, pool, now_ms) for pool in world.pools.rows),
         refused=tuple(
-            RefusedRow(refusal.when_ms, refusal.command.NAME, _subject(refusal.command), str(seen), met)
-            for refusal, (_, met, seen, _) in outcomes
+            RefusedRow(one.when_ms, one.command.NAME, _subject(one.command), one.seen, one.announced)
+            for one in sim.refusals
         ),
         expectations=tuple(sim.expectations),
     )

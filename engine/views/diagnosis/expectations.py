@@ -205,10 +205,7 @@ def _value(currency: str, name: str, value: object) -> str:
 def _commands(simulation: Simulation, number: int) -> Iterator[ExpectationRow]:
     """Yield the refusals that the scenario expects, and those that it does not; not those of commands given by hand."""
     announced = [entry for entry in simulation.scenario.timeline if entry.refused is not None]
-    refusals = {
-        id(one.command): (one.when_ms, str(outcome.seen), outcome.met)
-        for one, outcome in zip(simulation.refusals, simulation.command_outcomes, strict=True)
-    }
+    refusals = {id(one.command): (one.when_ms, one.seen, one.announced) for one in simulation.refusals}
     others = (simulation.now_ms, "never given", False) if simulation.finished else (None, "not given yet", False)
     for entry in announced:
         number += 1
