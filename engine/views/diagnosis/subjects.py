@@ -101,7 +101,7 @@ def _of_form(world: World, form: str, rest: str) -> Subject | None:
     owner, slash, last = rest.rpartition("/")
     match form:
         case "job" | "pool" | "schedule":
-            record = _latest(world, form, rest)
+            record = _records(world, form).latest(rest)
             return None if record is None else Subject(form, record.row)
         case "task" | "node" if not slash:
             found = [one for one in _with_id(world, rest) if one.kind == form]
@@ -119,11 +119,6 @@ def _of_form(world: World, form: str, rest: str) -> Subject | None:
     nodes = (_node(world, pool, last) for pool in pools if pool is not None)
     node = next((node for node in nodes if node is not None), None)
     return None if node is None else Subject(form, node, -1 if job is None else job.row)
-
-
-def _latest(world: World, kind: str, record_id: str) -> Job | Pool | JobSchedule | None:
-    """Return the record of this id, the last deleted one if there is no other."""
-    return _records(world, kind).latest(record_id)
 
 
 def _records(world: World, kind: str) -> NamedRecords[Job] | NamedRecords[Pool] | NamedRecords[JobSchedule]:
@@ -154,7 +149,7 @@ def _node(world: World, pool: Pool, index: str) -> int | None:
 def _with_id(world: World, name: str) -> Iterator[Subject]:
     """Yield all things with an id, in any case."""
     for kind in _RECORDS:
-        record = _latest(world, kind, name)
+        record = _records(world, kind).latest(name)
         if record is not None:
             yield Subject(kind, record.row)
     for job in world.jobs.rows:
@@ -174,10 +169,8 @@ def _ids(world: World) -> Iterator[str]:
 
 def _names(world: World, form: str = "") -> Iterator[str]:
     """Yield the names of all things of a form, or of those with an id of their own."""
-    numbers = len(world.jobs.rows), len(world.pools.rows), len(world.job_schedules.rows)
-    for kind, number in zip(_RECORDS, numbers, strict=True):
-        if form in ("", kind):
-            yield from (named(world, Subject(kind, row)) for row in range(number))
+    for kind in (form,) if form in _RECORDS else () if form else _RECORDS:
+        yield from (f"{kind}:{record.id}" for record in _records(world, kind).rows)
     if form == "task":
         yield from (named(world, Subject(form, task)) for task in range(world.tasks.length))
     if form == "node":
@@ -200,11 +193,7 @@ def named(world: World, subject: Subject) -> str:
             return f"node:{world.pool_of(row).id}/{world.nodes[row].position}"
         case "preparation" | "release":
             return f"{kind}:{world.jobs[job].id}/{world.nodes[row].position}"
-        case "job":
-            return f"job:{world.jobs[row].id}"
-        case "pool":
-            return f"pool:{world.pools[row].id}"
-    return f"schedule:{world.job_schedules[row].id}"
+    return f"{kind}:{_records(world, kind)[row].id}"
 
 
 # -- remedies that are tried ----------------------------------------------------------------------------------------
