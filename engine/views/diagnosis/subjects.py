@@ -19,7 +19,6 @@ from engine.run.agenda import basis_words
 from engine.specs.commands import COMMANDS
 from engine.state.tasks import COMPLETED
 from engine.views.diagnosis.concerns import Attention, about_item, attention_item, kind_of, subject_of, with_advice
-from engine.views.diagnosis.jobs import why_job, why_schedule
 from engine.views.diagnosis.model import Finding, Items, Next, moment, some
 from engine.views.diagnosis.nodes import why_preparation, why_release
 from engine.views.diagnosis.questions import expected, explain
@@ -369,21 +368,18 @@ def answers_to_concerns(simulation: Simulation) -> list[Answer]:
 
 def _explained(simulation: Simulation, subject: Subject) -> Sequence[Explanation]:
     world, (kind, row, job) = simulation.world, subject
-    match kind:
-        case "job" if (one := world.jobs[row]).state is None:
-            return [why_job(world, one)]
-        case "schedule":
-            return [why_schedule(world, world.job_schedules[row], simulation.now_ms)]
-        case "preparation" | "release":
-            why = why_preparation if kind == "preparation" else why_release
-            return [why(world, world.jobs[job], row)]
+    if kind in ("preparation", "release"):
+        why = why_preparation if kind == "preparation" else why_release
+        return [why(world, world.jobs[job], row)]
     return explain(simulation, *_key_of(world, subject))
 
 
 def _key_of(world: World, subject: Subject) -> tuple[str, int | str]:
     """Return the kind of a thing and its key: the row of a task or node, else its id."""
     kind, row, _ = subject
-    return (kind, _records(world, kind)[row].id) if kind in _RECORDS else ("task" if kind == "task" else "node", row)
+    if kind in _RECORDS:
+        return "job schedule" if kind == "schedule" else kind, _records(world, kind)[row].id
+    return "task" if kind == "task" else "node", row
 
 
 def _coming(simulation: Simulation, subject: Subject) -> Next | None:
