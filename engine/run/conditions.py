@@ -245,6 +245,13 @@ class RefusedCommand(NamedTuple):
     seen: str  # the code of the refusal, ``accepted`` or ``never given``
     announced: bool  # the entry has `refused: CODE` with this code
 
+    @property
+    def subject(self) -> str:
+        """The ids that the command names, from the outermost: ``shared/1``, ``risk/deal-7``."""
+        body = self.command.wire()
+        names = ("poolId", "nodeId", "node", "jobScheduleId", "jobId", "taskId", "id", "name")
+        return "/".join(str(body[name]) for name in names if name in body)
+
 
 class Expectations(Kept):
     """The expectations of one run. Those with ``at`` or ``within`` are checked while it runs, others at its end."""

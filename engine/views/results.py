@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from engine.run.conditions import Outcome
+    from engine.run.conditions import Outcome, RefusedCommand
     from engine.run.simulation import Simulation
     from engine.specs.command import Command
     from engine.state.instances import InstanceView
@@ -175,16 +175,6 @@ class PoolResult(NamedTuple):
     resize_errors: tuple[str, ...]  # codes
 
 
-class RefusedRow(NamedTuple):
-    """A command that was refused, or should have been: ``code`` is then ``accepted`` or ``never given``."""
-
-    at_ms: int
-    command: str
-    subject: str  # the ids that it names
-    code: str
-    announced: bool  # the scenario expected it
-
-
 class Summary(NamedTuple):
     """The outcome of a run. Times are ms since ``start``."""
 
@@ -201,7 +191,7 @@ class Summary(NamedTuple):
     jobs: tuple[JobResult, ...]
     job_schedules: tuple[JobScheduleRow, ...]
     pools: tuple[PoolResult, ...]
-    refused: tuple[RefusedRow, ...]
+    refused: tuple[RefusedCommand, ...]
     expectations: tuple[Outcome, ...]
 
     @property
@@ -256,10 +246,7 @@ def summary(sim: Simulation) -> Summary:
         jobs=tuple(_job_result(world, job) for job in world.jobs.rows),
         job_schedules=tuple(row_of_schedule(sim, schedule) for schedule in world.job_schedules.rows),
         pools=tuple(_pool_result(world, pool, now_ms) for pool in world.pools.rows),
-        refused=tuple(
-            RefusedRow(one.when_ms, one.command.NAME, _subject(one.command), one.seen, one.announced)
-            for one in sim.refusals
-        ),
+        refused=tuple(sim.refusals),
         expectations=tuple(sim.expectations),
     )
 
@@ -289,13 +276,6 @@ def _pool_result(world: World, pool: Pool, now_ms: int) -> PoolResult:
         cost=cost_of_nodes([pool], now_ms),
         resize_errors=tuple(error.code for error in pool.resize_errors),
     )
-
-
-def _subject(command: Command) -> str:
-    """Return the ids that a command names, from the outermost: ``shared/1``, ``risk/deal-7``."""
-    body = command.wire()
-    names = ("poolId", "nodeId", "node", "jobScheduleId", "jobId", "taskId", "id", "name")
-    return "/".join(str(body[name]) for name in names if name in body)
 
 
 # Enough digits for any currency or share.
