@@ -415,11 +415,6 @@ class Simulation:
             self.undone.append(Undone(self.now_ms, dropped))
         return dropped
 
-    @property
-    def by_hand(self) -> list[Input]:
-        """The inputs given by hand, in order, with those that lie ahead of the shown moment."""
-        return self.journal.by_hand()
-
     def give_instead(self, inputs: Sequence[Input], present_ms: int) -> None:
         """Go back to where the inputs given by hand differ from these, branch there, and give these.
 
@@ -427,7 +422,7 @@ class Simulation:
             inputs: Inputs that were given by hand to this simulation before; they take effect when they did then.
             present_ms: How far the run had come with them, which makes what is shown the past.
         """
-        dropped, added = differing(self.by_hand, inputs)
+        dropped, added = differing(self.journal.by_hand(), inputs)
         if dropped or added:
             self.seek(min(one.when_ms for one in (*dropped, *added)) - 1)
             self.branch()
