@@ -204,15 +204,16 @@ def judged(scenario: Scenario, seed: int | None = None) -> tuple[list[Case], Sim
 
 
 def _of_refusals(case: Case, simulation: Simulation) -> Case:
-    if all(outcome.met for outcome in simulation.command_outcomes):
+    broken = [one for one in simulation.refusals if not one.announced]
+    if not broken:
         return case._replace(seen={"refused": []})
-    from engine.views.results import summary
-
-    rows = [row for row in summary(simulation).refused if not row.announced]
-    seen = [{"at": row.at_ms / SECOND_MS, "command": row.command, "of": row.subject, "code": row.code} for row in rows]
-    broken = [one.command for one in simulation.refusals if not one.announced]
-    lines = [entry.line for entry in simulation.scenario.timeline if any(entry.command is each for each in broken)]
-    why = ", ".join(f"{row.command} of {row.subject}: {row.code}" for row in rows)
+    seen = [
+        {"at": one.when_ms / SECOND_MS, "command": one.command.NAME, "of": one.subject, "code": one.seen}
+        for one in broken
+    ]
+    commands = {id(one.command) for one in broken}
+    lines = [entry.line for entry in simulation.scenario.timeline if id(entry.command) in commands]
+    why = ", ".join(f"{one.command.NAME} of {one.subject}: {one.seen}" for one in broken)
     return case._replace(
         line=min(lines, default=case.line), outcome="failed", seen={"refused": seen}, seed=simulation.seed, why=why
     )

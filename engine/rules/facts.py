@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from engine.shell.protocol import Plan
     from engine.specs.bodies import JobSpec
     from engine.state.acting import Process
-    from engine.state.files import Disk
 
 
 class _OfTask(NamedTuple):
@@ -126,7 +125,7 @@ class InstanceInterrupted(NamedTuple):
     """The node of an instance stops: ``row`` may have a preparation or a release under way, or none."""
 
     row: int
-    disk: Disk
+    wipes_disk: bool
     why: FailureInfo
     rule: str
     was_preparing: bool
@@ -263,7 +262,7 @@ class NodeLost(NamedTuple):
     """The node has failed or lost its VM, and with it what runs there; ``rule`` is why tasks run again."""
 
     node: int
-    disk: Disk
+    wipes_disk: bool
     rule: str
 
 
@@ -272,7 +271,7 @@ class NodeStopped(NamedTuple):
 
     node: int
     option: Deallocation
-    disk: Disk
+    wipes_disk: bool
     rule: str  # why tasks end
     prep_rule: str  # why a running preparation ends
 

@@ -30,7 +30,6 @@ from engine.rules.facts import (
 from engine.specs import draws
 from engine.specs.base import Distribution
 from engine.specs.commands import EvictNode, FailNode, NodeFault
-from engine.state.files import Disk
 from engine.state.nodes import Node, NodeError
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def _become_unusable(
     errors = (NodeError(code, message, details),) if code is not None else ()
     world.nodes.become_unusable(world.now_ms, node, errors, by_chance=by_chance)
     world.scheduler.update_eligibility(node)
-    world.emit(NodeLost(node, Disk.KEPT, "NODE-13"))
+    world.emit(NodeLost(node, wipes_disk=False, rule="NODE-13"))
     world.emit(NodeUnreachable(node))
     if leaving:
         world.emit(NodeLeaving(node, Deallocation.REQUEUE))
@@ -218,7 +217,7 @@ def eviction_due(world: World, due: Due) -> None:
     if record.scheduling is SchedulingState.DISABLED:
         world.nodes.set_scheduling(world.now_ms, node, SchedulingState.ENABLED, rule="NOP-7")
     world.scheduler.update_eligibility(node)
-    world.emit(NodeLost(node, Disk.WIPED, "SPOT-3"))
+    world.emit(NodeLost(node, wipes_disk=True, rule="SPOT-3"))
     world.nodes.forget_tasks(node)
     world.cancel_node_step(node)
     if leaving:

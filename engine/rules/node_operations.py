@@ -24,7 +24,7 @@ from engine.specs import draws
 from engine.specs.account import BlobContent
 from engine.specs.commands import CreateNodeUser
 from engine.specs.refusals import invalid
-from engine.state.files import NO_TASK, Disk
+from engine.state.files import NO_TASK
 from engine.state.nodes import Node, Operation, PendingOperation
 from engine.state.tasks import COMPLETED
 
@@ -255,8 +255,8 @@ def _take(world: World, node: int, name: Operation, option: Deallocation) -> Non
     world.nodes.edit(node).assign(operation=None)
     world.nodes.set_state(world.now_ms, node, effect.state)
     world.scheduler.update_eligibility(node)
-    disk = Disk.WIPED if NODE_STATES[effect.state].wipes_disk else Disk.KEPT
-    world.emit(NodeStopped(node, option, disk, effect.rule, effect.prep_rule))
+    wipes_disk = NODE_STATES[effect.state].wipes_disk
+    world.emit(NodeStopped(node, option, wipes_disk, effect.rule, effect.prep_rule))
     pool = world.pool_of(node)
     if pool.state is PoolState.DELETING and world.said_of_step(pool, effect.step, record.position) is None:
         delay_ms = world.node_ms(pool, "deletion", "together")

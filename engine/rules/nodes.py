@@ -36,7 +36,6 @@ from engine.specs import draws
 from engine.specs.catalogue import BLOCK_NOTICED_MS, BOOT_AGAIN_MS
 from engine.specs.machine import AzureBlobFileSystemConfiguration, AzureFileShareConfiguration
 from engine.state.acting import Process, ProcessKind
-from engine.state.files import Disk
 from engine.state.nodes import Node, StartTaskRecord
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ def clear_disk(world: World, stopped: NodeStopped | NodeLost) -> None:
     """Wipe the disk if it is lost; else keep it without the packages that were still on their way (NOP-12)."""
     node = stopped.node
     world.traffic.forget_node(node)
-    if stopped.disk is Disk.WIPED:
+    if stopped.wipes_disk:
         if world.nodes.state_of(node) is NodeState.LEAVING_POOL and world.pool_of(node).is_auto:
             world.disks.on_departure(node)
         world.disks.wipe(node)

@@ -15,7 +15,6 @@ from engine.rules.decisions.verdicts import is_final_failure, may_retry
 from engine.rules.facts import NodePrepared, PreparationFailed
 from engine.rules.processes import execution, node_disk
 from engine.state.acting import Process, ProcessKind
-from engine.state.files import Disk
 from engine.state.instances import ENDED_WELL, Ending, PrepFlag
 
 if TYPE_CHECKING:
@@ -219,7 +218,7 @@ def void_after_interruption(world: World, interrupted: InstanceInterrupted) -> N
     prep = job.spec.job_preparation_task
     assert prep is not None
     state = _RUNNING if interrupted.was_preparing else instances.prep_state[row]
-    if interrupted.disk is Disk.WIPED:
+    if interrupted.wipes_disk:
         _void(world, job, row, PrepFlag.VALID | PrepFlag.INELIGIBLE | PrepFlag.RAN | PrepFlag.PREPARED_ONCE)
     else:
         retries = world.options.reboot_retries_failed_preparation

@@ -21,7 +21,6 @@ from engine.rules.facts import NodeDrained, ReleasesEnded
 from engine.rules.processes import execution, node_disk
 from engine.shell.protocol import TIME_LIMIT
 from engine.state.acting import Process, ProcessKind
-from engine.state.files import Disk
 from engine.state.instances import ABSENT, Ending, PrepFlag
 
 if TYPE_CHECKING:
@@ -195,7 +194,7 @@ def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None
     is_running = instances.release_state[row] == _RUNNING
     ending = Ending(STOPPED_EXIT_CODE, interrupted.why)
     execution.end_acting(world, Process(ProcessKind.RELEASE, row))
-    if interrupted.disk is Disk.KEPT:
+    if not interrupted.wipes_disk:
         if is_running:
             instances.release_complete(world.now_ms, (row,), ending, rule="REL-10")
             instances.set_flags(row, PrepFlag.RELEASE_OWED)

@@ -120,7 +120,7 @@ class Ahead:
         if not self._reached_end:
             return False
         journal = self._present.journal
-        return journal.changes == self._seen_changes or _is_same(self._inputs, journal.by_hand())
+        return journal.changes == self._seen_changes or self._inputs == journal.by_hand()
 
     @property
     def future(self) -> Simulation | None:
@@ -203,7 +203,3 @@ def next_event_ms(simulation: Simulation) -> int | None:
 def _tasks_of(scenario: Scenario) -> int:
     jobs = sum(len(job.tasks) + (job.factory.count if job.factory else 0) for job in scenario.jobs)
     return jobs + sum(len(one.tasks) + (one.factory.count if one.factory else 0) for one in scenario.timeline)
-
-
-def _is_same(some: Sequence[Input], others: Sequence[Input]) -> bool:
-    return len(some) == len(others) == common_inputs(some, others)

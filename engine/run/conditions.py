@@ -237,24 +237,31 @@ class _Settled(NamedTuple):
 
 
 class RefusedCommand(NamedTuple):
-    """A command that the service refused."""
+    """A command that the service refused, or should have refused."""
 
     when_ms: int
     command: Command
     error: BatchError
+    seen: str  # the code of the refusal, ``accepted`` or ``never given``
     announced: bool  # the entry has `refused: CODE` with this code
+
+    @property
+    def subject(self) -> str:
+        """The ids that the command names, from the outermost: ``shared/1``, ``risk/deal-7``."""
+        body = self.command.wire()
+        names = ("poolId", "nodeId", "node", "jobScheduleId", "jobId", "taskId", "id", "name")
+        return "/".join(str(body[name]) for name in names if name in body)
 
 
 class Expectations(Kept):
     """The expectations of one run. Those with ``at`` or ``within`` are checked while it runs, others at its end."""
 
-    KEPT = ("_settled", "commands")
+    KEPT = ("_settled",)
 
     def __init__(self, expected: tuple[Expectation, ...], until_ms: int | None) -> None:
         """Create expectations without results, of a run that ends at ``until_ms``, or by itself."""
         self._expected, self._until_ms = expected, until_ms
         self._settled: dict[int, _Settled] = {}
-        self.commands: tuple[Outcome, ...] = ()  # of inputs that were refused or expected to be
         self.outcomes: list[Outcome] = []
 
     def is_watching(self, now_ms: int) -> bool:
@@ -285,11 +292,6 @@ class Expectations(Kept):
                     self._settled[one.index] = _Settled(outcome, now_ms)
             elif one.at_ms is not None and now_ms <= one.at_ms and (upcoming is None or upcoming > one.at_ms):
                 self._settled[one.index] = _Settled(_compare(world, one, one.at_ms), one.at_ms)
-
-    def refused(self, command: Command, wanted: str | None, seen: str) -> None:
-        """Record the outcome of a command that was refused, or expected to be, as an expectation of its own."""
-        written: dict[str, Plain] = {command.NAME: command.masked(), "refused": wanted}
-        self.commands += (Outcome(written, wanted == seen, seen),)
 
     def settle(self, world: World, now_ms: int) -> None:
         """Decide the remaining expectations at the end of the run."""

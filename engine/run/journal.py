@@ -143,7 +143,7 @@ class Journal:
         return self.inputs[self.done :]
 
     def by_hand(self) -> list[Input]:
-        """Return the inputs given by hand, which a saved scenario adds to the original."""
+        """Return the inputs given by hand, also those ahead of the shown moment: a saved scenario adds them."""
         return [one for one in self.inputs if one.origin is Origin.HAND]
 
     def of_scenario(self) -> list[Input]:
@@ -296,18 +296,10 @@ class RowNames:
 
     # -- for people -------------------------------------------------------------------------------------------------
 
-    def pool(self, pool: int) -> str:
-        """Return the scenario's name of a pool."""
-        return self._world.pools[pool].id
-
     def node(self, node: int) -> str:
         """Return the scenario's name of a node: its index in the pool."""
         record = self._world.nodes[node]
-        return f"node {record.position} of {self.pool(record.pool)}"
-
-    def job(self, job: int) -> str:
-        """Return the scenario's name of a job."""
-        return self._world.jobs[job].id
+        return f"node {record.position} of {self._world.pools[record.pool].id}"
 
     def forget(self) -> None:
         """Clear the cache: rows may stand for something else after a branch."""

@@ -215,11 +215,6 @@ class Simulation:
         now_ms = min(self.now_ms, self.last_ms) if is_over else self.now_ms
         return self._expectations.judge(self.world, now_ms, is_over=is_over, with_open=with_open)
 
-    @property
-    def command_outcomes(self) -> tuple[Outcome, ...]:
-        """The outcomes of ``refusals``: commands that were refused, or should have been."""
-        return self._expectations.commands
-
     # -- inputs --------------------------------------------------------------------------------------------------
 
     @property
@@ -338,10 +333,9 @@ class Simulation:
             return
         refused = commands.give(self.world, one.command, one.extras)
         if refused is not None or one.refused is not None:
-            announced = refused is not None and one.refused == refused.code
+            seen = "accepted" if refused is None else refused.code
             error = refused or BatchError("OperationInvalidForCurrentState", f"{one.refused} was expected")
-            self.refusals.append(RefusedCommand(self.world.now_ms, one.command, error, announced))
-            self._expectations.refused(one.command, one.refused, "accepted" if refused is None else refused.code)
+            self.refusals.append(RefusedCommand(self.world.now_ms, one.command, error, seen, seen == one.refused))
 
     def _record_missing_refusals(self) -> None:
         """Record once the expected refusals that never came because their commands were not given."""
@@ -351,8 +345,7 @@ class Simulation:
             if code is None or any(known.command is command for known in self.refusals):
                 continue
             error = BatchError("OperationInvalidForCurrentState", f"{code} was expected")
-            self.refusals.append(RefusedCommand(when_ms, command, error, announced=False))
-            self._expectations.refused(command, code, "never given")
+            self.refusals.append(RefusedCommand(when_ms, command, error, "never given", announced=False))
 
     def _check_instant(self) -> None:
         """Check conditions and expectations after an instant."""
@@ -422,11 +415,6 @@ class Simulation:
             self.undone.append(Undone(self.now_ms, dropped))
         return dropped
 
-    @property
-    def by_hand(self) -> list[Input]:
-        """The inputs given by hand, in order, with those that lie ahead of the shown moment."""
-        return self.journal.by_hand()
-
     def give_instead(self, inputs: Sequence[Input], present_ms: int) -> None:
         """Go back to where the inputs given by hand differ from these, branch there, and give these.
 
@@ -434,7 +422,7 @@ class Simulation:
             inputs: Inputs that were given by hand to this simulation before; they take effect when they did then.
             present_ms: How far the run had come with them, which makes what is shown the past.
         """
-        dropped, added = differing(self.by_hand, inputs)
+        dropped, added = differing(self.journal.by_hand(), inputs)
         if dropped or added:
             self.seek(min(one.when_ms for one in (*dropped, *added)) - 1)
             self.branch()

@@ -6,6 +6,7 @@ entry in the calendar, which is void once the process is gone from here (JM-11).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
@@ -94,7 +95,8 @@ class ActingTable(Kept):
         """Create an empty table."""
         self._acting: dict[int, Acting] = {}
         self._numbers: dict[Process, int] = {}
-        self._for_others: dict[int, list[int]] = {}  # job -> starts that wait for its other tasks, in order
+        # By job: the starts that wait for its other tasks, in order.
+        self._for_others: defaultdict[int, list[int]] = defaultdict(list)
         self._next = 0
         self._kept_waiting = NO_JOB
         self._instant_ms = -1
@@ -178,7 +180,7 @@ class ActingTable(Kept):
         self._acting[number] = acting
         self._numbers[acting.process] = number
         if acting.acts.until_others:
-            self._for_others.setdefault(acting.job, []).append(number)
+            self._for_others[acting.job].append(number)
         return number
 
     def end(self, process: Process) -> Acting | None:
@@ -188,10 +190,7 @@ class ActingTable(Kept):
             return None
         acting = self._acting.pop(number)
         if acting.acts.until_others:
-            starts = self._for_others[acting.job]
-            starts.remove(number)
-            if not starts:
-                del self._for_others[acting.job]
+            self._for_others[acting.job].remove(number)
         return acting
 
     def give(self, number: int, index: int) -> None:
@@ -217,10 +216,10 @@ class ActingTable(Kept):
         """Make the table as it was when ``copy`` was taken."""
         super().restore(copy)
         self._numbers = {acting.process: number for number, acting in self._acting.items()}
-        self._for_others = {}
+        self._for_others.clear()
         for number, acting in self._acting.items():
             if acting.acts.until_others:
-                self._for_others.setdefault(acting.job, []).append(number)
+                self._for_others[acting.job].append(number)
 
 
 def adds_tasks(act: Act) -> bool:

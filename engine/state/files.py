@@ -70,13 +70,6 @@ def write_plain_files(tasks: TaskTable, task: int, files: NodeFiles) -> None:
         files.write(f"{directory}/fileuploaderr.txt", "")
 
 
-class Disk(Enum):
-    """The effect of an operation or fault on a node's disk (NOP-12)."""
-
-    KEPT = auto()
-    WIPED = auto()
-
-
 _EMPTY = NodeFiles()
 
 

@@ -10,7 +10,7 @@ reports the primary in the task itself (MI-7), so only subtasks have a record.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,11 +39,10 @@ def number_of(task_id: str) -> int | None:
 class _Requirement:
     """An id or a range, and the tasks that wait for it."""
 
-    __slots__ = ("dependents", "high", "low", "missing")
+    __slots__ = ("dependents", "missing")
 
-    def __init__(self, low: int, high: int) -> None:
-        self.low, self.high = low, high
-        self.missing = high - low + 1
+    def __init__(self, missing: int) -> None:
+        self.missing = missing  # numbers, or 1 for an id
         self.dependents: list[int] = []
 
 
@@ -67,8 +66,7 @@ class DependencyBook:
         for task_id in dict.fromkeys(name.lower() for name in wanted.task_ids):
             requirement = self._ids.get(task_id)
             if requirement is None:
-                requirement = self._ids[task_id] = _Requirement(0, 0)
-                requirement.missing = 0 if task_id in self._satisfied_ids else 1
+                requirement = self._ids[task_id] = _Requirement(0 if task_id in self._satisfied_ids else 1)
             needs.append(requirement)
         for span in dict.fromkeys((part.start, part.end) for part in wanted.task_id_ranges):
             needs.append(self._range(span))
@@ -84,10 +82,8 @@ class DependencyBook:
     def _range(self, span: tuple[int, int]) -> _Requirement:
         requirement = self._ranges.get(span)
         if requirement is None:
-            requirement = self._ranges[span] = _Requirement(*span)
-            at = bisect_right(self._lows, span)
-            self._lows.insert(at, span)
-            requirement.missing -= self._satisfied_within(*span)
+            requirement = self._ranges[span] = _Requirement(span[1] - span[0] + 1 - self._satisfied_within(*span))
+            insort(self._lows, span)
         return requirement
 
     def _satisfied_within(self, low: int, high: int) -> int:

@@ -92,7 +92,7 @@ class TaskTable(PagedColumns[TaskExtra]):
         self._seen = 0  # entries of the log whose changes are marked in ``dirty``
         new = (("from", None), ("to", TaskState.ACTIVE), ("attempt", 1))
         self._added = log.shape("TaskStateChanged", LogSubject.TASKS_ADDED, *new)
-        self._shapes: dict[tuple[Hashable, ...], int] = {}
+        self._shape = cache(self._make_shape)
         self._begin_shape = cache(self._make_begin_shape)
         self.first_start = self._begin_shape(ACTIVE, RUNNING, 1, "SCHED-7")
         self.first_wait = self._begin_shape(ACTIVE, PREPARING, 1, "PREP-6")
@@ -436,13 +436,9 @@ class TaskTable(PagedColumns[TaskExtra]):
         end = self._shape(RUNNING, TaskState.ACTIVE, 1, ("exitCode", exit_code), ("rule", "RETRY-5"))
         return end, self._begin_shape(ACTIVE, RUNNING, 2, "RETRY-5")
 
-    def _shape(self, old: int, new: TaskState | None, attempt: int, *more: tuple[str, Hashable]) -> int:
-        key = (old, new, attempt, more)
-        shape = self._shapes.get(key)
-        if shape is None:
-            move = (("from", _STATES[old]), ("to", new), ("attempt", max(attempt, 1)))
-            shape = self._shapes[key] = self.log.shape("TaskStateChanged", LogSubject.TASK, *move, *more)
-        return shape
+    def _make_shape(self, old: int, new: TaskState | None, attempt: int, *more: tuple[str, Hashable]) -> int:
+        move = (("from", _STATES[old]), ("to", new), ("attempt", max(attempt, 1)))
+        return self.log.shape("TaskStateChanged", LogSubject.TASK, *move, *more)
 
     # -- looking over all ----------------------------------------------------------------------------------------
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from engine.run.conditions import Outcome
+    from engine.run.conditions import Outcome, RefusedCommand
     from engine.run.simulation import Simulation
     from engine.specs.command import Command
     from engine.state.instances import InstanceView
@@ -174,16 +174,6 @@ class PoolResult(NamedTuple):
     resize_errors: tuple[str, ...]  # codes
 
 
-class RefusedRow(NamedTuple):
-    """A command that was refused, or should have been: ``code`` is then ``accepted`` or ``never given``."""
-
-    at_ms: int
-    command: str
-    subject: str  # the ids that it names
-    code: str
-    announced: bool  # the scenario expected it
-
-
 class Summary(NamedTuple):
     """The outcome of a run. Times are ms since ``start``."""
 
@@ -200,7 +190,7 @@ class Summary(NamedTuple):
     jobs: tuple[JobResult, ...]
     job_schedules: tuple[JobScheduleRow, ...]
     pools: tuple[PoolResult, ...]
-    refused: tuple[RefusedRow, ...]
+    refused: tuple[RefusedCommand, ...]
     expectations: tuple[Outcome, ...]
 
     @property
@@ -241,7 +231,6 @@ def end_of_run(sim: Simulation) -> str:
 def summary(sim: Simulation) -> Summary:
     """Return the outcome of the run up to the moment that is shown; expectations once it is finished."""
     world, now_ms = sim.world, sim.now_ms
-    outcomes = zip(sim.refusals, sim.command_outcomes, strict=True)
     return Summary(
         scenario=sim.scenario.name,
         seed=sim.seed,
@@ -256,10 +245,7 @@ def summary(sim: Simulation) -> Summary:
         jobs=tuple(_job_result(world, job) for job in world.jobs.rows),
         job_schedules=tuple(row_of_schedule(sim, schedule) for schedule in world.job_schedules.rows),
         pools=tuple(_pool_result(world, pool, now_ms) for pool in world.pools.rows),
-        refused=tuple(
-            RefusedRow(refusal.when_ms, refusal.command.NAME, _subject(refusal.command), str(seen), met)
-            for refusal, (_, met, seen, _) in outcomes
-        ),
+        refused=tuple(sim.refusals),
         expectations=tuple(sim.expectations),
     )
 
@@ -289,13 +275,6 @@ def _pool_result(world: World, pool: Pool, now_ms: int) -> PoolResult:
         cost=cost_of_nodes([pool], now_ms),
         resize_errors=tuple(error.code for error in pool.resize_errors),
     )
-
-
-def _subject(command: Command) -> str:
-    """Return the ids that a command names, from the outermost: ``shared/1``, ``risk/deal-7``."""
-    body = command.wire()
-    names = ("poolId", "nodeId", "node", "jobScheduleId", "jobId", "taskId", "id", "name")
-    return "/".join(str(body[name]) for name in names if name in body)
 
 
 # Enough digits for any currency or share.

@@ -106,11 +106,11 @@ def test_at_the_end_they_are_what_a_run_reports(name):
     before = [row.state for row in expectation_rows(sim)]
     sim.finish()
     rows = expectation_rows(sim)
-    reported = [*sim.expectations, *sim.command_outcomes]
+    reported = [*(row.met for row in sim.expectations), *(one.announced for one in sim.refusals)]
     assert before == [row.state for row in rows]
     assert [row.state is MET for row in rows[: len(sim.expectations)]] == [row.met for row in sim.expectations]
     assert all(all(part.is_met for part in row.parts) == (row.state is MET) for row in rows)
-    assert sum(row.state is MET for row in rows) == sum(row.met for row in reported)
+    assert sum(row.state is MET for row in rows) == sum(reported)
     assert len(rows) == len(reported)
 
 

@@ -73,5 +73,4 @@ def test_a_refusal_that_was_announced_and_never_comes_is_a_failure(turn):
     outcomes(sim)
     sim.finish()
     [refusal] = sim.refusals
-    assert not refusal.announced
-    assert [(outcome.met, outcome.seen) for outcome in sim.command_outcomes] == [(False, "never given")]
+    assert (refusal.announced, refusal.seen) == (False, "never given")

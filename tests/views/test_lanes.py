@@ -130,8 +130,8 @@ def test_prep_9_a_bar_ends_with_the_job_or_a_reimage():
 def test_prep_9_a_node_is_ineligible_until_its_disk_is_wiped(state):
     lane = Lane()
     lane.take(0, Meaning(Step.STATE, NodeState.IDLE), -1)
-    lane.take(1, Meaning(Step.PREPARATION_BEGINS), 0)
-    lane.take(2, Meaning(Step.PREPARATION_ENDS, is_final_failure=True), 0)
+    lane.take(1, Meaning(Step.HOOK, hook=Hook.PREPARATION, is_begin=True), 0)
+    lane.take(2, Meaning(Step.HOOK, is_final_failure=True, hook=Hook.PREPARATION), 0)
     assert lane.at(2).activity is Activity.INELIGIBLE
     lane.take(3, Meaning(Step.STATE, state), -1)
     lane.take(4, Meaning(Step.STATE, NodeState.IDLE), -1)

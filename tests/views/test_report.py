@@ -132,7 +132,7 @@ def test_refusals_announced_and_not():
     ]
     sim = finished(a_job(), timeline=timeline)
     found = summary(sim)
-    assert [(row.at_ms, row.command, row.subject, row.code, row.announced) for row in found.refused] == [
+    assert [(row.when_ms, row.command.NAME, row.subject, row.seen, row.announced) for row in found.refused] == [
         (60_000, "deleteJob", "nobody", "JobNotFound", True),
         (120_000, "terminateTask", "j/t9", "TaskNotFound", False),
         (180_000, "rebootNode", "p/0", "accepted", False),
@@ -144,7 +144,7 @@ def test_a_refusal_by_hand_is_told_too():
     sim = simulation(a_job())
     assert refusal(sim, "enableJob", jobId="j") == "OperationInvalidForCurrentState"
     [row] = summary(sim).refused
-    assert (row.command, row.subject, row.announced) == ("enableJob", "j", False)
+    assert (row.command.NAME, row.subject, row.announced) == ("enableJob", "j", False)
 
 
 def test_expectations_and_resize_errors():

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from engine import Simulation
-    from engine.run.conditions import Outcome
+    from engine.run.conditions import Outcome, RefusedCommand
     from engine.studies import measures
     from engine.studies.sides import Side
     from engine.views.diagnosis.concerns import AttentionItem
     from engine.views.diagnosis.questions import OpenJob
     from engine.views.diagnosis.waste import Restart
     from engine.views.resources.account import JobScheduleRow
-    from engine.views.results import InstanceTotals, JobResult, PoolResult, RefusedRow, Summary
+    from engine.views.results import InstanceTotals, JobResult, PoolResult, Summary
 
     Row = Sequence[Text | str]
 
@@ -262,9 +262,9 @@ def _pool(row: PoolResult) -> Row:
     return (*plain, errors)
 
 
-def _refusal(row: RefusedRow) -> Row:
+def _refusal(row: RefusedCommand) -> Row:
     announced = Text("yes", "green") if row.announced else Text("no", "bold red")
-    return format_clock(row.at_ms), row.command, row.subject, row.code, announced
+    return format_clock(row.when_ms), row.command.NAME, row.subject, row.seen, announced
 
 
 def _expectation(row: Outcome) -> Row:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         SchedulingDisabled,
         TaskDisplaced,
     )
-    from engine.state.files import Disk
     from engine.state.task_records import TaskExtra
     from engine.world import World
 
@@ -191,7 +190,7 @@ def _free_slots(world: World, task: int, left: Iterable[int]) -> None:
 # -- preparation and release tasks -----------------------------------------------------------------------------------
 
 
-def _stop_instances(world: World, node: int, disk: Disk, rule: str, *, by_user: bool) -> None:
+def _stop_instances(world: World, node: int, rule: str, *, wipes_disk: bool, by_user: bool) -> None:
     """Interrupt the preparations and releases on a node that stops (NOP-12).
 
     ``rule`` is why a running preparation ends: PREP-15 a reboot, PREP-18 a reimage, PREP-19 the node is lost or leaves.
@@ -200,7 +199,7 @@ def _stop_instances(world: World, node: int, disk: Disk, rule: str, *, by_user: 
     instances = world.instances
     for row in instances.rows_on(node):
         was_preparing = instances.prep_state[row] == InstanceState.RUNNING
-        world.emit(InstanceInterrupted(row, disk, why, rule, was_preparing))
+        world.emit(InstanceInterrupted(row, wipes_disk, why, rule, was_preparing))
 
 
 # -- facts about nodes -----------------------------------------------------------------------------------------------
@@ -209,13 +208,13 @@ def _stop_instances(world: World, node: int, disk: Disk, rule: str, *, by_user: 
 def node_stopped(world: World, stopped: NodeStopped) -> None:
     """Requeue or terminate the tasks, and interrupt preparations and releases (NOP-1, RSZ-4, NOP-12)."""
     _stop_tasks(world, stopped.node, stopped.option, stopped.rule)
-    _stop_instances(world, stopped.node, stopped.disk, stopped.prep_rule, by_user=True)
+    _stop_instances(world, stopped.node, stopped.prep_rule, wipes_disk=stopped.wipes_disk, by_user=True)
 
 
 def node_lost(world: World, lost: NodeLost) -> None:
     """Run the tasks again elsewhere, and interrupt preparations and releases (NODE-13, SPOT-4)."""
     _lose_tasks(world, lost.node, lost.rule)
-    _stop_instances(world, lost.node, lost.disk, "PREP-19", by_user=False)
+    _stop_instances(world, lost.node, "PREP-19", wipes_disk=lost.wipes_disk, by_user=False)
 
 
 def scheduling_disabled(world: World, disabled: SchedulingDisabled) -> None:

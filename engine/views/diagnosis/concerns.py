@@ -311,10 +311,10 @@ def _rejected(simulation: Simulation) -> list[Finding]:
     """Return the commands of the scenario that were rejected or accepted although it expects otherwise."""
     by_hand = {id(one.command) for one in simulation.journal.by_hand()}
     found = []
-    for refusal, (_, _, seen, _) in zip(simulation.refusals, simulation.command_outcomes, strict=True):
+    for refusal in simulation.refusals:
         if refusal.announced or id(refusal.command) in by_hand:
             continue
-        name = refusal.command.NAME
+        name, seen = refusal.command.NAME, refusal.seen
         text = f"{name} was {seen}" if seen in ("accepted", "never given") else f"{name} was rejected: {seen}"
         why, items = refusal.error.message.rstrip("."), Items(named=tuple(_ids_in(refusal.command)))
         found.append(concern(Condition.COMMAND_REFUSED, text, refusal.when_ms, why, items=items))

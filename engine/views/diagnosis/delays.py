@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from functools import partial
+from functools import cache, partial
 from itertools import compress
 from typing import TYPE_CHECKING, cast
 
@@ -119,7 +119,8 @@ class TaskRetries:
         self._reader = LogReader(simulation, of_kind(_begins_again))
         self._failed: dict[int, int] = {}  # by task that is not completed: the entry of its last failure
         self._tasks: list[int] = []  # these tasks, sorted
-        self._retries: dict[int, bool] = {}  # by shape
+        # Whether entries of a shape say that a task is retried. Thousands of entries share few shapes.
+        self._is_retry = cache(lambda shape: _is_retry(simulation.log.shapes[shape]))
         self._by_job: dict[int, list[int]] = {}  # the same tasks by job
         # About several tasks: by whether it names jobs, and these jobs.
         self._of_many: dict[tuple[bool, tuple[int, ...]], Finding] = {}
@@ -184,12 +185,6 @@ class TaskRetries:
                 del failed[task]
             self._tasks = sorted(failed)
         return begins or bool(entries) or has_done
-
-    def _is_retry(self, number: int) -> bool:
-        """Return whether entries of this shape say that a task is retried. Thousands of entries share few shapes."""
-        if number not in self._retries:
-            self._retries[number] = _is_retry(self._simulation.log.shapes[number])
-        return self._retries[number]
 
     def _concern(self, jobs: Sequence[Job], tasks: Sequence[int], *, names_jobs: bool) -> Finding:
         log, table = self._simulation.log, self._simulation.world.tasks

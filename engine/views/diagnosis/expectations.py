@@ -92,9 +92,12 @@ def expectation_count(simulation: Simulation) -> int:
 
 
 def broken_rows(simulation: Simulation) -> list[ExpectationRow]:
-    """Return the entries of ``expect`` that are broken: at the end of the run all that it has reached are decided."""
-    judged = simulation.judgements(with_open=simulation.finished)
-    return [row_of(simulation, each) for each in judged if _is_broken(each)]
+    """Return the entries of ``expect`` that are broken: at the end of the run all that it has reached are decided.
+
+    Pending ones are not observed.
+    """
+    rows = (row_of(simulation, each) for each in simulation.judgements(with_open=False))
+    return [row for row in rows if row.state is ExpectationState.BROKEN]
 
 
 def told_as_broken(simulation: Simulation, at_end: Sequence[Outcome]) -> tuple[list[str], list[str]]:
@@ -205,10 +208,7 @@ def _value(currency: str, name: str, value: object) -> str:
 def _commands(simulation: Simulation, number: int) -> Iterator[ExpectationRow]:
     """Yield the refusals that the scenario expects, and those that it does not; not those of commands given by hand."""
     announced = [entry for entry in simulation.scenario.timeline if entry.refused is not None]
-    refusals = {
-        id(one.command): (one.when_ms, str(outcome.seen), outcome.met)
-        for one, outcome in zip(simulation.refusals, simulation.command_outcomes, strict=True)
-    }
+    refusals = {id(one.command): (one.when_ms, one.seen, one.announced) for one in simulation.refusals}
     others = (simulation.now_ms, "never given", False) if simulation.finished else (None, "not given yet", False)
     for entry in announced:
         number += 1
@@ -232,13 +232,8 @@ def _command_row(
 
 
 def broken_expectations(simulation: Simulation) -> list[Finding]:
-    """Return the expectations that are decided and broken; pending ones are not observed."""
-    judged = simulation.judgements(with_open=False)
-    return [_concern(row_of(simulation, each)) for each in judged if _is_broken(each)]
-
-
-def _is_broken(judged: Judgement) -> bool:
-    return not judged.outcome.met and judged.outcome.is_reached
+    """Return the expectations that are decided and broken."""
+    return [_concern(row) for row in broken_rows(simulation)]
 
 
 def foreseen(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import ErrorCategory, FailureInfo
@@ -180,7 +181,7 @@ class TaskFailures:
         self._simulation = simulation
         self._reader = LogReader(simulation, of_kind(is_event("TaskStateChanged", result=TaskResult.FAILURE)))
         self._read = 0  # how many of the reader's entries are in groups
-        self._causes: dict[int, _Cause] = {}  # by shape
+        self._cause = cache(lambda shape: _task_cause(simulation.log.shapes[shape]))
         self._groups: dict[int, dict[_Cause, array[int]]] = {}  # by job and cause: entries in ascending order
         self._lasting: Kept[dict[_Cause, list[_TasksOfCause]]] = Kept()
         self._concerns: Kept[list[Finding]] = Kept()
@@ -274,11 +275,6 @@ class TaskFailures:
             if shape not in by_shape:
                 by_shape[shape] = groups.setdefault(self._cause(shape), array("I"))
             by_shape[shape].append(at)
-
-    def _cause(self, shape: int) -> _Cause:
-        if shape not in self._causes:
-            self._causes[shape] = _task_cause(self._simulation.log.shapes[shape])
-        return self._causes[shape]
 
     def _of_job(self, job: Job, groups: dict[_Cause, array[int]]) -> dict[_Cause, FailedTasks]:
         """Return the failed tasks of a job by cause, as they are at the moment that is shown."""

@@ -15,7 +15,7 @@ from engine.run.agenda import PlannedInputs, subjects_of_job
 from engine.views.diagnosis.estimates import Forecast
 from engine.views.diagnosis.failures import TaskFailures, ended_badly, hook_failures
 from engine.views.diagnosis.model import Clause, Condition, Finding, Items, concern, ids_of, name_of, some, whose
-from engine.views.diagnosis.waste import OpenJob, left_open, left_open_concerns
+from engine.views.diagnosis.waste import LeftOpen, OpenJob, left_open_concerns
 from engine.views.hook_status import Hook
 from engine.views.log.reader import Kept, KeptByKey, matching
 from engine.views.resources.account import is_loss
@@ -148,9 +148,7 @@ class Foretold:
         if future is None:
             return []
         generation, simulation = self._ahead.generation, self._simulation
-        troubles, open_jobs = self._end.get(
-            generation, lambda: (sorted(_troubles(future), key=lambda trouble: trouble.when_ms[0]), left_open(future))
-        )
+        troubles, open_jobs = self._end.get(generation, lambda: _at_end(future))
         past = [self._past(trouble, simulation.now_ms) for trouble in troubles]
         coming = self._coming.get((generation, past), lambda: self._to_come(future, troubles, past))
         if simulation.finished:  # the jobs left open are known anyway
@@ -219,6 +217,12 @@ def _text(each: _Coming, *, names_jobs: bool) -> str:
 def _as_future(reason: str) -> str:
     """Put the reason of a missed occurrence into the future tense."""
     return reason.replace(" was still ", " will still be ").replace(" was ", " will be ")
+
+
+def _at_end(future: Simulation) -> tuple[list[_Trouble], list[OpenJob]]:
+    """Return the troubles of a finished run in the order of their first moments, and the jobs that it has left open."""
+    troubles = sorted(_troubles(future), key=lambda trouble: trouble.when_ms[0])
+    return troubles, LeftOpen(future, PlannedInputs(future)).jobs()
 
 
 def _troubles(future: Simulation) -> Iterator[_Trouble]:

@@ -19,7 +19,6 @@ from engine.run.agenda import basis_words
 from engine.specs.commands import COMMANDS
 from engine.state.tasks import COMPLETED
 from engine.views.diagnosis.concerns import Attention, about_item, attention_item, kind_of, subject_of, with_advice
-from engine.views.diagnosis.jobs import why_job, why_schedule
 from engine.views.diagnosis.model import Finding, Items, Next, moment, some
 from engine.views.diagnosis.nodes import why_preparation, why_release
 from engine.views.diagnosis.questions import expected, explain
@@ -101,7 +100,7 @@ def _of_form(world: World, form: str, rest: str) -> Subject | None:
     owner, slash, last = rest.rpartition("/")
     match form:
         case "job" | "pool" | "schedule":
-            record = _latest(world, form, rest)
+            record = _records(world, form).latest(rest)
             return None if record is None else Subject(form, record.row)
         case "task" | "node" if not slash:
             found = [one for one in _with_id(world, rest) if one.kind == form]
@@ -119,11 +118,6 @@ def _of_form(world: World, form: str, rest: str) -> Subject | None:
     nodes = (_node(world, pool, last) for pool in pools if pool is not None)
     node = next((node for node in nodes if node is not None), None)
     return None if node is None else Subject(form, node, -1 if job is None else job.row)
-
-
-def _latest(world: World, kind: str, record_id: str) -> Job | Pool | JobSchedule | None:
-    """Return the record of this id, the last deleted one if there is no other."""
-    return _records(world, kind).latest(record_id)
 
 
 def _records(world: World, kind: str) -> NamedRecords[Job] | NamedRecords[Pool] | NamedRecords[JobSchedule]:
@@ -154,7 +148,7 @@ def _node(world: World, pool: Pool, index: str) -> int | None:
 def _with_id(world: World, name: str) -> Iterator[Subject]:
     """Yield all things with an id, in any case."""
     for kind in _RECORDS:
-        record = _latest(world, kind, name)
+        record = _records(world, kind).latest(name)
         if record is not None:
             yield Subject(kind, record.row)
     for job in world.jobs.rows:
@@ -174,10 +168,8 @@ def _ids(world: World) -> Iterator[str]:
 
 def _names(world: World, form: str = "") -> Iterator[str]:
     """Yield the names of all things of a form, or of those with an id of their own."""
-    numbers = len(world.jobs.rows), len(world.pools.rows), len(world.job_schedules.rows)
-    for kind, number in zip(_RECORDS, numbers, strict=True):
-        if form in ("", kind):
-            yield from (named(world, Subject(kind, row)) for row in range(number))
+    for kind in (form,) if form in _RECORDS else () if form else _RECORDS:
+        yield from (f"{kind}:{record.id}" for record in _records(world, kind).rows)
     if form == "task":
         yield from (named(world, Subject(form, task)) for task in range(world.tasks.length))
     if form == "node":
@@ -200,11 +192,7 @@ def named(world: World, subject: Subject) -> str:
             return f"node:{world.pool_of(row).id}/{world.nodes[row].position}"
         case "preparation" | "release":
             return f"{kind}:{world.jobs[job].id}/{world.nodes[row].position}"
-        case "job":
-            return f"job:{world.jobs[row].id}"
-        case "pool":
-            return f"pool:{world.pools[row].id}"
-    return f"schedule:{world.job_schedules[row].id}"
+    return f"{kind}:{_records(world, kind)[row].id}"
 
 
 # -- remedies that are tried ----------------------------------------------------------------------------------------
@@ -380,21 +368,18 @@ def answers_to_concerns(simulation: Simulation) -> list[Answer]:
 
 def _explained(simulation: Simulation, subject: Subject) -> Sequence[Explanation]:
     world, (kind, row, job) = simulation.world, subject
-    match kind:
-        case "job" if (one := world.jobs[row]).state is None:
-            return [why_job(world, one)]
-        case "schedule":
-            return [why_schedule(world, world.job_schedules[row], simulation.now_ms)]
-        case "preparation" | "release":
-            why = why_preparation if kind == "preparation" else why_release
-            return [why(world, world.jobs[job], row)]
+    if kind in ("preparation", "release"):
+        why = why_preparation if kind == "preparation" else why_release
+        return [why(world, world.jobs[job], row)]
     return explain(simulation, *_key_of(world, subject))
 
 
 def _key_of(world: World, subject: Subject) -> tuple[str, int | str]:
     """Return the kind of a thing and its key: the row of a task or node, else its id."""
     kind, row, _ = subject
-    return (kind, _records(world, kind)[row].id) if kind in _RECORDS else ("task" if kind == "task" else "node", row)
+    if kind in _RECORDS:
+        return "job schedule" if kind == "schedule" else kind, _records(world, kind)[row].id
+    return "task" if kind == "task" else "node", row
 
 
 def _coming(simulation: Simulation, subject: Subject) -> Next | None:

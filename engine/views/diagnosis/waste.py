@@ -43,19 +43,11 @@ class OpenJob(NamedTuple):
     since_ms: int  # the end of its last task, or its creation
 
 
-def left_open(simulation: Simulation) -> list[OpenJob]:
-    """Return the jobs that a run which is over has left active although their tasks have ended (JOB-7)."""
-    world = simulation.world
-    ends = ((job, last_task_ms(world, job)) for job in world.jobs.present() if job.state is JobState.ACTIVE)
-    return [
-        OpenJob(job.row, job.created_ms if end_ms is None else end_ms)
-        for job, end_ms in ends
-        if end_ms is not None or not job.total
-    ]
-
-
 class LeftOpen:
-    """The jobs that stay active although their tasks have ended, from the moment when nothing to come ends them."""
+    """The jobs that stay active although their tasks have ended, from when nothing to come ends them (JOB-7).
+
+    In a run that is over these are all that are active.
+    """
 
     def __init__(self, simulation: Simulation, planned: PlannedInputs) -> None:
         """Create an empty reader."""
@@ -64,13 +56,17 @@ class LeftOpen:
         self._ends: dict[int, Kept[int | None]] = {}  # of the last tasks, by job
 
     def concerns(self) -> list[Finding]:
-        """Return the concerns about these jobs. The cost is that of the jobs, not of their tasks."""
+        """Return the concerns about these jobs."""
+        return left_open_concerns(self._simulation.world, self.jobs())
+
+    def jobs(self) -> list[OpenJob]:
+        """Return these jobs. The cost is that of the jobs, not of their tasks."""
         simulation, world = self._simulation, self._simulation.world
         quiet = [job for job in world.jobs.present() if job.state is JobState.ACTIVE and not job.counts[ACTIVE]]
         quiet = [job for job in quiet if not job.busy]
         if not simulation.finished and quiet:
             quiet = [] if may_act(world) else [job for job in quiet if not self._may_end(job)]
-        return left_open_concerns(world, [OpenJob(job.row, self._since_ms(job)) for job in quiet])
+        return [OpenJob(job.row, self._since_ms(job)) for job in quiet]
 
     def _may_end(self, job: Job) -> bool:
         """Return whether something in the run ends the job or adds tasks: itself, its limit, or the timeline."""

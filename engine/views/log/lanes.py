@@ -122,12 +122,11 @@ def _kind(meaning: Meaning | None) -> int:
     return _OTHER
 
 
-def _hook_row(hook: Hook | None, job: int) -> int:
-    return 2 * job + (hook is Hook.RELEASE)
+_JobHook = tuple[Hook, int]  # with the row of the job
 
 
-def _is_preparation(hook_row: int) -> bool:
-    return not hook_row & 1
+def _prepares(hooks: Iterable[_JobHook]) -> bool:
+    return any(hook is Hook.PREPARATION for hook, _ in hooks)
 
 
 class JobStretch(NamedTuple):
@@ -184,10 +183,9 @@ class Lanes:
         self._lanes: dict[int, Lane] = {}
         self._tracks: dict[int, TaskTracks] = {}
         self._jobs: dict[int, array[int]] = {}  # job -> numbers of its entries
-        # By preparation or release (see ``_hook_row``) and node.
-        self._hooks: dict[int, dict[int, array[int]]] = {}  # numbers of its entries
-        self._running_hooks: dict[int, dict[int, None]] = {}  # node -> those that run there
-        self._hook_extents: dict[int, HookExtent] = {}  # over all nodes
+        self._hooks: dict[_JobHook, dict[int, array[int]]] = {}  # numbers of its entries, by node
+        self._running_hooks: dict[int, dict[_JobHook, None]] = {}  # node -> those that run there
+        self._hook_extents: dict[_JobHook, HookExtent] = {}  # over all nodes
         self._ineligible_for: dict[int, list[int]] = {}  # job -> nodes
         self._read = 0
         self._may_read = _EVERYTHING
@@ -292,21 +290,22 @@ class Lanes:
 
     def _note_hook(self, number: int, when_ms: int, meaning: Meaning, job: int, node: int) -> None:
         running = self._running_hooks.setdefault(node, {})
-        before, row = any(map(_is_preparation, running)), _hook_row(meaning.hook, job)
+        before = _prepares(running)
         if meaning.hook is None:
             for stopped in running:
                 self._hooks[stopped][node].append(number)
                 self._hook_extents[stopped].end(when_ms)
             running.clear()
         else:
-            if meaning.is_begin and row not in running:
-                self._hook_extents.setdefault(row, HookExtent(when_ms)).running += 1
-                running[row] = None
-            elif not meaning.is_begin and row in running:
-                del running[row]
-                self._hook_extents[row].end(when_ms)
-            self._hooks.setdefault(row, {}).setdefault(node, array("I")).append(number)
-        self.totals.count_preparation(when_ms, node, any(map(_is_preparation, running)) - before)
+            own = meaning.hook, job
+            if meaning.is_begin and own not in running:
+                self._hook_extents.setdefault(own, HookExtent(when_ms)).running += 1
+                running[own] = None
+            elif not meaning.is_begin and own in running:
+                del running[own]
+                self._hook_extents[own].end(when_ms)
+            self._hooks.setdefault(own, {}).setdefault(node, array("I")).append(number)
+        self.totals.count_preparation(when_ms, node, _prepares(running) - before)
 
     # -- queries -------------------------------------------------------------------------------------------------
 
@@ -360,7 +359,7 @@ class Lanes:
         """Return the runs of preparation or release of a job on a node, retries one by one."""
         job = self._simulation.world.jobs.find(job_id)
         found: list[InstanceSpan] = []
-        entries = () if job is None else self._hooks.get(_hook_row(hook, job.row), {}).get(node, ())
+        entries = () if job is None else self._hooks.get((hook, job.row), {}).get(node, ())
         for when_ms, meaning, _ in self._noted(entries):
             is_open = bool(found) and found[-1].end_ms is None
             if is_open:
@@ -373,7 +372,7 @@ class Lanes:
     def hook_extent(self, hook: Hook, job_id: str) -> Extent | None:
         """Return the first begin and the last end of a job's preparation or release over all nodes."""
         job = self._simulation.world.jobs.find(job_id)
-        found = None if job is None else self._hook_extents.get(_hook_row(hook, job.row))
+        found = None if job is None else self._hook_extents.get((hook, job.row))
         return None if found is None else Extent(found.begin_ms, None if found.running else found.end_ms)
 
     def in_pool(self, pool_id: str) -> PoolCounts:

@@ -61,10 +61,7 @@ class Step(Enum):
     STATE = auto()
     TASK_BEGINS = auto()
     TASK_ENDS = auto()
-    PREPARATION_BEGINS = auto()
-    PREPARATION_ENDS = auto()
-    RELEASE_BEGINS = auto()
-    RELEASE_ENDS = auto()
+    HOOK = auto()  # preparation or release begins or ends
     JOB_CHANGES = auto()  # of state, after which nodes are eligible again
 
 
@@ -82,10 +79,7 @@ class Meaning(NamedTuple):
     stops_hooks: bool = False  # interrupts preparation and release on the node
 
 
-_HOOKS = {
-    "JobPreparationTaskStateChanged": (Hook.PREPARATION, Step.PREPARATION_BEGINS, Step.PREPARATION_ENDS),
-    "JobReleaseTaskStateChanged": (Hook.RELEASE, Step.RELEASE_BEGINS, Step.RELEASE_ENDS),
-}
+_HOOKS = {"JobPreparationTaskStateChanged": Hook.PREPARATION, "JobReleaseTaskStateChanged": Hook.RELEASE}
 
 
 def meaning_of(shape: Shape) -> Meaning | None:
@@ -104,10 +98,8 @@ def meaning_of(shape: Shape) -> Meaning | None:
             return Meaning(Step.JOB_CHANGES, new if isinstance(new, JobState) else None)
         case event if event in _HOOKS:
             has_failed = fields.get("result") is TaskResult.FAILURE
-            hook, begins, ends = _HOOKS[event]
-            is_begin = new is InstanceState.RUNNING
-            is_final = fields.get("rule") == "PREP-9"
-            return Meaning(begins if is_begin else ends, None, has_failed, is_final, hook=hook, is_begin=is_begin)
+            is_begin, is_final = new is InstanceState.RUNNING, fields.get("rule") == "PREP-9"
+            return Meaning(Step.HOOK, None, has_failed, is_final, hook=_HOOKS[event], is_begin=is_begin)
     return None
 
 
@@ -139,7 +131,7 @@ class Lane:
         else:
             self._change(meaning, row)
         if meaning.has_failed:
-            is_release = meaning.step is Step.RELEASE_ENDS
+            is_release = meaning.hook is Hook.RELEASE
             self._add(Stretch(when_ms, Activity.RELEASE_FAILED if is_release else Activity.FAILED, self._state))
         activity = self._activity()
         last = self.stretches[-1] if self.stretches else _NOWHERE
@@ -148,16 +140,14 @@ class Lane:
 
     def _change(self, meaning: Meaning, row: int) -> None:
         match meaning.step:
-            case Step.PREPARATION_BEGINS:
+            case Step.HOOK if meaning.hook is Hook.RELEASE:
+                (self._releasing.add if meaning.is_begin else self._releasing.discard)(row)
+            case Step.HOOK if meaning.is_begin:
                 self._preparing[row] = row in self._preparing
-            case Step.PREPARATION_ENDS:
+            case Step.HOOK:
                 self._preparing.pop(row, None)
                 if meaning.is_final_failure:
                     self._ineligible_for.add(row)
-            case Step.RELEASE_BEGINS:
-                self._releasing.add(row)
-            case Step.RELEASE_ENDS:
-                self._releasing.discard(row)
             case Step.JOB_CHANGES:
                 self._ineligible_for.discard(row)
             case Step.STATE:

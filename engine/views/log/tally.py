@@ -102,8 +102,8 @@ def tally(
         if failed is not None and counts[failed]:
             counts[failed] = _failed_at_last(shapes, event, columns, start, stop)
     ends = where(list(map(is_event("JobStateChanged", to=JobState.COMPLETED), shapes)), entries, start)
-    names = simulation.names.job if jobs is None else jobs.__getitem__
-    return Tally(counts, {names(columns.row_a[at]): columns.when[at] for at in ends})
+    names = all_job_ids(simulation) if jobs is None else jobs
+    return Tally(counts, {names[columns.row_a[at]]: columns.when[at] for at in ends})
 
 
 def _failed_at_last(shapes: Sequence[Shape], event: str, columns: LogColumns, start: int, stop: int | None) -> int:
@@ -135,13 +135,13 @@ def leaving_since(simulation: Simulation, start: int) -> dict[int, int]:
 
 def shortfalls_since(simulation: Simulation, start: int) -> dict[tuple[str, str], str]:
     """Return why pools got too few nodes from the entry number ``start`` on (RSZ-12), by the pool's id and the code."""
-    log = simulation.log
+    log, pools = simulation.log, simulation.world.pools
     found: dict[tuple[str, str], str] = {}
     for at in matching(log, is_event("PoolResizeComplete"), start):
         fields = dict(log.shapes[log.shape_of[at]].fields)
         errors = cast("tuple[ResizeError, ...]", fields.get("resizeErrors", ()))
         for error in errors if errors and lacks_nodes(fields) else ():
-            found[simulation.names.pool(log.row_a[at]), error.code] = dict(error.values).get("Reason", error.message)
+            found[pools[log.row_a[at]].id, error.code] = dict(error.values).get("Reason", error.message)
     return found
 
 

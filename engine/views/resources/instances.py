@@ -23,7 +23,7 @@ from engine.state.tables import NEVER_MS
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.state.tasks import GONE as TASK_GONE
 from engine.views.hook_status import OVER, Hook, HookStatus, InstanceStatuses
-from engine.views.log.reader import Kept
+from engine.views.log.reader import Kept, KeptByKey
 
 if TYPE_CHECKING:
     from array import array
@@ -214,9 +214,7 @@ class InstancePage(InstanceStatuses):
         """List a job's nodes; the page is empty while there is no job of this id."""
         super().__init__(simulation, job_id, hook)
         self._counts: Kept[dict[HookStatus, int]] = Kept()
-        self._listed: Kept[int] = Kept()
-        self._unrecorded: Kept[int] = Kept()
-        self._last_end_ms: Kept[int] = Kept()
+        self._numbers: KeptByKey[int] = KeptByKey()
         self._ordered: Kept[Sequence[int]] = Kept()
 
     @property
@@ -266,7 +264,7 @@ class InstancePage(InstanceStatuses):
     def count(self) -> int:
         """Return how many nodes ``order`` lists, without ordering them."""
         self._update()
-        return self._listed.get(self._version, self._count_listed)
+        return self._numbers.get(self._version, "listed", self._count_listed)
 
     def _count_listed(self) -> int:
         starts, owed = values(self.columns()[1], self._rows), self.counts().get(HookStatus.WILL_RUN, 0)
@@ -306,7 +304,7 @@ class InstancePage(InstanceStatuses):
     def nodes_without_record(self) -> int:
         """Return the number of nodes in the job's pool on which it has never been, without those that are leaving."""
         counts = self.counts()
-        return self._unrecorded.get(self._version, lambda: self._count_unrecorded(counts))
+        return self._numbers.get(self._version, "unrecorded", lambda: self._count_unrecorded(counts))
 
     def _count_unrecorded(self, counts: dict[HookStatus, int]) -> int:
         world = self._simulation.world
@@ -329,8 +327,8 @@ class InstancePage(InstanceStatuses):
     def last_end_ms(self) -> int:
         """Return the latest of all ends, planned ones included, in ms since the start; -1 before any is known."""
         self._update()
-        return self._last_end_ms.get(
-            self._version, lambda: max(values(self.columns()[2], self._rows), default=NEVER_MS)
+        return self._numbers.get(
+            self._version, "last end", lambda: max(values(self.columns()[2], self._rows), default=NEVER_MS)
         )
 
     def planned_end_ms(self, node: int) -> int | None:

@@ -183,14 +183,16 @@ class TaskBodies:
         self._job = job
         self._url = f"{job_url(world, job.id)}/tasks/"
         self._updated: dict[int, Body] = {}  # by profile: constraints, and when they were updated
-        self._written = _Written()
+        # One that differs from the task before in id and command line alone is not written anew.
+        self._rest: Body = {}
+        self._body: Body = {}
         self._start = world.scenario.start
         self._nodes: dict[int, tuple[Body, tuple[str, str]]] = {}  # the parts that name a node, and the job's directory
 
     def body(self, task: int, block: BlockParts, last: Transitions) -> Body:
         """Return the body of a task; ``last`` are its last transitions."""
         world = self._world
-        settings = self._written.settings(block, task)
+        settings = self._settings(block, task)
         task_id, state = settings["id"], world.tasks.state[task]
         body: Body = {
             "id": task_id,
@@ -212,6 +214,17 @@ class TaskBodies:
         if state == PREPARING or world.tasks.started[task] != NEVER_MS:
             body["nodeInfo"] = self.node_info(task_id, world.tasks.node[task])
         return body
+
+    def _settings(self, block: BlockParts, task: int) -> Body:
+        """Return the settings of a task as it was added."""
+        settings = block.settings(task)
+        if settings is not None:
+            return settings
+        spec = block.spec(task)
+        rest = {**vars(spec), "id": "", "command_line": ""}
+        if rest != self._rest:
+            self._rest, self._body = rest, spec.wire()
+        return {**self._body, "id": spec.id, "commandLine": spec.command_line}
 
     def _moment(self, ms: int) -> str:
         return format_utc(self._start, ms)
@@ -257,25 +270,6 @@ class BlockParts:
     def spec(self, task: int) -> TaskSpec:
         """Return the body with which a task was added."""
         return self._source.spec(task - self.rows.start)
-
-
-class _Written:
-    """The settings of tasks. One that differs from the task before in id and command line alone is not written anew."""
-
-    def __init__(self) -> None:
-        self._rest: Body = {}
-        self._body: Body = {}
-
-    def settings(self, block: BlockParts, task: int) -> Body:
-        """Return the settings of a task as it was added."""
-        settings = block.settings(task)
-        if settings is not None:
-            return settings
-        spec = block.spec(task)
-        rest = {**vars(spec), "id": "", "command_line": ""}
-        if rest != self._rest:
-            self._rest, self._body = rest, spec.wire()
-        return {**self._body, "id": spec.id, "commandLine": spec.command_line}
 
 
 def _without_names(settings: Body) -> Body:
