@@ -16,7 +16,7 @@ from engine.base.log import LogSubject
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
 from engine.state.tasks import COMPLETED, GONE
-from engine.views.log.reader import LogReader, about, is_event, latest_numbers_of, numbers_of, of_kind
+from engine.views.log.reader import LogReader, about, is_event, numbers_of, of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -184,7 +184,8 @@ class TaskHistory:
 def last_directory(simulation: Simulation, task: int) -> tuple[int, str] | None:
     """Return the node on which a task started last, and its directory there; None if it has not started anywhere."""
     world, log = simulation.world, simulation.log
-    for at in latest_numbers_of(log.row_a, task):
+    added = log.index_at(world.tasks.block_of(task).created_ms - 1)
+    for at in reversed(list(numbers_of(log.row_a, task, added))):
         shape = log.shapes[log.shape_of[at]]
         if shape.event == "TaskStateChanged" and ("to", TaskState.RUNNING) in shape.fields:
             job = world.jobs[world.tasks.block_of(task).job]
