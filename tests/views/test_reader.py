@@ -10,7 +10,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs.commands import RebootNode
-from engine.views.log.reader import LogReader, about, kinds_of, latest_numbers_of, of_kind, tally
+from engine.views.log.reader import LogReader, about, kinds_of, of_kind, tally
 from engine.views.resources.events import EventPage, is_failure
 
 
@@ -45,16 +45,6 @@ def test_what_was_kept_is_what_is_read_anew(number):
         is_other, entries = mine.news()
         folded = [*(() if is_other else folded), *entries]
         assert folded == list(mine.entries())
-
-
-def test_places_of_a_value_are_found_from_the_end():
-    sim = Simulation(load_scenario("job-prep-release-sample"))
-    sim.run_until(sim.end_ms)
-    column = sim.log.row_a
-    for value in {*column, 10_000}:
-        assert list(latest_numbers_of(column, value)) == [
-            at for at in reversed(range(len(column))) if column[at] == value
-        ]
 
 
 @pytest.mark.parametrize("shapes", [3, 256, 257, 600])

@@ -16,10 +16,10 @@ from engine.base.log import LogSubject
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
 from engine.state.tasks import COMPLETED, GONE
-from engine.views.log.reader import LogReader, about, is_event, latest_numbers_of, numbers_of, of_kind
+from engine.views.log.reader import LogReader, about, is_event, numbers_of, of_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from engine import Simulation
     from engine.base.log import Shape
@@ -184,7 +184,8 @@ class TaskHistory:
 def last_directory(simulation: Simulation, task: int) -> tuple[int, str] | None:
     """Return the node on which a task started last, and its directory there; None if it has not started anywhere."""
     world, log = simulation.world, simulation.log
-    for at in latest_numbers_of(log.row_a, task):
+    added = log.index_at(world.tasks.block_of(task).created_ms - 1)
+    for at in reversed(list(numbers_of(log.row_a, task, added))):
         shape = log.shapes[log.shape_of[at]]
         if shape.event == "TaskStateChanged" and ("to", TaskState.RUNNING) in shape.fields:
             job = world.jobs[world.tasks.block_of(task).job]
@@ -246,10 +247,6 @@ class NodeHistory:
         self._simulation = simulation
         self._reader = LogReader(simulation, about("row_b", node))
 
-    def _own(self) -> Iterator[tuple[int, Shape]]:
-        """Yield the entries whose second row number is a node."""
-        return ((at, shape) for at, shape in self._reader if shape.subject is not LogSubject.TASKS_ADDED)
-
     def states(self) -> list[StateSpan[NodeState]]:
         """Return its states, in order."""
         return state_spans(self._simulation, self._reader, "NodeStateChanged", NodeState)
@@ -269,7 +266,7 @@ class NodeHistory:
         """Return how many times tasks of each job have started here, by job id; deleted jobs are left out."""
         log, world = self._simulation.log, self._simulation.world
         found: dict[str, int] = {}
-        for at, shape in self._own():
+        for at, shape in self._reader:
             if shape.event in TASK_EVENTS and dict(shape.fields)["to"] == TaskState.RUNNING:
                 job = world.jobs[world.tasks.block_of(log.row_a[at]).job]
                 if job.state is not None:
@@ -282,7 +279,7 @@ class NodeHistory:
         job = world.jobs.find(job_id)
         runs: list[InstanceRun] = []
         cause = RunCause.FIRST
-        for at, shape in self._own() if job is not None else ():
+        for at, shape in self._reader if job is not None else ():
             fields = dict(shape.fields)
             state = fields.get("to")
             if shape.event == "NodeStateChanged" and isinstance(state, NodeState):
@@ -317,7 +314,7 @@ class NodeHistory:
         if job is None:
             return []
         is_requeue = is_event("TaskStateChanged", rule="PREP-8")
-        tasks = [log.row_a[at] for at, shape in self._own() if is_requeue(shape)]
+        tasks = [log.row_a[at] for at, shape in self._reader if is_requeue(shape)]
         return [task for task in tasks if world.tasks.block_of(task).job == job.row]
 
 

@@ -240,17 +240,6 @@ def numbers_of(column: array[int], value: int, start: int = 0, stop: int | None 
         at = data.find(wanted, at + 1)
 
 
-def latest_numbers_of(column: array[int], value: int) -> Iterator[int]:
-    """Yield the places of a value in a column, the last first."""
-    size = column.itemsize
-    data, wanted = column.tobytes(), array(column.typecode, [value]).tobytes()
-    at = data.rfind(wanted)
-    while at >= 0:
-        if at % size == 0:
-            yield at // size
-        at = data.rfind(wanted, 0, at + size - 1)
-
-
 PAGE_BYTES = 2  # tasks whose numbers differ in the lowest two bytes only are a page
 PAGE = 1 << 8 * PAGE_BYTES
 _MOST_PAGES = 255

@@ -30,15 +30,6 @@ if TYPE_CHECKING:
     from engine.world import World
 
 
-class CoreQuotas(NamedTuple):
-    """The quotas in force, and the cores in use."""
-
-    dedicated: int
-    dedicated_used: int
-    spot: int
-    spot_used: int
-
-
 class QuotaUse(NamedTuple):
     """A quota, and how much of it is in use."""
 
@@ -65,15 +56,13 @@ class AccountPage(NamedTuple):
     certificates: tuple[CertificateRow, ...]
 
 
-def core_quotas(simulation: Simulation) -> CoreQuotas:
-    """Return the quotas of cores at the moment that is shown; those of single VM series are left out."""
-    world = simulation.world
-    limits = world.account.quotas
-    return CoreQuotas(
-        limits.dedicated_cores,
-        capacity.cores_in_use(world, dedicated=True),
-        limits.low_priority_cores,
-        capacity.cores_in_use(world, dedicated=False),
+def core_quotas(simulation: Simulation) -> tuple[QuotaUse, QuotaUse]:
+    """Return the quotas of dedicated cores and of Spot cores; those of single VM series are left out."""
+    world, limits = simulation.world, simulation.world.account.quotas
+    dedicated, spot = (capacity.cores_in_use(world, dedicated=each) for each in (True, False))
+    return (
+        QuotaUse("Dedicated cores", dedicated, limits.dedicated_cores),
+        QuotaUse("Spot cores", spot, limits.low_priority_cores),
     )
 
 
@@ -85,7 +74,7 @@ def account_page(simulation: Simulation) -> AccountPage:
         for record in world.certificates.present()
     )
     return AccountPage(
-        world.account, account_url(world), tuple(_quotas(world)), _package_users(world), tuple(certificates)
+        world.account, account_url(world), tuple(_quotas(simulation)), _package_users(world), tuple(certificates)
     )
 
 
@@ -103,16 +92,17 @@ def account_in_force(simulation: Simulation) -> AccountInForce:
     return AccountInForce(simulation.world.account, simulation.scenario.pool_setting)
 
 
-def _quotas(world: World) -> Iterator[QuotaUse]:
+def _quotas(simulation: Simulation) -> Iterator[QuotaUse]:
     """Yield the quotas in the order of the portal's page: cores in all, cores of VM series, and the rest (ACC-4)."""
+    world, (dedicated, spot) = simulation.world, core_quotas(simulation)
     limits = world.account.quotas
-    yield QuotaUse("Dedicated cores", capacity.cores_in_use(world, dedicated=True), limits.dedicated_cores)
+    yield dedicated
     of_series = {series_key(pool.size.series): pool.size.series for pool in world.pools.present()}
     for name, limit in (limits.dedicated_cores_per_vm_series or {}).items():
         series = of_series.get(series_key(name))
         used = 0 if series is None else capacity.cores_in_use(world, dedicated=True, series=series)
         yield QuotaUse(f"Dedicated cores, {name}", used, limit)
-    yield QuotaUse("Spot cores", capacity.cores_in_use(world, dedicated=False), limits.low_priority_cores)
+    yield spot
     yield QuotaUse("Pools", sum(1 for _ in world.pools.present()), limits.pools)
     used = capacity.active_jobs_and_schedules(world)
     yield QuotaUse("Jobs and schedules", used, limits.active_jobs_and_schedules)

@@ -8,6 +8,8 @@ each task, node, job, pool or job schedule.
 from __future__ import annotations
 
 from array import array
+from dataclasses import dataclass
+from functools import cache, partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -34,7 +36,8 @@ _MOST_PLANS = 250  # beyond them entries stand for themselves
 _TASK, _JOB, _POSITION, _NODE, _POOL, _SCHEDULE = map(chr, range(0xE000, 0xE006))  # marks, which occur in no id
 
 
-class _Source(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class _Source:
     """A table whose ids are in texts: the fields of an event's row with their marks, and the ids of many rows."""
 
     marks: dict[str, Any]
@@ -180,7 +183,8 @@ class EventMatcher:
         self._judge = judge
         self._plan_of = bytearray()  # by shape
         self._plans: dict[int, _Plan] = {}
-        self._verdicts: dict[tuple[int, tuple[str, ...], tuple[str, ...]], _Verdicts] = {}
+        # Verdicts on texts, which shapes with the same texts share.
+        self._verdicts = cache(partial(_Verdicts, simulation.world, judge=judge))
 
     def flags(self, entries: Sequence[int]) -> bytes:
         """Return 1 for each of some entries of which a text passes, and 0 for the others."""
@@ -243,16 +247,8 @@ class EventMatcher:
         for column, found in enumerate(by_column):
             without = [text for text in absent if text not in texts] if column == sources.optional else []
             if found or without:
-                plan.append((column, self._verdicts_on(sources.of_rows[column], tuple(found), tuple(without))))
+                plan.append((column, self._verdicts(sources.of_rows[column], tuple(found), tuple(without))))
         return self._number_of(plan)
-
-    def _verdicts_on(self, source: _Source | None, texts: tuple[str, ...], without: tuple[str, ...]) -> _Verdicts:
-        """Return the verdicts on texts, which shapes with the same texts share."""
-        assert source is not None
-        key = id(source), texts, without
-        if key not in self._verdicts:
-            self._verdicts[key] = _Verdicts(self._simulation.world, source, texts, without, self._judge)
-        return self._verdicts[key]
 
     def _number_of(self, plan: _Plan) -> int:
         """Return the number of a plan, which is added if it is new."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from engine.base.terms import AllocationState, NodeState, SchedulingState
 from engine.base.values import format_duration
 from engine.views.hook_status import EligibleAgain
-from engine.views.resources.account import AccountPage, CoreQuotas
+from engine.views.resources.account import AccountPage, QuotaUse
 from engine.views.resources.jobs import PoolRow
 from engine.views.resources.nodes import NodeRow
 from tui.viewmodels.actions import forms
@@ -26,7 +26,7 @@ class AccountTarget(NamedTuple):
     """The account: its page, and its quotas of cores."""
 
     page: AccountPage
-    cores: CoreQuotas
+    cores: tuple[QuotaUse, QuotaUse]  # dedicated, Spot
 
 
 class PoolTarget(NamedTuple):
@@ -34,19 +34,19 @@ class PoolTarget(NamedTuple):
 
     row: PoolRow
     interval_ms: int | None
-    cores: CoreQuotas
+    cores: tuple[QuotaUse, QuotaUse]  # dedicated, Spot
 
 
 OTHER_QUOTAS = ActionType[Any](
     "Fault: the account gets other quotas",
     "quota",
     lambda one: (
-        f"{one.cores.dedicated_used:,} dedicated and {one.cores.spot_used:,} Spot cores are in use",
+        f"{one.cores[0].used:,} dedicated and {one.cores[1].used:,} Spot cores are in use",
         "what is used stays; later requests get at most that many (ACC-11)",
     ),
     fields=(
-        Field("dedicatedCores", "Dedicated cores", "allowed", lambda one: str(one.cores.dedicated)),
-        Field("lowPriorityCores", "Spot cores", "allowed", lambda one: str(one.cores.spot)),
+        Field("dedicatedCores", "Dedicated cores", "allowed", lambda one: str(one.cores[0].limit)),
+        Field("lowPriorityCores", "Spot cores", "allowed", lambda one: str(one.cores[1].limit)),
         Field("pools", "Pools", "allowed; unchanged if empty"),
         Field("activeJobsAndSchedules", "Jobs and schedules", "active at once; unchanged if empty"),
     ),
