@@ -21,6 +21,7 @@ from tests.bench.results import Result
 from tests.bench.stage import percentile, show
 from tests.bench.terminal import Terminal
 from tui.app.dashboard import Dashboard
+from tui.cli.executing import ClientsAndPrograms
 from tui.cli.serving import Credentials, DashboardHost, Options
 from tui.saving.settings import Settings, Source
 
@@ -117,8 +118,8 @@ def measure(sheet: Sheet, arguments: argparse.Namespace) -> None:
         file = Path(directory) / "flood.yaml"
         file.write_text(SCENARIO, encoding="utf-8")
         options = Options(
-            scenario=None, host="127.0.0.1", port=0, credentials=Credentials(any_key=True), speed=60, step_ms=None,
-            seed=None, save=None, requests=None, tls=False, quiet=True,
+            scenario=None, given=dict.fromkeys(ClientsAndPrograms.__annotations__) | {"port": 0},
+            host="127.0.0.1", credentials=Credentials(any_key=True), speed=60, step_ms=None, seed=None, quiet=True,
         )  # fmt: skip
         simulation = begin(str(file), None, can_go_back=True)
         host = CountingHost(simulation, options, stack)

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.tui.test_clients import OPTIONS
+from tests.tui.test_clients import options_of
 from tui.cli import main, serving
 from tui.cli.serving import Credentials, DashboardHost, Endpoint
 from tui.saving.targets import FileLines
@@ -24,7 +24,7 @@ ALL = "any address of this machine (0.0.0.0)"
 
 def options(host="127.0.0.1", account="localbatch", key=serving.DEFAULT_KEY, any_key=False, tls=False, **more):
     credentials = Credentials(account, key, any_key)
-    return OPTIONS._replace(host=host, credentials=credentials, tls=tls, names=(host,), **more)
+    return options_of(host=host, credentials=credentials, tls=tls, names=(host,), **more)
 
 
 # -- who can act -----------------------------------------------------------------------------------------------------

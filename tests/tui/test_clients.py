@@ -16,6 +16,7 @@ from engine.rest.session import begin
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
+from tui.cli.executing import ClientsAndPrograms
 from tui.cli.serving import Credentials, DashboardHost, Options
 from tui.saving.settings import Settings, Source
 from tui.saving.targets import FileLines
@@ -26,19 +27,18 @@ scenario: shared
 startTime: 2026-01-05T08:00:00Z
 pools: [{id: p, vmSize: standard_d2s_v3, targetDedicatedNodes: 1}]
 """
-OPTIONS = Options(
-    scenario=None,
-    host="127.0.0.1",
-    port=0,
-    credentials=Credentials("localbatch", "", any_key=True),
-    speed=60,
-    step_ms=None,
-    seed=None,
-    save=None,
-    requests=None,
-    tls=False,
-    quiet=True,
-)
+
+
+def options_of(**more):
+    """The options of a server on a free port that accepts any key; those of the command line, or fields of them."""
+    own = {name: more.pop(name) for name in Options._fields if name in more}
+    given = dict.fromkeys(ClientsAndPrograms.__annotations__) | {"port": 0} | more
+    defaults = {"host": "127.0.0.1", "credentials": Credentials("localbatch", "", any_key=True)}
+    return Options(
+        **{"scenario": None, "given": given, "speed": 60, "step_ms": None, "seed": None, "quiet": True} | defaults | own
+    )
+
+
 A_JOB = {"id": "risk", "poolInfo": {"poolId": "p"}}
 
 
@@ -54,7 +54,7 @@ def served(tmp_path):
 
         def make(plays=False, **options):
             simulation = begin(str(file), None, can_go_back=True)
-            host = DashboardHost(simulation, OPTIONS._replace(**options), stack)
+            host = DashboardHost(simulation, options_of(**options), stack)
             settings = Settings()
             settings.use("speed", 60.0, Source.COMMAND_LINE)
             return Dashboard(simulation, settings, plays=plays, host=host)

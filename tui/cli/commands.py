@@ -50,9 +50,9 @@ from tui.cli.arguments import (
     scenario_mistakes,
     seed_option,
 )
-from tui.cli.executing import ExecutionOptions, check_execution, executing, execution_options
+from tui.cli.executing import ClientOptions, ExecutionOptions, check_execution, executing, execution_options
 from tui.cli.reference import completion, docs, rules, sizes
-from tui.cli.serve import ClientOptions, client_options, import_history, read_options, serve
+from tui.cli.serve import client_options, import_history, read_options, serve
 from tui.saving.settings import THEME_NAMES
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The options with which command lines really run, for ``run``, ``open`` and ``serve``."""
+"""The options of ``run``, ``open`` and ``serve`` with which command lines really run, and what clients add to them."""
 
 from __future__ import annotations
 
@@ -36,6 +36,30 @@ class ExecutionOptions(TypedDict):
     allow_files: tuple[str, ...]
     allow_elevated: bool
     passed: tuple[str, ...]
+
+
+class ClientOptions(TypedDict):
+    """The options about clients as they were given to ``serve``, or to ``open --serve``."""
+
+    host: str | None
+    port: int | None
+    allow_host: tuple[str, ...]
+    account: str | None
+    key: str | None
+    any_key: bool
+    step: str | None
+    save: str | None
+    requests: str | None
+    tls: bool
+    client_secret: str | None
+    proxy: int | None
+    storage: str | None
+    own_clock: bool
+    keep_files: str | None
+
+
+class ClientsAndPrograms(ClientOptions, ExecutionOptions):
+    """The options about clients, and about programs that really run."""
 
 
 _OPTIONS = (

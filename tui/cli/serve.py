@@ -27,7 +27,7 @@ from tui.cli.arguments import (
     scenario_mistakes,
     seed_option,
 )
-from tui.cli.executing import ExecutionOptions, check_execution, execution_options
+from tui.cli.executing import ClientsAndPrograms, check_execution, execution_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,31 +51,7 @@ def _speed(text: str | None) -> float:
     return speed
 
 
-class ClientOptions(TypedDict):
-    """The options about clients as they were given to ``serve``, or to ``open --serve``."""
-
-    host: str | None
-    port: int | None
-    allow_host: tuple[str, ...]
-    account: str | None
-    key: str | None
-    any_key: bool
-    step: str | None
-    save: str | None
-    requests: str | None
-    tls: bool
-    client_secret: str | None
-    proxy: int | None
-    storage: str | None
-    own_clock: bool
-    keep_files: str | None
-
-
-class _ClientsAndPrograms(ClientOptions, ExecutionOptions):
-    """The options about clients, and about programs that really run."""
-
-
-class _Given(_ClientsAndPrograms):
+class _Given(ClientsAndPrograms):
     """The options as they were given to ``serve``."""
 
     speed: str | None
@@ -135,7 +111,7 @@ def client_options(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def read_options(
-    scenario: str | None, given: _ClientsAndPrograms, *, speed: str | None, seed: int | None, quiet: bool
+    scenario: str | None, given: ClientsAndPrograms, *, speed: str | None, seed: int | None, quiet: bool
 ) -> Options:
     """Return the options of a server.
 
@@ -165,28 +141,20 @@ def read_options(
     key = serving.DEFAULT_KEY if given["key"] is None else parse_key(given["key"])
     return serving.Options(
         scenario=scenario,
+        given=given,
         host=host,
-        port=given["port"],
         credentials=serving.Credentials(account, key, given["any_key"]),
         speed=_speed(speed),
         step_ms=None if given["step"] is None else parse_duration_option(given["step"], "--step"),
         seed=seed,
-        save=given["save"],
-        requests=given["requests"],
-        tls=given["tls"],
         quiet=quiet,
         names=tuple(names),
-        client_secret=given["client_secret"],
-        proxy=given["proxy"],
-        own_clock=given["own_clock"],
         keep_files_s=_kept_s(given["keep_files"], given["step"]),
         storage=None if given["storage"] is None else _storage(given["storage"]),
-        execution=given,
-        storage_url=given["storage"],
     )
 
 
-def _check_safe(host: str, given: _ClientsAndPrograms) -> None:
+def _check_safe(host: str, given: ClientsAndPrograms) -> None:
     """Refuse to run programs for whoever comes along. Raises click.UsageError."""
     from engine.base.hosts import is_loopback
 

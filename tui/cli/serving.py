@@ -38,7 +38,7 @@ from engine.rest.session import PacedClock, Present, begin, saved, session_text
 from engine.scenario.record import with_prices
 from tui import interrupts
 from tui.cli.arguments import DONE, echo, print_warnings
-from tui.cli.executing import ExecutionOptions, executing
+from tui.cli.executing import executing
 from tui.saving.targets import FileLines, reason_of, reported
 from tui.viewmodels.frame import LONGEST, ClientRequest, client_name
 
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from engine.rest.proxy import Storage
     from engine.rest.running import Companion
     from engine.rest.server import Report
+    from tui.cli.executing import ClientsAndPrograms
     from tui.viewmodels.frame import Served
 
 
@@ -59,28 +60,23 @@ __all__ = ["DEFAULT_ACCOUNT", "DEFAULT_KEY", "Credentials", "Options", "serve"]
 
 
 class Options(NamedTuple):
-    """The options of the command. ``host`` is the address to listen on, ``names`` are those that clients may use."""
+    """The options of the command: as they were ``given``, and what follows from them.
+
+    ``host`` is the address to listen on, ``names`` are those that clients may use. ``program`` is run with the server.
+    """
 
     scenario: str | None
+    given: ClientsAndPrograms
     host: str
-    port: int | None
     credentials: Credentials
     speed: float
     step_ms: int | None
     seed: int | None
-    save: str | None
-    requests: str | None
-    tls: bool
     quiet: bool
     names: tuple[str, ...] = ()
-    client_secret: str | None = None
-    proxy: int | None = None  # its port; 0 for the usual one, or a free one if that is taken
-    storage: Storage | None = None
-    own_clock: bool = False
-    execution: ExecutionOptions | None = None
-    storage_url: str | None = None
     keep_files_s: float = 0.0
-    program: tuple[str, ...] = ()  # that is run with the server, and its arguments
+    storage: Storage | None = None
+    program: tuple[str, ...] = ()
 
 
 def serve(options: Options) -> int:
@@ -101,12 +97,11 @@ def serve(options: Options) -> int:
         stack.enter_context(runtime.gc_relaxed())  # a full collection of a million tasks takes longer than a request
         if not options.quiet:
             print_warnings(simulation.scenario.warnings)
-        target = None if options.save is None else stack.enter_context(FileLines(Path(options.save)))
+        save, storage = options.given["save"], options.given["storage"]
+        target = None if save is None else stack.enter_context(FileLines(Path(save)))
         endpoint = Endpoint(options, stack)
-        if options.execution is not None:
-            quiet = options.quiet
-            variables, storage = endpoint.task_variables, options.storage_url
-            stack.enter_context(executing(simulation, options.execution, variables, storage=storage, quiet=quiet))
+        variables = endpoint.task_variables
+        stack.enter_context(executing(simulation, options.given, variables, storage=storage, quiet=options.quiet))
         clock = PacedClock(simulation, options.speed) if options.step_ms is None else None
         service = endpoint.service(simulation)
         app = application(endpoint.answering(service, stack), clock, endpoint.report, hosts=endpoint.hosts)
@@ -147,7 +142,7 @@ def begin_session(options: Options, *, can_go_back: bool = False) -> Simulation:
     Its calendar begins now. Only with a step it begins at a fixed time: the log is a function of the requests.
     """
     now = datetime.now(UTC) if options.step_ms is None else None
-    executes = options.execution is not None and options.execution["execute"]
+    executes = options.given["execute"]
     return begin(options.scenario, now, options.seed, can_go_back=can_go_back, executes=executes)
 
 
@@ -162,23 +157,25 @@ class Endpoint:
             TargetError: A file cannot be written.
         """
         self.options = options
-        self.log = None if options.requests is None else stack.enter_context(closing(RequestLog(options.requests)))
+        given = self.given = options.given
+        requests, port = given["requests"], given["port"]
+        self.log = None if requests is None else stack.enter_context(closing(RequestLog(requests)))
         self.report: Report | None = self.log
         self.turns: Turns | None = None
         try:
-            self.listener = stack.enter_context(http.listen(options.host, options.port))
+            self.listener = stack.enter_context(http.listen(options.host, port))
         except (OSError, ValueError) as error:  # a name that cannot be looked up may be either
-            place = options.host if options.port is None else f"port {options.port} of {options.host}"
+            place = options.host if port is None else f"port {port} of {options.host}"
             reason = reason_of(error) if isinstance(error, OSError) else error
             raise click.UsageError(f"cannot listen on {place}: {reason}") from None
-        has_tls = options.tls or options.proxy is not None
+        has_tls = given["tls"] or given["proxy"] is not None
         try:
             self._authority = stack.enter_context(authority()) if has_tls else None
-            self._certificate = self._authority.certificate(options.names) if self._authority and options.tls else None
+            self._certificate = self._authority.certificate(options.names) if self._authority and given["tls"] else None
         except ValueError as error:
             raise click.UsageError(f"no certificate can name {', '.join(options.names)}: {error}") from None
         host = f"[{options.host}]" if ":" in options.host else options.host
-        self.url = f"{'https' if options.tls else 'http'}://{host}:{self.listener.getsockname()[1]}"
+        self.url = f"{'https' if given['tls'] else 'http'}://{host}:{self.listener.getsockname()[1]}"
         self.hosts = Hosts(options.names)
         self._job_tokens: dict[str, str] = {}
         self.credentials = options.credentials._replace(job_tokens=self._job_tokens)
@@ -196,12 +193,12 @@ class Endpoint:
 
     def _issue_tokens(self, stack: ExitStack) -> None:
         """Let clients log in: service principals at this address, managed identities on loopback without TLS."""
-        self.identity = identity = Identity(self.options.client_secret)
+        self.identity = identity = Identity(self.given["client_secret"])
         self.credentials = self.credentials._replace(token_fault=identity.fault)
         listener = stack.enter_context(http.listen(LOOPBACK, 0))
         self.companions.append(Plain(application(Front([identity.managed], Nothing()), report=self.log), listener))
         managed_url = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
-        self.variables |= identity.variables(self.url if self.options.tls else LOGIN, managed_url)
+        self.variables |= identity.variables(self.url if self.given["tls"] else LOGIN, managed_url)
 
     def service(self, simulation: Simulation, present: Present | None = None) -> Service:
         """Return the account on a simulation."""
@@ -222,8 +219,8 @@ class Endpoint:
         plane = Management(service, partial(self.identity.fault, audiences=AUDIENCES))
         account = Uploads(service)
         front = Front([self.identity.login, plane.door], account)
-        if self.options.proxy is not None and self._authority is not None:
-            listener = stack.enter_context(http.listen(LOOPBACK, self.options.proxy or None, PROXY_PORT))
+        if self.given["proxy"] is not None and self._authority is not None:
+            listener = stack.enter_context(http.listen(LOOPBACK, self.given["proxy"] or None, PROXY_PORT))
             inner = stack.enter_context(http.listen(LOOPBACK, 0))
             login = Front([self.identity.login], Nothing())
             names: dict[Azure, Answering] = {Azure.BATCH: account, Azure.LOGIN: login, Azure.MANAGEMENT: plane}
@@ -258,7 +255,7 @@ class Endpoint:
     @property
     def on_shift(self) -> Callable[[str], object] | None:
         """What is told that times of clients are read by the clock here; None where they are simulated times."""
-        if self.options.own_clock or self.options.step_ms is not None:
+        if self.given["own_clock"] or self.options.step_ms is not None:
             return None
         return (lambda _: None) if self.options.quiet else self.say
 
@@ -281,12 +278,12 @@ class Endpoint:
             each = "Every program on this machine can act on this simulation, without a key."
             return each if credentials.any_key else ""
         has_key = credentials.key != DEFAULT_KEY and not credentials.any_key
-        is_own = has_key and (self.identity is None or self.options.client_secret is not None)
+        is_own = has_key and (self.identity is None or self.given["client_secret"] is not None)
         place = f"any address of this machine ({address})" if address.is_unspecified else self.options.host
         who = f"Whoever can reach {place}" + (" and has the key" if is_own else "")
         public = "by a login with any secret" if has_key else "with the default key, which is public,"
         ways = [] if is_own else ["without a key" if credentials.any_key else public]
-        ways += [] if self.options.tls else ["without encryption"]
+        ways += [] if self.given["tls"] else ["without encryption"]
         return f"{who} can act on this simulation{', ' if ways else ''}{' and '.join(ways).removesuffix(',')}."
 
     def server(self, app: ASGIApp, on_start: Callable[[], None]) -> http.Server:
@@ -410,7 +407,7 @@ class DashboardHost(Endpoint):
         self._present: Present | None = None
         self._server: http.Server | None = None
         self._on_request: Callable[[ClientRequest], None] = lambda _: None
-        self.save_to = options.save
+        self.save_to = options.given["save"]
 
     def attach(self, served: Served) -> None:
         """Prepare to serve, see ``tui.app.process.Host``."""
