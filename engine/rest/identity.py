@@ -157,15 +157,10 @@ class Identity:
                 70003,
                 f"the grant type is {quoted(form.get('grant_type', ''))}: client_credentials is served",
             )
-        if not client:
-            raise _Refused(
-                "invalid_request", 900144, "The request body must contain the following parameter: 'client_id'."
-            )
-        if not scope:
-            name = "scope" if is_v2 else "resource"
-            raise _Refused(
-                "invalid_request", 900144, f"The request body must contain the following parameter: '{name}'."
-            )
+        for name, value in (("client_id", client), ("scope" if is_v2 else "resource", scope)):
+            if not value:
+                sentence = f"The request body must contain the following parameter: '{name}'."
+                raise _Refused("invalid_request", 900144, sentence)
         if is_v2 and not scope.endswith("/.default"):
             raise _Refused("invalid_scope", 1002012, f"the scope {quoted(scope)} must end with /.default")
         self._check_secret(form)
