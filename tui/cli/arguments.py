@@ -9,6 +9,9 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
+import sys
+import textwrap
 from collections import Counter, defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
@@ -33,6 +36,7 @@ Command = TypeVar("Command", bound="Callable[..., object]")
 
 # Exit statuses: expectations held, or did not; nothing was run; Ctrl-C.
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+_NARROWEST = 40  # cells of a text
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True, color: str | None = None) -> None:
@@ -50,6 +54,14 @@ def echo_styled(text: str, *, err: bool = False, color: bool | None = None) -> N
 def echo_json(value: object) -> None:
     """Print a value as indented JSON."""
     click.echo(visible_json(json.dumps(value, indent=2, ensure_ascii=False)))
+
+
+def echo_list(texts: Mapping[str, str]) -> None:
+    """Print names with a text about each. In a terminal long lines are broken between words, which it would not do."""
+    cells = max(map(len, texts)) + 2
+    columns = max(shutil.get_terminal_size().columns, cells + _NARROWEST) if sys.stdout.isatty() else sys.maxsize
+    for name, about in texts.items():
+        echo(textwrap.fill(f"{name:<{cells}}{about}", columns, subsequent_indent=" " * cells))
 
 
 def print_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -266,19 +278,6 @@ def parse_key(text: str) -> str:
     if not is_key:
         raise click.BadParameter("must be base64, as the portal shows keys.", param_hint="--key")
     return text
-
-
-def parse_duration_option(text: str, option: str) -> int:
-    """Parse the duration that an option takes, in ms."""
-    from engine.base.values import parse_duration
-
-    try:
-        step_ms = parse_duration(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint=option) from None
-    if step_ms is None or step_ms < 0:
-        raise click.BadParameter(f"{quoted(text)} must be a duration such as PT10S.", param_hint=option)
-    return step_ms
 
 
 def contents(scenario: Scenario) -> str:

@@ -14,7 +14,6 @@ import os
 import shlex
 import shutil
 import sys
-import textwrap
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from operator import attrgetter
@@ -37,6 +36,7 @@ from tui.cli.arguments import (
     contents,
     echo,
     echo_json,
+    echo_list,
     echo_styled,
     load,
     output_option,
@@ -387,13 +387,7 @@ def scenarios() -> int:
     """
     from engine.scenario.text import bundled, headline
 
-    shipped = bundled()
-    width = max(map(len, shipped)) + 2
-    # A terminal breaks long lines in the middle of words; a pipe gets a line for each scenario.
-    columns = max(shutil.get_terminal_size().columns, width + 30) if sys.stdout.isatty() else sys.maxsize
-    for name, path in shipped.items():
-        line = f"{name:<{width}}{headline(path.read_text(encoding='utf-8'))[0]}"
-        echo(textwrap.fill(line, columns, subsequent_indent=" " * width))
+    echo_list({name: headline(path.read_text(encoding="utf-8"))[0] for name, path in bundled().items()})
     return DONE
 
 

@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import sys
-import textwrap
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,7 +19,16 @@ import click
 from click import style
 
 from engine.base.values import USD, lazy_regex, shortened, visible
-from tui.cli.arguments import DONE, echo, echo_json, echo_styled, output_option, prices_option, scenario_mistakes
+from tui.cli.arguments import (
+    DONE,
+    echo,
+    echo_json,
+    echo_list,
+    echo_styled,
+    output_option,
+    prices_option,
+    scenario_mistakes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,9 +103,7 @@ def _echo_words(output: str, *, lists_codes: bool) -> None:
     if output == "json":
         echo_json([{"code" if lists_codes else "kind": word, "text": text} for word, text in texts.items()])
         return
-    cells = max(map(len, texts)) + 2
-    for word, text in texts.items():
-        echo(f"{word:<{cells}}{text}")
+    echo_list(texts)
 
 
 def _chosen(names: Sequence[str]) -> list[Chapter | Rule]:
@@ -325,10 +331,7 @@ def docs(page: str | None) -> int:
     """
     pages = _pages()
     if page is None:
-        cells = max(map(len, pages)) + 2
-        columns = max(shutil.get_terminal_size().columns, cells + _NARROWEST) if sys.stdout.isatty() else sys.maxsize
-        for name, (_, about) in pages.items():
-            echo(textwrap.fill(f"{name:<{cells}}{about}", columns, subsequent_indent=" " * cells))
+        echo_list({name: about for name, (_, about) in pages.items()})
         return DONE
     if page.lower() not in pages:
         (near,) = get_close_matches(page.lower()[:_WIDEST], pages, 1, 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 import click
 
@@ -20,7 +20,6 @@ from tui.cli.arguments import (
     echo,
     is_json,
     needing,
-    parse_duration_option,
     parse_key,
     parse_speed,
     print_warnings,
@@ -34,8 +33,9 @@ if TYPE_CHECKING:
 
     from engine.histories.files import Imported, PoolShape
     from engine.histories.kinds import Recognized
-    from engine.rest.proxy import Storage
     from tui.cli.serving import Options
+
+Parsed = TypeVar("Parsed")
 
 _PORT = click.IntRange(0, 65535)
 _SPEED = 60.0
@@ -130,6 +130,9 @@ def read_options(
     if given["storage"] is not None and given["proxy"] is None:
         raise click.UsageError("--storage needs --proxy, by which programs find storage accounts.")
     with needing("serve", "serve"):
+        from engine.rest.hosts import host_name
+        from engine.rest.proxy import Storage
+        from engine.specs.base import parse_time
         from tui.cli import serving
     account = serving.DEFAULT_ACCOUNT if given["account"] is None else given["account"]
     if not (account and account.isprintable()):
@@ -137,7 +140,8 @@ def read_options(
     host = _HOST if given["host"] is None else given["host"].strip("[]")
     if given["execute"]:
         _check_safe(host, given)
-    names = [_name(host, "--host"), *(_name(each, "--allow-host") for each in given["allow_host"])]
+    allowed = [("--host", host), *(("--allow-host", name) for name in given["allow_host"])]
+    names = [_parsed(host_name, name, option) for option, name in allowed]
     key = serving.DEFAULT_KEY if given["key"] is None else parse_key(given["key"])
     return serving.Options(
         scenario=scenario,
@@ -145,12 +149,12 @@ def read_options(
         host=host,
         credentials=serving.Credentials(account, key, given["any_key"]),
         speed=_speed(speed),
-        step_ms=None if given["step"] is None else parse_duration_option(given["step"], "--step"),
+        step_ms=None if given["step"] is None else _parsed(parse_time, given["step"], "--step"),
         seed=seed,
         quiet=quiet,
         names=tuple(names),
         keep_files_s=_kept_s(given["keep_files"], given["step"]),
-        storage=None if given["storage"] is None else _storage(given["storage"]),
+        storage=None if given["storage"] is None else _parsed(Storage.at, given["storage"], "--storage"),
     )
 
 
@@ -168,30 +172,19 @@ def _check_safe(host: str, given: ClientsAndPrograms) -> None:
 def _kept_s(text: str | None, step: str | None) -> float:
     """Return how long the files of an auto pool stay readable, in seconds."""
     from engine.rest.session import KEEP_FILES_S
+    from engine.specs.base import parse_time
 
     if text is None:
         return KEEP_FILES_S if step is None else 0.0
-    return parse_duration_option(text, "--keep-files") / 1000
+    return _parsed(parse_time, text, "--keep-files") / 1000
 
 
-def _name(text: str, option: str) -> str:
-    """Return the name or address of a host as requests have it."""
-    from engine.rest.hosts import host_name
-
+def _parsed(parse: Callable[[str], Parsed], text: str, option: str) -> Parsed:
+    """Return what ``parse`` makes of the text of an option. Raises click.BadParameter."""
     try:
-        return host_name(text)
+        return parse(text)
     except ValueError as error:
         raise click.BadParameter(f"{error}.", param_hint=option) from None
-
-
-def _storage(url: str) -> Storage:
-    """Return the storage emulator at a URL."""
-    from engine.rest.proxy import Storage
-
-    try:
-        return Storage.at(url)
-    except ValueError as error:
-        raise click.BadParameter(f"{error}.", param_hint="--storage") from None
 
 
 class _Serve(click.Command):
