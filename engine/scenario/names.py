@@ -321,16 +321,6 @@ class DeclaredIds:
         of_jobs = (tasks for name, tasks in self._tasks.items() if folded in (name, _schedule_of(name)))
         return self.anything or self.any_task or any(tasks.come for tasks in of_jobs)
 
-    def has_listed(self, job_id: str, needs: Plain) -> bool:
-        """Return whether a task depends on nothing but tasks that are listed; they are quickly found."""
-        tasks = self._tasks.get(job_id.casefold())
-        if tasks is None or not isinstance(needs, dict) or len(needs) != 1:
-            return False
-        listed = needs.get("taskIds")
-        return isinstance(listed, list) and all(
-            isinstance(each, str) and each.casefold() in tasks.ids for each in listed
-        )
-
     def missing_dependencies(self, job_id: str, needs: Plain) -> Iterator[tuple[str, int, str]]:
         """Yield what a task depends on that nothing adds to its job: the list, the place in it, and a sentence."""
         tasks = self._tasks_of(job_id)
@@ -465,9 +455,8 @@ class TaskNeeds:
                 return
             wrong: dict[tuple[Path, str, int], tuple[DocumentPlace, str]] = {}  # the tasks of a factory share places
             for _, needs, place in dependents:
-                if not self._names.has_listed(job_id, needs):
-                    for name, index, reason in self._names.missing_dependencies(job_id, needs):
-                        wrong.setdefault((place.path, name, index), (place, reason))
+                for name, index, reason in self._names.missing_dependencies(job_id, needs):
+                    wrong.setdefault((place.path, name, index), (place, reason))
             for (_, name, index), (place, reason) in wrong.items():
                 written = place.at("dependsOn", name)
                 found = None if written is None else next(islice(written.entries(), index, None), written)
