@@ -150,13 +150,6 @@ def figures_of_run(simulation: Simulation) -> Figures:
 _DECIMALS, _PERCENT_DECIMALS = 9, 6  # beyond these there is only the error of binary fractions
 
 
-class Change(NamedTuple):
-    """The difference of two numbers, B minus A, and its percent of A; None where there is none."""
-
-    difference: float | None
-    percent: float | None
-
-
 class Row(NamedTuple):
     """A figure of both sides. A job's end has its id as ``job_id``."""
 
@@ -169,12 +162,13 @@ class Row(NamedTuple):
     @property
     def difference(self) -> float | None:
         """B minus A; None where a side is not known."""
-        return change(self.a, self.b).difference
+        return None if self.a is None or self.b is None else round(self.b - self.a, _DECIMALS)
 
     @property
     def percent(self) -> float | None:
         """The difference in percent of A; None where there is none."""
-        return change(self.a, self.b).percent
+        difference = self.difference
+        return round(100 * difference / self.a, _PERCENT_DECIMALS) if self.a and difference is not None else None
 
     @property
     def weight(self) -> float:
@@ -182,14 +176,6 @@ class Row(NamedTuple):
         if self.a is None or self.b is None or not self.difference:
             return 0.0
         return abs(self.difference) / max(abs(self.a), abs(self.b))
-
-
-def change(a: float | None, b: float | None) -> Change:
-    """Return the change from ``a`` to ``b``."""
-    if a is None or b is None:
-        return Change(None, None)
-    difference = round(b - a, _DECIMALS)
-    return Change(difference, round(100 * difference / a, _PERCENT_DECIMALS) if a else None)
 
 
 def compared(a: Figures, b: Figures) -> list[Row]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from engine.studies.measures import MEASURES, Figures, as_json, change, compared, largest
+from engine.studies.measures import MEASURES, Figures, Row, as_json, compared, largest
 
 
 def some(ends, **given):
@@ -28,7 +28,8 @@ def some(ends, **given):
     ],
 )
 def test_the_difference_is_b_minus_a_and_percent_are_of_a(a, b, difference, percent):
-    assert change(a, b) == (difference, percent)
+    row = Row("", a, b)
+    assert (row.difference, row.percent) == (difference, percent)
 
 
 def test_jobs_of_one_side_have_null_on_the_other():

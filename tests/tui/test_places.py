@@ -8,7 +8,7 @@ import pytest
 
 from engine.base.errors import BatchError
 from engine.specs.commands import DisableJobSchedule, RebootNode, ResizePool
-from engine.studies.measures import Row, change, figures_of_run
+from engine.studies.measures import Row, figures_of_run
 from engine.studies.outcome import label, value_text
 from tests.builders import a_job, a_pool, run_to, simulation
 from tests.tui.acting import commands_of, trial_of
@@ -142,7 +142,8 @@ def test_differences_are_those_of_the_command_and_the_later_moment_stands_right(
     assert lines[0].startswith("08:03:20 08:05:30")
     starts = next(line for line in lines if line.startswith("task starts "))
     a, b = (int(word) for word in starts.split()[2:4])
-    assert starts.endswith(f"{change(a, b).difference:+} {change(a, b).percent:+.1f} %")
+    changed = Row("", a, b)
+    assert starts.endswith(f"{changed.difference:+} {changed.percent:+.1f} %")
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])

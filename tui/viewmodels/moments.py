@@ -12,7 +12,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.run.simulation import differing
-from engine.studies.measures import LABELS, Row, Times, change, measures_of_times
+from engine.studies.measures import LABELS, Row, Times, measures_of_times
 from engine.studies.outcome import change_text, end_label, label, percent_text, value_text
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
 from engine.views.log.tally import LogColumns, Measure, all_job_ids, node_use, recorded_columns, tally, task_times
@@ -410,25 +410,25 @@ def _time_rows(a: dict[str, float | None], b: dict[str, float | None]) -> list[_
 
 def _number_row(label: str, a: float, b: float, *, decimals: int = 0) -> _Row:
     texts = f"{a:,.{decimals}f}", f"{b:,.{decimals}f}"
-    difference, percent = change(a, b)
-    if difference is None or abs(difference) < _LEAST_DIFFERENCE:
+    row = Row(label, a, b)
+    if row.difference is None or abs(row.difference) < _LEAST_DIFFERENCE:
         return _Row(label, *texts)
-    return _Row(label, *texts, f"{difference:+,.{decimals}f}", percent_text(percent))
+    return _Row(label, *texts, f"{row.difference:+,.{decimals}f}", percent_text(row.percent))
 
 
 def _money_row(session: Session, label: str, a: float, b: float) -> _Row:
     one, other, difference = fmt.compared_money(a, b, session.simulation.scenario.currency)
-    return _Row(label, one, other, difference, percent_text(change(a, b).percent) if difference else "")
+    return _Row(label, one, other, difference, percent_text(Row(label, a, b).percent) if difference else "")
 
 
 def _span_row(session: Session, label: str, a_ms: int | None, b_ms: int | None) -> _Row:
     """Return a row of two moments; the percent are of the time since the start."""
     texts = session.clock(a_ms) or "not yet", session.clock(b_ms) or "not yet"
-    difference_ms, percent = change(a_ms, b_ms)
-    if not difference_ms:
+    row = Row(label, a_ms, b_ms)
+    if not row.difference:
         return _Row(label, *texts)
-    sign = "+" if difference_ms > 0 else "-"
-    return _Row(label, *texts, f"{sign}{fmt.span(abs(round(difference_ms)))}", percent_text(percent))
+    sign = "+" if row.difference > 0 else "-"
+    return _Row(label, *texts, f"{sign}{fmt.span(abs(round(row.difference)))}", percent_text(row.percent))
 
 
 def _heads(names: tuple[str, str], cells: int, heading: str = "") -> list[Line]:
