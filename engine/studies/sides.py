@@ -257,8 +257,11 @@ def _price_usd(pool: Body, node: Body, start_ms: int, prices: PriceList | None) 
     return size.price_usd(os, dedicated=bool(node.get("isDedicated", True)))
 
 
-_NUMBERS = ("makespanSeconds", "costUsd", "nodeHours", "slotUtilization")
-_COUNTS = {"tasks": ("total", "succeeded", "failed"), "preparationTasks": ("failed",), "releaseTasks": ("failed",)}
+_NUMBERS = (
+    *(("makespanSeconds",), ("costUsd",), ("nodeHours",), ("slotUtilization",), ("cost", "amount")),
+    *(("tasks", "total"), ("tasks", "succeeded"), ("tasks", "failed")),
+    *(("preparationTasks", "failed"), ("releaseTasks", "failed")),
+)
 _ANSWER = "value"  # the list in an answer of the service, which is no state document
 
 
@@ -314,23 +317,14 @@ def _mistakes(body: Mapping[str, Any], source: Source) -> Iterator[Problem]:
     if not isinstance(summary, dict):
         yield _mistake(source, summary, "an object", "summary")
         return
-    for name in _NUMBERS:
-        if name == "costUsd" and summary.get(name, 0) is None:
-            continue  # prices are in another currency
-        if not _is_number(summary.get(name)):
-            yield _mistake(source, summary.get(name), "a number", "summary", name)
-    if (cost := summary.get("cost")) is not None:
-        amount, currency = (cost.get("amount"), cost.get("currency")) if isinstance(cost, dict) else (None, None)
-        if not _is_number(amount):
-            yield _mistake(source, amount, "a number", "summary", "cost", "amount")
-        if not isinstance(currency, str):
-            yield _mistake(source, currency, "a currency such as EUR", "summary", "cost", "currency")
-    for name, parts in _COUNTS.items():
-        counts = summary.get(name)
-        for part in parts:
-            value = counts.get(part) if isinstance(counts, dict) else counts
-            if not isinstance(counts, dict) or not _is_number(value):
-                yield _mistake(source, value, "a number", "summary", name, part)
+    cost = summary.get("cost")
+    if isinstance(cost, dict) and not isinstance(cost.get("currency"), str):
+        yield _mistake(source, cost.get("currency"), "a currency such as EUR", "summary", "cost", "currency")
+    has_other_cost = summary.get("costUsd", 0) is None  # prices are in another currency
+    for path in _NUMBERS:
+        value = value_at(summary, *path)
+        if not (_is_number(value) or (path == ("costUsd",) and has_other_cost) or (path[0] == "cost" and cost is None)):
+            yield _mistake(source, value, "a number", "summary", *path)
 
 
 def _mistake(source: Source, value: object, wanted: str, *path: str) -> Problem:
