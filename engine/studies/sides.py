@@ -378,15 +378,15 @@ def read_side(given: str, prices: PriceFile | None = None) -> Side | None:
 def recognized(given: str) -> History | Side | None:
     """Return the history in a file or folder, or the side of a file of results; None for a scenario.
 
+    What comes through a pipe, which can be read only once, is a scenario.
+
     Raises:
         ScenarioError: A file cannot be read, or has mistakes.
     """
     path = Path(given)
-    if not os.path.exists(given):
-        return None
-    if path.is_dir():
+    if os.path.isdir(given):
         return read_history([path])
-    if not _looks_like_json(path):
+    if not os.path.isfile(given) or not _looks_like_json(path):
         return None
     try:
         state = read_state(path)

@@ -123,12 +123,10 @@ def test_an_unreadable_file_is_a_sentence(tmp_path, capsys):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
-@pytest.mark.parametrize("what", ["results", "scenario"])
-def test_a_side_may_come_through_a_pipe(what, tmp_path, capsys):
+def test_a_scenario_may_come_through_a_pipe_and_results_have_to_be_in_a_file(tmp_path, capsys):
     assert main(["run", NAME, "--output", "json"]) == 0
-    text = capsys.readouterr().out
-    if what == "scenario":
-        text = Path(scenarios.__file__).with_name(f"{NAME}.yaml").read_text()
+    results = capsys.readouterr().out
+    text = Path(scenarios.__file__).with_name(f"{NAME}.yaml").read_text()
     os.mkfifo(tmp_path / "pipe")
     with ThreadPoolExecutor() as pool:
         pool.submit((tmp_path / "pipe").write_text, text)
@@ -136,6 +134,10 @@ def test_a_side_may_come_through_a_pipe(what, tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["a"] == "pipe"
     assert {row["difference"] for row in found["rows"]} == {0}
+    with ThreadPoolExecutor() as pool:
+        pool.submit((tmp_path / "pipe").write_text, results)
+        assert main(["compare", "pipe", NAME]) == 2
+    assert "this is the result of a run: give the scenario itself, or the file" in capsys.readouterr().err
 
 
 def test_an_interrupt_is_said(capsys, monkeypatch):

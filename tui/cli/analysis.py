@@ -10,9 +10,6 @@ The command line loads this module at every start, so the work itself is importe
 
 from __future__ import annotations
 
-import os
-import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -41,7 +38,7 @@ from tui.cli.arguments import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from engine.base.errors import Problem
     from engine.scenario.model import Scenario
@@ -322,32 +319,8 @@ def _read(given: str, prices: PriceFile | None) -> Side | Scenario:
     from engine import load_scenario
     from engine.studies.sides import read_side
 
-    with as_file(given) as name:
-        side = read_side(name, prices)
-        return load_scenario(name, prices=prices) if side is None else side._replace(given=given)
-
-
-_PIECE = 1 << 20
-_MOST_COPIED = 1 << 29  # bytes that come through a pipe
-
-
-@contextmanager
-def as_file(given: str) -> Iterator[str]:
-    """Copy what comes through a pipe into a file: a side is looked at before it is read."""
-    if not os.path.exists(given) or os.path.isfile(given) or os.path.isdir(given):
-        yield given
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        copy = os.path.join(folder, os.path.basename(given))
-        try:
-            with open(given, "rb") as source, open(copy, "wb") as target:
-                while (content := source.read(_PIECE)) and target.tell() <= _MOST_COPIED:
-                    target.write(content)
-        except OSError as error:
-            raise click.UsageError(f"{shortened(given)} cannot be read: {error.strerror}") from None
-        if content:
-            raise click.UsageError(f"{shortened(given)} has more than {_MOST_COPIED >> 20:,} MB.")
-        yield copy
+    side = read_side(given, prices)
+    return load_scenario(given, prices=prices) if side is None else side
 
 
 def _played(given: str, scenario: Scenario, *, quiet: bool) -> Side:
@@ -428,10 +401,10 @@ def _scenario(given: str) -> Scenario:
     from engine.histories.history import History
     from engine.studies.sides import recognized
 
-    with as_file(given) as name, scenario_mistakes(quiet=True):
-        found = recognized(name)
+    with scenario_mistakes(quiet=True):
+        found = recognized(given)
         if found is None:
-            return load(name, quiet=True)
+            return load(given, quiet=True)
         if not isinstance(found, History):
             raise click.UsageError(f"{shortened(given)} is a file of results: give the scenario itself.")
         from engine.histories import azure
