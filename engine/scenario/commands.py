@@ -229,7 +229,7 @@ def read_typed(
             if known and isinstance(place.tree.value, dict):  # what was typed does not change them
                 place = place._replace(tree=place.tree.with_names(known))
             place = as_created(place, COMMANDS[name], known)
-            if place.is_mapping("must be a mapping, such as id: nightly"):
+            if place.is_a(dict, "must be a mapping, such as id: nightly"):
                 given = read_command(name, place)
                 command = None if document.problems or given is None else given[0]
         elif not document.problems:

@@ -256,7 +256,7 @@ def read_condition(
     Keys in ``also`` are read by the caller. The subject is added to ``asked`` even if a property is wrong. With
     ``own_job`` a process of a job asks, so a task or properties without a job are those of its own (JM-11).
     """
-    if not place.is_mapping("must name a subject and its properties, such as {jobId: risk, state: completed}"):
+    if not place.is_a(dict, "must name a subject and its properties, such as {jobId: risk, state: completed}"):
         return None
     subject = _subject(place, own_job=own_job)
     if subject is None:

@@ -167,7 +167,7 @@ class DocumentPlace(NamedTuple):
         """Return the items of the list under a key; none without it. Report a value of another kind by the message."""
         inner = self.get(name)
         if inner is not None and message:
-            inner.is_list(message)
+            inner.is_a(list, message)
         return inner.entries() if inner is not None else iter(())
 
     def at(self, *names: str) -> DocumentPlace | None:
@@ -177,15 +177,8 @@ class DocumentPlace(NamedTuple):
             place = place.get(name) if place is not None else None
         return place
 
-    def is_mapping(self, message: str) -> bool:
-        """Return whether the value is a mapping; report the message if it is not."""
-        return self._is_a(dict, message)
-
-    def is_list(self, message: str) -> bool:
-        """Return whether the value is a list; report the message if it is not."""
-        return self._is_a(list, message)
-
-    def _is_a(self, kind: type, message: str) -> bool:
+    def is_a(self, kind: type, message: str) -> bool:
+        """Return whether the value is a list or a mapping, as ``kind`` says; report the message if it is not."""
         if not isinstance(self.tree.value, kind):
             self.report(message)
             return False
@@ -207,7 +200,7 @@ class DocumentPlace(NamedTuple):
 
 def check_keys(place: DocumentPlace, known: tuple[str, ...], *, only_mapping: bool = False) -> bool:
     """Return whether the value is a mapping; report unknown keys."""
-    is_mapping = place.is_mapping(f"must be a mapping with {', '.join(known)}")
+    is_mapping = place.is_a(dict, f"must be a mapping with {', '.join(known)}")
     if not only_mapping:
         list(place.known_items(known))
     return is_mapping

@@ -295,7 +295,7 @@ class _ScenarioReader:
     def _globs(self, place: DocumentPlace, key: str, model: type[Model]) -> Iterator[tuple[str, Model]]:
         inner = place.get(key)
         if inner is not None:
-            inner.is_mapping("must be a mapping from a pattern such as 'https://*/market/*' to its settings")
+            inner.is_a(dict, "must be a mapping from a pattern such as 'https://*/market/*' to its settings")
         for glob, settings in inner.items() if inner is not None else ():
             body = read_body(settings, model)
             if body is not None:

@@ -133,7 +133,7 @@ def _read_seeds(place: DocumentPlace) -> tuple[int, ...] | None:
 
 
 def _read_factors(root: DocumentPlace, vary: DocumentPlace) -> tuple[Factor, ...]:
-    vary.is_mapping("must be a mapping from paths to lists of values, such as {pools.p.vmSize: [a, b]}")
+    vary.is_a(dict, "must be a mapping from paths to lists of values, such as {pools.p.vmSize: [a, b]}")
     found = []
     for path, place in vary.items():
         trees = _read_values(place)
@@ -169,7 +169,7 @@ def _read_values(place: DocumentPlace) -> list[Tree]:
 
 
 def _read_shown(place: DocumentPlace) -> tuple[str | JobEnd, ...]:
-    place.is_list("must be a list of measures such as [nodeHours, {jobId: risk, end}]")
+    place.is_a(list, "must be a list of measures such as [nodeHours, {jobId: risk, end}]")
     found: list[str | JobEnd] = []
     for entry in place.entries():
         value = entry.plain

@@ -123,7 +123,7 @@ def pool_of(place: DocumentPlace, *, others: Iterable[str], has_id: bool) -> Doc
 
 
 def _is_mapping(place: DocumentPlace) -> bool:
-    return place.is_mapping(f"must be a mapping, not {shown(place.plain)}")
+    return place.is_a(dict, f"must be a mapping, not {shown(place.plain)}")
 
 
 class _PoolReader:
@@ -277,7 +277,7 @@ class _PoolReader:
 
     def _references(self, name: str, place: DocumentPlace) -> None:
         """Read references to packages or certificates, which a resource names by the ids of their resources."""
-        if place.is_list(f"must be a list, not {shown(place.plain)}"):
+        if place.is_a(list, f"must be a list, not {shown(place.plain)}"):
             entries = [self._reference(name, entry) for entry in place.entries()]
             self._parts.put(_RENAMED[name], place, Tree(place.tree.position, entries))
 

@@ -44,7 +44,7 @@ _KEYS = {"parametricSweep": ("type", "parameterSets", "repeatTask"), "taskCollec
 
 def read_tasks(place: DocumentPlace) -> tuple[tuple[DocumentPlace, TaskSpec], ...]:
     """Return the valid tasks of a list with their places; report mistakes."""
-    place.is_list("must be a list of tasks")
+    place.is_a(list, "must be a list of tasks")
     read = ((entry, read_body(entry, TaskSpec)) for entry in place.entries())
     return tuple((entry, task) for entry, task in read if task is not None)
 
@@ -279,7 +279,7 @@ def read_timeline(
 
     An entry with a mistake, which is reported, is None. Subjects of ``when`` are added to ``asked``.
     """
-    place.is_list("must be a list of entries such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
+    place.is_a(list, "must be a list of entries such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
     for index, written in enumerate(place.entries()):
         body = _added_body(written.tree)
         added = None if body is None else _addition(body, value_at(written.plain, "at"), start)
@@ -292,7 +292,7 @@ def read_timeline(
 
 
 def _read_entry(place: DocumentPlace, index: int, start: datetime, asked: Asked) -> TimelineEntry | None:
-    if not place.is_mapping("must be a mapping such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}"):
+    if not place.is_a(dict, "must be a mapping such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}"):
         return None
     before = len(place.document.problems)
     at_ms, when, after_ms = _read_timing(place, start, asked)
@@ -405,7 +405,7 @@ def read_until(place: DocumentPlace, asked: Asked, *, own_job: bool) -> ProcessE
 
 
 def _read_act(place: DocumentPlace, index: int, asked: Asked, *, own_job: bool) -> TimelineEntry | None:
-    if not place.is_mapping("must be a mapping such as {after: PT10S, addTasks: {tasks: [...]}}"):
+    if not place.is_a(dict, "must be a mapping such as {after: PT10S, addTasks: {tasks: [...]}}"):
         return None
     before = len(place.document.problems)
     at, after, when = place.get("at"), place.get("after"), place.get("when")
