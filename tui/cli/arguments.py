@@ -14,6 +14,7 @@ import sys
 import textwrap
 from collections import Counter, defaultdict
 from contextlib import contextmanager
+from functools import reduce
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -90,6 +91,11 @@ prices_option = click.option(
     callback=_read_prices,
     help="Take prices from FILE: CSV as `sizes` writes it, or JSON of the retail price list.",
 )
+
+
+def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return what gives a command these options, which its help shows in this order."""
+    return lambda command: reduce(lambda given, option: option(given), reversed(options), command)
 
 
 def output_option(*kinds: str, about: str = "How to show the result.") -> Callable[[Command], Command]:

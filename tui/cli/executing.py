@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from tui.cli.arguments import echo
+from tui.cli.arguments import echo, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -62,7 +62,7 @@ class ClientsAndPrograms(ClientOptions, ExecutionOptions):
     """The options about clients, and about programs that really run."""
 
 
-_OPTIONS = (
+execution_options = together(
     click.option("--execute", is_flag=True, help="Really run every command line that has no `simulate`."),
     click.option(
         "--sandbox", type=click.Choice(_SANDBOXES), help="How it is kept apart.  [default: bubblewrap where it works]"
@@ -78,13 +78,6 @@ _OPTIONS = (
         "--pass", "passed", metavar="NAME", multiple=True, help="Pass a variable of this shell on; repeatable."
     ),
 )
-
-
-def execution_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options about execution."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def check_execution(given: ExecutionOptions) -> None:

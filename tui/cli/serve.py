@@ -25,6 +25,7 @@ from tui.cli.arguments import (
     print_warnings,
     scenario_mistakes,
     seed_option,
+    together,
 )
 from tui.cli.executing import ClientsAndPrograms, check_execution, execution_options
 
@@ -59,7 +60,7 @@ class _Given(ClientsAndPrograms):
     quiet: bool
 
 
-_ABOUT_CLIENTS = (
+client_options = together(
     click.option("--host", metavar="ADDRESS", help=f"Listen on this address.  [default: {_HOST}]"),
     click.option("--port", type=_PORT, metavar="N", help="Listen on this port.  [default: 8100, or a free one]"),
     click.option(
@@ -101,13 +102,6 @@ _ABOUT_CLIENTS = (
         "here; none with --step]",
     ),
 )
-
-
-def client_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options about clients."""
-    for option in reversed(_ABOUT_CLIENTS):
-        command = option(command)
-    return command
 
 
 def read_options(
@@ -312,27 +306,18 @@ def import_history(files: tuple[str, ...], target: str, **given: Unpack[_GivenTo
     folder = os.path.dirname(target or "") or os.curdir
     if target and is_json(target) and any(os.path.isdir(name) and os.path.samefile(folder, name) for name in files):
         echo(f"{target}: warning: will be read as an export with this folder the next time: name it .yaml", err=True)
-    fitted = _fitting() if given["fit"] else None
+    if given["fit"]:
+        with needing("--fit", "fit", "scipy"):
+            from engine.histories.fitting import fitted
     with interrupts.unwinding, lines_target(target) as output, scenario_mistakes():
         with waiting(f"Importing {shortened(visible(files[0]))}", hidden=False):
             imported = _imported(next(iter(named), None), files, PoolShape(given["nodes"], given["slots"]), given)
-            imported = imported if fitted is None else fitted(imported)
+            imported = fitted(imported) if given["fit"] else imported
         print_warnings(imported.warnings)
         output.write(scenario_lines(imported))
         with interrupts.held:
             output.keep()
     return 0
-
-
-def _fitting() -> Callable[[Imported], Imported]:
-    """Return the function that fits distributions.
-
-    Raises:
-        click.UsageError: The extra ``fit`` is not installed.
-    """
-    with needing("--fit", "fit", "scipy"):
-        from engine.histories.fitting import fitted
-    return fitted
 
 
 def _recognized(files: tuple[str, ...]) -> Recognized | None:
