@@ -14,7 +14,7 @@ import re
 import sys
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, repeat
 from statistics import median
@@ -216,23 +216,21 @@ def lives(history: History) -> dict[str, list[NodeLife]]:
             life.work.sort()
             _complete(life, has_list=has_list)
             _find_reboot(life, requeued.get(pool_id, ()))
-        found[pool_id] = dict(sorted(pool.items(), key=_order(pool)))
-    return {pool_id: list(pool.values()) for pool_id, pool in found.items()}
+    return {pool_id: _in_order(pool.values()) for pool_id, pool in found.items()}
 
 
-def _life(pool: dict[str, NodeLife], node_id: str) -> NodeLife:
-    return pool.setdefault(node_id, NodeLife(node_id, not node_id.endswith("_p")))
-
-
-def _order(pool: Mapping[str, NodeLife]) -> Callable[[tuple[str, NodeLife]], tuple[int, int]]:
-    """Return a key that sorts nodes by when they came.
+def _in_order(nodes: Collection[NodeLife]) -> list[NodeLife]:
+    """Return nodes in the order in which they came.
 
     Those that came together are in the order of their list, if no node is missing in it that has left; else in the
     order in which they got work.
     """
-    if any(life.left_ms is not None for life in pool.values()):
-        return lambda item: (item[1].came_ms, item[1].place)
-    return lambda item: (item[1].came_ms, 0)
+    has_left = any(life.left_ms is not None for life in nodes)
+    return sorted(nodes, key=lambda life: (life.came_ms, life.place if has_left else 0))
+
+
+def _life(pool: dict[str, NodeLife], node_id: str) -> NodeLife:
+    return pool.setdefault(node_id, NodeLife(node_id, not node_id.endswith("_p")))
 
 
 def _work(history: History) -> Iterator[tuple[str, str, int, int]]:

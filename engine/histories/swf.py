@@ -238,9 +238,12 @@ def imported(file: str, shape: PoolShape) -> Imported:
     log = read_log(file)
     machines = _machines(log, shape)
     _leave_out_wide(log, machines)
-    _warn_of_narrowed(log, machines)
+    # More processors than a pool may have nodes that reach one another (ACC-5).
+    narrowed = [job for job in log.jobs if machines.gangs and job.processors > GANG_NODE_LIMIT]
+    _warn_of_narrowed(log, narrowed)
+    assumptions = _assumptions(log, machines, len(narrowed))
     stem = "log" if file == STDIN else PurePath(file).name.removesuffix(".gz").removesuffix(".swf")
-    return Imported(_document(log, machines, stem), _assumptions(log, machines), tuple(log.mistakes.warnings))
+    return Imported(_document(log, machines, stem), assumptions, tuple(log.mistakes.warnings))
 
 
 def _machines(log: Log, shape: PoolShape) -> Machines:
@@ -281,13 +284,7 @@ def _leave_out_wide(log: Log, machines: Machines) -> None:
         raise no_job(log)
 
 
-def _narrowed(log: Log, machines: Machines) -> list[LogJob]:
-    """Return the jobs with more processors than a pool may have nodes that reach one another (ACC-5)."""
-    return [job for job in log.jobs if machines.gangs and job.processors > GANG_NODE_LIMIT]
-
-
-def _warn_of_narrowed(log: Log, machines: Machines) -> None:
-    narrowed = _narrowed(log, machines)
+def _warn_of_narrowed(log: Log, narrowed: Sequence[LogJob]) -> None:
     if narrowed:
         first = f"job {narrowed[0].number}"
         jobs = f"{first} gets" if len(narrowed) == 1 else f"{len(narrowed):,} jobs such as {first} get"
@@ -369,7 +366,7 @@ def _task(job: LogJob, machines: Machines) -> dict[str, object]:
     return task
 
 
-def _assumptions(log: Log, machines: Machines) -> tuple[str, ...]:
+def _assumptions(log: Log, machines: Machines, narrowed: int) -> tuple[str, ...]:
     jobs, failed = len(log.jobs), sum(job.has_failed for job in log.jobs)
     sentences = [
         f"A log of {jobs:,} jobs in the Standard Workload Format: each is a task, added when it was submitted.",
@@ -377,7 +374,6 @@ def _assumptions(log: Log, machines: Machines) -> tuple[str, ...]:
     ]
     if machines.gangs:
         sentences.append("Assumed: a job of several processors is a multi-instance task with a node for each.")
-        narrowed = len(_narrowed(log, machines))
         if narrowed:
             sentences.append(f"Assumed: {narrowed:,} jobs of more than {GANG_NODE_LIMIT} nodes run on so many (ACC-5).")
     elif machines.slots > 1:
