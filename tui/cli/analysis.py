@@ -297,7 +297,8 @@ def _sides(given: tuple[str, str], prices: PriceFile | None, *, quiet: bool) -> 
     Raises:
         ScenarioError: A file has mistakes; those of both sides are listed.
     """
-    from engine import ScenarioError
+    from engine import ScenarioError, load_scenario
+    from engine.studies.sides import read_side
     from tui.cli.replay import waiting
 
     found: list[Side | Scenario] = []
@@ -305,7 +306,7 @@ def _sides(given: tuple[str, str], prices: PriceFile | None, *, quiet: bool) -> 
     for one in dict.fromkeys(given):
         try:
             with waiting(f"Reading {shortened(one)}", hidden=quiet):
-                found.append(_read(one, prices))
+                found.append(read_side(one, prices) or load_scenario(one, prices=prices))
         except ScenarioError as error:
             problems += error.problems
     if problems:
@@ -313,14 +314,6 @@ def _sides(given: tuple[str, str], prices: PriceFile | None, *, quiet: bool) -> 
     pairs = zip(given, found, strict=False)
     sides = [side if isinstance(side, tuple) else _played(one, side, quiet=quiet) for one, side in pairs]
     return sides[0], sides[-1]
-
-
-def _read(given: str, prices: PriceFile | None) -> Side | Scenario:
-    from engine import load_scenario
-    from engine.studies.sides import read_side
-
-    side = read_side(given, prices)
-    return load_scenario(given, prices=prices) if side is None else side
 
 
 def _played(given: str, scenario: Scenario, *, quiet: bool) -> Side:
