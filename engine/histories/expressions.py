@@ -51,9 +51,8 @@ class Reference(dict[str, Any]):
     def __missing__(self, key: str) -> Value:
         if key in _KINDS:
             return f"https://{self._name}.{key}.core.windows.net/"
-        if key in ("keys", "value", "primaryEndpoints", "outputs", "properties", "userAssignedIdentities"):
-            return self if key != "value" else self._text(key)
-        return self._text(key)
+        is_part = key in ("keys", "primaryEndpoints", "outputs", "properties", "userAssignedIdentities")
+        return self if is_part else self._text(key)
 
     def _text(self, key: str) -> str:
         self._assume(f"the {key} of {self._name} is a stand-in")

@@ -83,10 +83,8 @@ class ConditionSubject(NamedTuple):
                 return f"node {f'n{self.node_index}' if self.node_id is None else self.node_id} of {self.pool_id}"
             case SubjectKind.TASK:
                 return f"{called('task', str(self.task_id))} of {self.job_id or 'its job'}"
-            case SubjectKind.POOL:
-                return called("pool", str(self.pool_id))
-            case SubjectKind.JOB_SCHEDULE:
-                return called("job schedule", str(self.job_schedule_id))
+            case SubjectKind.POOL | SubjectKind.JOB_SCHEDULE:
+                return called(self.kind.value, str(self.pool_id or self.job_schedule_id))
             case SubjectKind.JOB:
                 return called("job", self.job_id) if self.job_id else "its job"
 

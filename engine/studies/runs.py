@@ -131,7 +131,7 @@ class Study:
 
     def failed(self, run: Run, reason: str) -> str:
         """Return the line of a run that could not be played."""
-        return failed_line(self, run, reason)
+        return _line(self, run, {"expectations": [], "summary": None, "jobs": {}, "error": reason})
 
 
 def _hash(text: str) -> str:
@@ -373,13 +373,8 @@ class Player:
         try:
             measured = _measured(self._scenario(run.variant), run.seed)
         except Exception as error:  # a run that fails is a result, and the others go on
-            return failed_line(self._study, run, with_short_words(f"{type(error).__name__}: {error}"))
+            return self._study.failed(run, with_short_words(f"{type(error).__name__}: {error}"))
         return _line(self._study, run, measured | {"error": None})
-
-
-def failed_line(study: Study, run: Run, error: str) -> str:
-    """Return the line of a run that has no result."""
-    return _line(study, run, {"expectations": [], "summary": None, "jobs": {}, "error": error})
 
 
 def _measured(scenario: Scenario, seed: int) -> dict[str, object]:

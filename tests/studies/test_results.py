@@ -7,7 +7,7 @@ from io import BytesIO
 
 import pytest
 
-from engine.studies.runs import BEGINNING, Player, Run, failed_line, read
+from engine.studies.runs import BEGINNING, Player, Run, read
 from tui.workers import runs
 from tui.workers.runs import NoResults
 
@@ -21,7 +21,7 @@ def study(night):
 
 @pytest.fixture
 def lines(study):
-    return [failed_line(study, run, "é\x1b\\") for run in study.runs()]
+    return [study.failed(run, "é\x1b\\") for run in study.runs()]
 
 
 def kept(content, study, file="r"):
@@ -75,7 +75,7 @@ def test_a_cut_line_with_a_line_end_is_dropped_at_the_end_only(study, lines):
 
 
 def test_the_first_of_two_lines_of_one_run_counts(study, lines):
-    again = failed_line(study, Run(1, 1), "later")
+    again = study.failed(Run(1, 1), "later")
     assert kept(content([lines[0], again]), study).results == {Run(1, 1): read(lines[0])}
 
 

@@ -12,7 +12,7 @@ import pytest
 from engine import Simulation
 from engine.scenario.model import MEASURES
 from engine.studies.outcome import as_json, pareto, spread, summarize, wilson
-from engine.studies.runs import Player, Run, Variants, failed_line, read
+from engine.studies.runs import Player, Run, Variants, read
 from engine.views.results import document
 
 OPTIONS = "pools.render.targetDedicatedNodes=1..3", "jobs.shot-1.jobPreparationTask=null,{commandLine: sync}"
@@ -245,7 +245,7 @@ def test_an_exception_in_a_run_is_its_result_and_the_others_go_on(night, monkeyp
     monkeypatch.setattr(Simulation, "finish", breaks)
     results = [read(line) for line in Player(study).play(study.runs())]
     assert [result["error"] for result in results] == [None, "ArithmeticError: no such number", None]
-    assert results[1] == read(failed_line(study, Run(1, 2), "ArithmeticError: no such number"))
+    assert results[1] == read(study.failed(Run(1, 2), "ArithmeticError: no such number"))
 
 
 def test_the_text_of_the_scenario_is_parsed_once_and_each_variant_read_once(night, monkeypatch):

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from engine import Simulation, load_scenario
 from engine.scenario.text import bundled
-from engine.studies.runs import Player, StudyState, failed_line, read
+from engine.studies.runs import Player, StudyState, read
 from tests.studies.conftest import NIGHT
 from tui.app.dashboard import Dashboard
 from tui.app.run_keys import begin_study
@@ -77,7 +77,7 @@ class PlayedHere:
         if key not in self._LINES:
             self._LINES[key] = Player(study).play(runs)
         lines = [
-            failed_line(study, run, "ValueError: no such thing") if run in self.FAILS else line
+            study.failed(run, "ValueError: no such thing") if run in self.FAILS else line
             for run, line in zip(runs, self._LINES[key], strict=True)
         ][: len(runs) - self.HELD]
         self.study, self.results, self.total = study, results, len(runs)
