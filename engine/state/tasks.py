@@ -212,8 +212,7 @@ class TaskTable(PagedColumns[TaskExtra]):
         for number in numbers[read:]:
             first, source = self.blocks[number].first, self.blocks[number].source
             if isinstance(source, ListedTasks):
-                for task_id, ordinal in source.ordinals.items():
-                    listed[task_id] = first + ordinal
+                listed.update((task_id, first + ordinal) for task_id, ordinal in source.ordinals.items())
             else:
                 others.append(number)
         self._listed[job] = len(numbers), listed, others
@@ -264,12 +263,11 @@ class TaskTable(PagedColumns[TaskExtra]):
     ) -> TaskBlock:
         """Add tasks, all ``active``, with columns of their profiles, first durations and first exit codes (TASK-3)."""
         count = len(profiles)
-        zeros, nowhere = bytes(count), array("i", [-1]) * count
-        self.state.extend(zeros)
-        self.satisfied.extend(zeros)
+        self.state.extend(bytes(count))
+        self.satisfied.extend(bytes(count))
         self.profile.extend(profiles)
-        self.node.extend(nowhere)
-        self.start_entry.extend(nowhere)
+        self.node.extend(array("i", [-1]) * count)
+        self.start_entry.extend(array("i", [-1]) * count)
         never = array(self.started.typecode, [NEVER_MS]) * count
         self.started.extend(never)
         self.ended.extend(never)
