@@ -301,6 +301,11 @@ class Simulation:
                 self.journal.add(self._input_of(entry, entry.at_ms, Origin.SCENARIO))
         self._enter_next_input()
 
+    @property
+    def by_hand(self) -> list[Input]:
+        """The inputs given by hand, in order, with those that lie ahead of the shown moment."""
+        return self.journal.by_hand()
+
     def _enter(self, when_ms: int, command: Command, extras: Extras = commands.NOTHING) -> None:
         self.journal.add(Input(when_ms, self.journal.next_number(), Origin.SCENARIO, command, extras))
 
@@ -422,7 +427,7 @@ class Simulation:
             inputs: Inputs that were given by hand to this simulation before; they take effect when they did then.
             present_ms: How far the run had come with them, which makes what is shown the past.
         """
-        dropped, added = differing(self.journal.by_hand(), inputs)
+        dropped, added = differing(self.by_hand, inputs)
         if dropped or added:
             self.seek(min(one.when_ms for one in (*dropped, *added)) - 1)
             self.branch()

@@ -84,7 +84,7 @@ def test_a_client_acts_and_the_screen_shows_what_it_did(served):
     drive(app, ask("POST", "/jobs", A_JOB, 201), "4", lambda app: seen.append(text_of(app)), size=(120, 40))
     assert contains(seen[0], "risk")
     assert any(text.startswith("tester/1.0: POST /jobs 201, ") for text in messages_of(app))
-    assert [one.command.NAME for one in app.session.simulation.journal.by_hand()] == ["createJob"]
+    assert [one.command.NAME for one in app.session.simulation.by_hand] == ["createJob"]
     assert app.recorder.is_unsaved
 
 
@@ -169,7 +169,7 @@ def test_a_branch_says_that_it_undoes_what_clients_did_later(served):
 def test_taking_back_names_what_clients_have_done_since_and_both_come_back(served):
     app, seen = served(), []
     app.session.simulation.run_until(600_000)
-    given = lambda app: seen.append([one.command.NAME for one in app.session.simulation.journal.by_hand()])  # noqa: E731
+    given = lambda app: seen.append([one.command.NAME for one in app.session.simulation.by_hand])  # noqa: E731
     resize = ("2", "a", *"resize", "enter", "3", "ctrl+s")
     steps = ask("POST", "/jobs", A_JOB, 201), "u", lambda app: seen.append(text_of(app)), "u", given
     drive(app, *resize, *steps, ask("GET", "/jobs/risk", wanted=404), "U", given, ask("GET", "/jobs/risk"))

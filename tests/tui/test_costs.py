@@ -96,7 +96,7 @@ def test_the_pool_of_a_job_stays_that_on_which_it_ran_once_it_is_deleted(at_the_
     assert at_the_end.pool_id.startswith("fresh_")
     title = CurvesModel(at_the_end).title
     assert title.startswith("Curves: hourly:job-4 on fr")
-    nodes, *_, cost = charts_of(at_the_end, at_the_end.pool_id, "hourly:job-4", at_the_end.window, 40)
+    nodes, *_, cost = charts_of(at_the_end, at_the_end.pool_id, "hourly:job-4", 40)
     assert nodes.top > 0
     assert [reading.name for reading in cost.readings] == ["this pool", "other pools"]
     assert cost.readings[0].text == "$0.018"
@@ -109,7 +109,7 @@ def test_a_job_whose_pool_could_not_be_made_has_no_pool(at_the_end):
     model = NodesModel(at_the_end)
     model.update()
     assert model.nothing_shown() == ("Job hourly:job-3 has no pool.", "P chooses a pool.")
-    found = list(charts_of(at_the_end, "", "hourly:job-3", at_the_end.window, 40))
+    found = list(charts_of(at_the_end, "", "hourly:job-3", 40))
     assert found[0].title == "Nodes of all pools"
     assert found[-1].readings[0].text == "$0.21"
     strip = JobStripModel(at_the_end)
@@ -152,7 +152,7 @@ def test_the_cost_by_the_end_is_that_of_the_run_at_its_end():
     whole = run_of(NIGHT)
     assert later == cost_of_nodes(whole.world.pools.rows, whole.now_ms)
     assert cost_words(session) == f"{fmt.money(session.cost())} so far, {fmt.money(later)} by the end"
-    *_, cost = charts_of(session, session.pool_id, session.job_id, session.window, 40)
+    *_, cost = charts_of(session, session.pool_id, session.job_id, 40)
     assert (fmt.money(later), "by the end") in [reading[:2] for reading in cost.readings]
 
 

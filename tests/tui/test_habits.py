@@ -27,12 +27,12 @@ def test_stderr_cause_and_reimage_of_a_failing_node_take_ten_keys(dashboard_at):
     assert len([key for key in keys if isinstance(key, str)]) == 10
     assert contains(seen[0], "jobpreparation/stderr.txt")
     assert contains(seen[1], "failed with exit code 3")
-    assert [one.command.NAME for one in app.session.simulation.journal.by_hand()] == ["reimageNode"]
+    assert [one.command.NAME for one in app.session.simulation.by_hand] == ["reimageNode"]
 
 
 def test_a_resize_is_taken_back_by_two_keys(dashboard_at):
     app = dashboard_at(LATER_S)
-    given = lambda app: len(app.session.simulation.journal.by_hand())  # noqa: E731
+    given = lambda app: len(app.session.simulation.by_hand)  # noqa: E731
     counts = []
     note = lambda app: counts.append(given(app))  # noqa: E731
     drive(app, "2", "a", "enter", "9", "ctrl+s", note, "t", *"+60", "enter", "u", "u", note)

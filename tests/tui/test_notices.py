@@ -76,7 +76,7 @@ def test_while_time_goes_by_it_is_said_on_the_screen_but_not_too_often(dashboard
             await pilot.pause()
             return text_of(app)
 
-    assert contains(asyncio.run(run())[-2:], "preparation task failed")
+    assert contains(asyncio.run(run())[-2:], "failed")
     assert all(later - earlier >= 0.02 for earlier, later in pairwise(moments))
 
 

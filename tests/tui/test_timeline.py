@@ -35,8 +35,8 @@ def test_a_row_tells_a_nodes_story(session_at):
         + "P======="
         + "X"
         + "% ineligible ".ljust(40, "=")
-        + "_" * 29
-        + " " * 4
+        + "_" * 28
+        + " " * 5
     )
     begin = re.escape(f"{'n0':<{LABEL_CELLS}}" + "  c=s=====" + "p=======")
     assert re.fullmatch(begin + "# running [+=]{39}~" + "_" * 28 + " " * 4, row(model, 0))
@@ -112,7 +112,7 @@ def test_tasks_and_jobs_have_rows_too(session_at):
     assert "_" not in row(model, 0)[LABEL_CELLS:]
     model.next_rows()
     model.update(CELLS)
-    assert row(model, 0) == f"risk      {'a':.<10}pprep X1{'# tasks  24 of 40 ':=<49}" + "_" * 29 + " " * 4
+    assert row(model, 0) == f"risk      {'a':.<10}pprep X1{'# tasks  24 of 40 ':=<49}" + "_" * 28 + " " * 5
     assert plain(model.cursor_line(0, CELLS)) == (
         "risk  08:05:30  tasks  24 of 40, since 08:01:31; active since 08:00:00"
     )

@@ -18,13 +18,13 @@ RESIZE = ("2", "a", *"resize", "enter", "8", "ctrl+s")
 
 
 def by_hand(app):
-    return [(one.when_ms, one.command.NAME) for one in app.session.simulation.journal.by_hand()]
+    return [(one.when_ms, one.command.NAME) for one in app.session.simulation.by_hand]
 
 
 def replayed(simulation):
     """The log of a run of the same scenario with the commands that remain, played anew."""
     fresh = Simulation(simulation.scenario, simulation.seed)
-    fresh.adopt(simulation.journal.by_hand())
+    fresh.adopt(simulation.by_hand)
     fresh.run_until(simulation.now_ms)
     return list(fresh.json_lines())
 
@@ -150,7 +150,7 @@ def test_the_same_moment_of_another_run_is_another_bookmark_and_is_compared_as_t
     session.update()
     assert steps.bookmarks.add() == 2
     (other,) = [each for each in steps.bookmarks.others() if each.name.startswith("bookmark 1")]
-    assert other.left.inputs != session.simulation.journal.by_hand()
+    assert other.left.inputs != session.simulation.by_hand
     assert other.until_ms == there_ms
 
 
@@ -212,7 +212,7 @@ class Steps:
 
     def open(self, run):
         self.bookmarks.open(run)
-        assert self.session.simulation.journal.by_hand() == run.inputs
+        assert self.session.simulation.by_hand == run.inputs
         self.session.simulation.seek(run.shown_ms)
 
 
@@ -238,14 +238,14 @@ def test_to_take_back_and_to_do_again_are_inverses(session_at, seed):
         steps.move()
         session.simulation.seek(session.newest_ms)
         session.update()
-    before = session.simulation.journal.by_hand(), session.now_ms, list(session.simulation.json_lines())
+    before = session.simulation.by_hand, session.now_ms, list(session.simulation.json_lines())
     for _ in range(3):
         steps.undo()
         session.update()
     for _ in range(3):
         steps.redo()
         session.update()
-    assert (session.simulation.journal.by_hand(), session.now_ms, list(session.simulation.json_lines())) == before
+    assert (session.simulation.by_hand, session.now_ms, list(session.simulation.json_lines())) == before
 
 
 # -- the speed -------------------------------------------------------------------------------------------------------

@@ -111,13 +111,13 @@ class Bookmarks:
         for number, moment in enumerate(self.moments, 1):
             if moment.shown_ms == now_ms and self.is_here(moment):
                 return number
-        self.moments.append(LeftRun(self._session.simulation.journal.by_hand(), now_ms, self._session.newest_ms))
+        self.moments.append(LeftRun(self._session.simulation.by_hand, now_ms, self._session.newest_ms))
         self._session.bookmarked_ms.append(now_ms)
         return len(self.moments)
 
     def is_here(self, moment: LeftRun) -> bool:
         """Return whether a bookmarked moment is one of the present run."""
-        return moment.is_in(self._session.simulation.journal.by_hand())
+        return moment.is_in(self._session.simulation.by_hand)
 
     def run_of(self, moment: LeftRun) -> LeftRun:
         """Return the run in which a moment was bookmarked, as it was when it was left last if that is kept."""
@@ -130,7 +130,7 @@ class Bookmarks:
 
     def note(self, commands: Sequence[Command]) -> None:
         """Note that these commands are about to be given; keep the run to which nothing has been done by hand yet."""
-        if not self._session.simulation.journal.by_hand():
+        if not self._session.simulation.by_hand:
             self._untouched = self._recording("the run without what was done by hand", self._session.newest_ms)
         self._given += commands
         self._focuses.append(self._session.focus)
@@ -142,7 +142,7 @@ class Bookmarks:
         """Return what was given last on this screen up to the displayed moment; None without any."""
         session = self._session
         mine = {id(command) for command in self._given}
-        inputs = session.simulation.journal.by_hand()
+        inputs = session.simulation.by_hand
         when_ms = max((one.when_ms for one in inputs if self._is_done(one) and id(one.command) in mine), default=None)
         if when_ms is None:
             return None
@@ -165,7 +165,7 @@ class Bookmarks:
 
     def lost_by_opening(self, run: LeftRun) -> list[str]:
         """Return what a way to this run undoes, a sentence each."""
-        lost = [one.command for one in differing(self._session.simulation.journal.by_hand(), run.inputs)[0]]
+        lost = [one.command for one in differing(self._session.simulation.by_hand, run.inputs)[0]]
         return [f"It undoes what was done since: {_summed_up(self._session, lost)}."] if lost else []
 
     def branch(self, shown_ms: int) -> int:
@@ -189,7 +189,7 @@ class Bookmarks:
         session = self._session
         self._taken_back = self._taken_back[: self._taken_back.index(run)] if run in self._taken_back else []
         self.runs = [each for each in self.runs if each.left.inputs != run.inputs]
-        if differing(session.simulation.journal.by_hand(), run.inputs)[0]:
+        if differing(session.simulation.by_hand, run.inputs)[0]:
             self.keep_run(session.now_ms)
         session.simulation.give_instead(run.inputs, run.newest_ms)
         self._forget_crossed()
@@ -228,14 +228,14 @@ class Bookmarks:
                 moments.append(self._recording(name, when_ms))
         if session.is_past:
             moments.append(self._recording("the newest moment", session.newest_ms))
-        has_acted = bool(session.simulation.journal.by_hand())
+        has_acted = bool(session.simulation.by_hand)
         untouched = [self._untouched] if has_acted and self._untouched is not None else []
         return [*moments, *untouched, *self.runs]
 
     def _recording(self, name: str, when_ms: int) -> Recording:
         """Return the run to its end if that is known, else as far as it has been played."""
         session = self._session
-        left = LeftRun(session.simulation.journal.by_hand(), session.now_ms, session.newest_ms)
+        left = LeftRun(session.simulation.by_hand, session.now_ms, session.newest_ms)
 
         def recorded(run: Simulation, end_ms: int, *, is_whole: bool) -> Recording:
             columns, jobs, nodes = recorded_columns(run), all_job_ids(run), node_use(run)
