@@ -39,7 +39,7 @@ def test_a_row_tells_a_nodes_story(session_at):
         + " " * 5
     )
     begin = re.escape(f"{'n0':<{LABEL_CELLS}}" + "  c=s=====" + "p=======")
-    assert re.fullmatch(begin + "# running [+=]{39}~" + "_" * 28 + " " * 4, row(model, 0))
+    assert re.fullmatch(begin + "# running [+=]{39}~" + "_" * 27 + " " * 5, row(model, 0))
     left = f"{'n5':<{LABEL_CELLS}}" + "  c=s=====" + "p======="
     assert re.fullmatch(re.escape(left) + "# running [+=]{8}l===", row(model, 5).rstrip())
 
