@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import pkgutil
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +46,17 @@ def test_the_bindings_of_all_dialogs_are_known_before_any_is_opened():
         found.update(said.splitlines())
     assert len(found) == 1
     assert len(found.pop().split()) >= 25
+
+
+def test_every_hint_names_a_binding():
+    """A hint is the ids of bindings, for which the screen shows their keys, and a word for what these do."""
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in Path(tui.__path__[0]).rglob("*.py"))
+    pairs = (node.elts for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Tuple))
+    texts = [[each.value for each in pair if isinstance(each, ast.Constant)] for pair in pairs]
+    hints = [pair[0].split() for pair in texts if list(map(type, pair)) == [str, str]]
+    named = {word for words in hints for word in words if re.fullmatch(r"[a-z]+\.(?!txt|svg)[a-z-]+", word)}
+    assert len(named) > 20
+    assert named <= {identity for identity, _, _ in Keymap().listed()}
 
 
 def test_a_keymap_knows_the_keys_of_dialogs_that_are_imported_after_it():

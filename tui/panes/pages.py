@@ -280,7 +280,7 @@ class _Tabs(LinesView):
 class DetailPage(ResizeFilter, View):
     """A node, pool, job or task as a view, with its own tabs."""
 
-    hints = (("page.before page.next", "tabs"), ("page.open", "open"), ("row.links", "go to"), ("go.out", "back"))
+    hints = (("page.before page.next", "tabs"), ("page.open", "open"), ("go.out", "back"))
 
     def __init__(self, session: Session) -> None:
         """The page is empty until ``open``."""
