@@ -144,15 +144,17 @@ def commands(tasks: int, directory: str) -> list[Command]:
     run = ["-m", "tui", "run", "whole.json", "--quiet"]
     Path(directory, "listed.json").write_text(json.dumps(listed(tasks // 10)), encoding="utf-8")
     return [
-        Command("run --quiet", run, plain, 1.8),
-        Command("run --quiet, one attempt in twenty fails", ["-m", "tui", "run", "retried.json", "--quiet"], plain),
-        Command("run --quiet --events FILE", [*run, "--events", "events.jsonl"], plain, 3.0),
+        Command("run --quiet", run, plain, 1.2),
+        Command(
+            "run --quiet, one attempt in twenty fails", ["-m", "tui", "run", "retried.json", "--quiet"], plain, 2.0
+        ),
+        Command("run --quiet --events FILE", [*run, "--events", "events.jsonl"], plain, 1.8),
         Command("run --quiet --events FILE.parquet", [*run, "--events", "events.parquet"], plain),
         Command("run --quiet --events FILE.arrow", [*run, "--events", "events.arrow"], plain),
-        Command("run --quiet --output json", [*run, "--output", "json"], plain),
-        Command("run --quiet of a log, a tenth as many jobs", ["-m", "tui", "run", "log.json", "--quiet"], of_log),
-        Command("check of a tenth as many listed tasks", ["-m", "tui", "check", "listed.json"], reading),
+        Command("run --quiet --output json", [*run, "--output", "json"], plain, 3.0),
+        Command("run --quiet of a log, a tenth as many jobs", ["-m", "tui", "run", "log.json", "--quiet"], of_log, 8.0),
+        Command("check of a tenth as many listed tasks", ["-m", "tui", "check", "listed.json"], reading, 2.5),
         Command("--version", ["-m", "tui", "--version"], click, 3.0),
         Command("scenarios", ["-m", "tui", "scenarios"], click, 3.0),
-        Command("run of the sample", ["-m", "tui", "run", "job-prep-release-sample", "--quiet"], click),
+        Command("run of the sample", ["-m", "tui", "run", "job-prep-release-sample", "--quiet"], click, 5.0),
     ]
