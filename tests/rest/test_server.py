@@ -255,7 +255,7 @@ def test_a_session_that_no_signal_has_ended_leaves_no_file(tmp_path):
         (["--key", "!"], "must be base64"),
         (["--step", "soon"], "is not an ISO 8601 duration"),
         (["--keep-files", "soon"], "--keep-files: 'soon' is not an ISO 8601 duration"),
-        (["--keep-files=-PT1M"], "--keep-files: '-PT1M' must be a duration"),
+        (["--keep-files=-PT1M"], "--keep-files: a time must not be negative, but is '-PT1M'"),
         (["nowhere.yaml"], "no such file"),
         (["--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid"),
         (["--save", "/no/such/folder/s.yaml"], "cannot write"),

@@ -10,7 +10,7 @@ from engine.rules.node_operations import EFFECTS
 from engine.state.nodes import Operation
 from engine.views.log.histories import CAUSES
 from engine.views.log.tally import MEASURES
-from engine.views.resources.processes import OPERATIONS, WIPES
+from engine.views.resources.processes import OPERATIONS
 from tui.viewmodels.glyphs import NODE as GLYPHS
 
 
@@ -43,7 +43,3 @@ def test_file_9_an_operation_that_wipes_the_disk_names_the_deletion():
 
 def test_each_operation_has_an_effect():
     assert set(EFFECTS) == set(Operation)
-
-
-def test_file_9_a_state_that_wipes_the_disk_names_the_deletion():
-    assert set(WIPES) == {None, *(state for state, meaning in NODE_STATES.items() if meaning.wipes_disk)}
