@@ -128,13 +128,6 @@ def executing(
             raise click.UsageError(f"the source of application {application.id} is missing: there is no {source}.")
     with ExitStack() as stack:
         target = None if given["record"] is None else stack.enter_context(FileLines(Path(given["record"])))
-        try:
-            sandbox = sandbox_of(
-                given["sandbox"], network=given["network"], image=given["image"], elevated=given["allow_elevated"]
-            )
-        except SandboxMissing as missing:
-            echo(f"nothing was run: {missing}", err=True)
-            raise click.exceptions.Exit(_NO_SANDBOX) from None
         nodes = given["nodes"] or stack.enter_context(tempfile.TemporaryDirectory(prefix="batchdeck-"))
         folder = Path(nodes).resolve()
         with reported(folder, before_run=True):
@@ -144,6 +137,13 @@ def executing(
         stack.callback(os.close, held)
         if is_locked(held):
             raise TargetError(folder, "the programs of another batchdeck run there", before_run=True)
+        try:
+            sandbox = sandbox_of(
+                given["sandbox"], network=given["network"], image=given["image"], elevated=given["allow_elevated"]
+            )
+        except SandboxMissing as missing:
+            echo(f"nothing was run: {missing}", err=True)
+            raise click.exceptions.Exit(_NO_SANDBOX) from None
         allowed = tuple(map(Path, given["allow_files"]))
         settings = Settings(folder, given["scale"] or 1.0, given["passed"], allowed, storage)
         settings = settings if variables is None else settings._replace(variables=variables)
