@@ -200,7 +200,9 @@ def rewrite(text):
 
 
 def test_s_shows_the_pool_under_the_cursor_or_in_focus(dashboard_at):
-    assert contains(after(dashboard_at(MORNING_S, DAY), "S"), "Pool elastic: Scale", "taskcompletion")
+    app, seen = dashboard_at(MORNING_S, DAY), []
+    drive(app, "S", lambda app: app.main_screen.view.update(), lambda app: seen.extend(text_of(app)))
+    assert contains(seen, "Pool elastic: Scale", "taskcompletion")
     assert contains(after(dashboard_at(330), "2", "S"), "opens an empty editor")
     app, views = dashboard_at(330), []
     drive(app, "S", "escape", lambda app: views.append(app.main_screen.view.id))
