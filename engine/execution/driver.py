@@ -349,6 +349,9 @@ class Execution:
         stdout, stderr = (f"{launch.directory}/{name}.txt" for name in _STREAMS)
         program.begins = [len(folder.read(each) or b"") for each in (stdout, stderr)]
         program.environment = self._environment(*program.begun)
+        trusted = self._settings.variables("", False).get(_TRUST)
+        if trusted is not None:
+            folder.lend(_CERTIFICATES, partial(_with_usual, trusted))
         pool, spec = world.pool_of(node), program.begun.work.spec
         return Start(
             "" if launch.command_line == IMAGE_PROGRAM else launch.command_line,
@@ -383,10 +386,8 @@ class Execution:
         token = with_token and getattr(work.spec, "authentication_token_settings", None) is not None
         variables = self._settings.variables(work.job.id if work.job is not None else "", token)
         trusted = variables.get(_TRUST)
-        lent = (
-            trusted if trusted is None or folder is None else folder.lend(_CERTIFICATES, partial(_with_usual, trusted))
-        )
-        own |= {name: str(lent) if value == trusted else value for name, value in variables.items()}
+        lent = str(trusted if folder is None else folder.place(_CERTIFICATES))
+        own |= {name: lent if value == trusted else value for name, value in variables.items()}
         for each in world.nodes_of(work.task) if launch.kind in (TaskKind.PRIMARY, TaskKind.SUBTASK) else ():
             record = world.nodes[each]
             here = f"127.0.0.{record.position % 250 + 1}"

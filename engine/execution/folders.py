@@ -112,13 +112,12 @@ class NodeFolder:
                 is_zip = source.suffix == ".zip"
                 shutil.unpack_archive(source, place, filter=None if is_zip else "data")
 
-    def lend(self, key: str, content: Callable[[], bytes]) -> Path:
+    def lend(self, key: str, content: Callable[[], bytes]) -> None:
         """Put a file where the node's programs can read it, which is no file of the node itself. Raises OSError."""
         if key not in self._seen:
             with self.open(key, "wb") as copy:
                 copy.write(content())
             self._seen[key] = _state(self.place(key).lstat())
-        return self.place(key)
 
     def listing(self) -> NodeFiles:
         """Return the files as a simulated disk, with their sizes alone."""

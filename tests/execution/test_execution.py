@@ -24,6 +24,7 @@ from engine.run.simulation import Simulation
 from engine.shell import small_shell
 from engine.specs.commands import COMMANDS, TerminateJob
 from engine.views.recording import NOT_RECORDED, recorded
+from engine.views.resources.tasks import TaskPage
 from tests import builders
 
 if TYPE_CHECKING:
@@ -722,6 +723,19 @@ def test_programs_find_the_certificate_of_the_server_in_their_folder(
     assert len(sandbox.starts) == 2
     assert_replays(run.simulation)
     assert ".pem" not in recorded(run.simulation)
+
+
+def test_looking_at_a_task_writes_nothing_into_the_folder_of_its_node(real: Any, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("of the server")
+    application = {"id": "lost", "versions": ["1.0"], "defaultVersion": "1.0", "source": str(tmp_path / "lost")}
+    never = task("t", "true", applicationPackageReferences=[{"applicationId": "lost"}])
+    given = {"SSL_CERT_FILE": str(tmp_path / "ca.pem")}
+    run = real(done(never), account={"applications": [application]}, variables=lambda _, __: given)
+    run.wait()
+    before = sorted(run.node().rglob("*"))
+    shown = TaskPage(run.simulation, "j").environment(builders.task_row(run.simulation, "t"))
+    assert Path(shown["SSL_CERT_FILE"]).is_relative_to(run.node())
+    assert sorted(run.node().rglob("*")) == before
 
 
 @pytest.mark.parametrize("condition", ["taskFailure", "taskCompletion"])
