@@ -410,13 +410,15 @@ def _daemon() -> tuple[Any, str]:
         raise SandboxMissing(f"{needed}: pip install 'batchdeck[execute]'") from None
     own = f"{os.environ.get('XDG_RUNTIME_DIR', '')}/podman/podman.sock"
     sockets = ("/var/run/docker.sock", own, "/run/podman/podman.sock")
-    for address in (os.environ.get("DOCKER_HOST"), *(f"unix://{place}" for place in sockets)):
+    for address in (os.environ.get("DOCKER_HOST", ""), *(f"unix://{place}" for place in sockets)):
+        place = address.removeprefix("unix://")
+        if not address or (place != address and not os.path.exists(place)):
+            continue  # the SDK would leave the connection open that has failed
         with suppress(docker.errors.DockerException, OSError):
-            if address:
-                client = docker.DockerClient(base_url=address)
-                client.ping()
-                client.api.timeout = None  # a container may be silent for hours, and an image be long on its way
-                return client, address
+            client = docker.DockerClient(base_url=address)
+            client.ping()
+            client.api.timeout = None  # a container may be silent for hours, and an image be long on its way
+            return client, address
     raise SandboxMissing(
         "neither Docker nor Podman answers: start one (systemctl --user start podman.socket) or set DOCKER_HOST"
     )
