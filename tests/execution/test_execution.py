@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 from unittest.mock import ANY
+from zipfile import ZipFile
 
 import pytest
 import yaml
@@ -106,6 +107,14 @@ def task(task_id: str, script: str, **more: Any) -> dict[str, Any]:
 def done(*tasks: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A job that ends with its tasks."""
     return builders.a_job("j", list(tasks), onAllTasksComplete="terminateJob", **more)
+
+
+OF_TOOL = {"applicationId": "tool", "version": "1.0"}
+
+
+def tool(source: Path) -> dict[str, Any]:
+    """An application of the account."""
+    return {"id": "tool", "versions": ["1.0"], "defaultVersion": "1.0", "source": str(source)}
 
 
 def lines_without_marks(simulation: Simulation) -> list[str]:
@@ -357,18 +366,40 @@ def test_going_back_keeps_what_has_run_which_cannot_be_undone(real: Any) -> None
 @pytest.mark.parametrize("is_packed", [False, True])
 def test_application_packages_have_what_their_source_has(real: Any, tmp_path: Path, is_packed: bool) -> None:
     (tmp_path / "tool").mkdir()
-    (tmp_path / "tool" / "say.sh").write_text("echo said")
+    (tmp_path / "tool" / "say").write_text("#!/bin/sh\necho said")
+    (tmp_path / "tool" / "say").chmod(0o700)
     source = tmp_path / "tool"
     if is_packed:
         source = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", source))
-    application = {"id": "tool", "versions": ["1.0"], "defaultVersion": "1.0", "source": str(source)}
-    said = task("t", "sh $AZ_BATCH_APP_PACKAGE_tool_1_0/say.sh", applicationPackageReferences=[
-        {"applicationId": "tool", "version": "1.0"}
-    ])  # fmt: skip
-    run = real(done(said), account={"applications": [application]})
+    said = task("t", "$AZ_BATCH_APP_PACKAGE_tool_1_0/say", applicationPackageReferences=[OF_TOOL])
+    run = real(done(said), account={"applications": [tool(source)]})
     run.wait()
     assert run.stdout("t") == "said\n"
     assert_replays(run.simulation)
+
+
+def test_an_archive_that_records_no_modes_is_unpacked(real: Any, tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "windows.zip", "w") as archive:
+        archive.writestr("said.txt", "said")
+        archive.getinfo("said.txt").external_attr = 0
+    said = task("t", "cat $AZ_BATCH_APP_PACKAGE_tool_1_0/said.txt", applicationPackageReferences=[OF_TOOL])
+    run = real(done(said), account={"applications": [tool(tmp_path / "windows.zip")]})
+    run.wait()
+    assert run.stdout("t") == "said"
+
+
+def test_a_broken_archive_fails_each_task_that_needs_it(real: Any, tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "broken.zip", "w") as archive:
+        archive.writestr("first", "whole")
+        archive.writestr("second", "broken")
+    content = (tmp_path / "broken.zip").read_bytes()
+    (tmp_path / "broken.zip").write_bytes(content.replace(b"broken", b"BROKEN"))
+    tasks = [task(name, "true", applicationPackageReferences=[OF_TOOL]) for name in ("t", "u")]
+    source = {"applications": [tool(tmp_path / "broken.zip")]}
+    run = real(done(*tasks), account=source, pool=builders.a_pool(nodes=1))
+    run.wait()
+    assert [event["failureInfo"]["code"] for event in run.events()] == ["DiskFull"] * 2
+    assert not list(run.folder.glob("**/first"))
 
 
 def test_programs_that_start_together_are_marked_before_the_log_is_read(real: Any) -> None:
@@ -727,10 +758,9 @@ def test_programs_find_the_certificate_of_the_server_in_their_folder(
 
 def test_looking_at_a_task_writes_nothing_into_the_folder_of_its_node(real: Any, tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("of the server")
-    application = {"id": "lost", "versions": ["1.0"], "defaultVersion": "1.0", "source": str(tmp_path / "lost")}
-    never = task("t", "true", applicationPackageReferences=[{"applicationId": "lost"}])
+    never = task("t", "true", applicationPackageReferences=[OF_TOOL])
     given = {"SSL_CERT_FILE": str(tmp_path / "ca.pem")}
-    run = real(done(never), account={"applications": [application]}, variables=lambda _, __: given)
+    run = real(done(never), account={"applications": [tool(tmp_path / "lost")]}, variables=lambda _, __: given)
     run.wait()
     before = sorted(run.node().rglob("*"))
     shown = TaskPage(run.simulation, "j").environment(builders.task_row(run.simulation, "t"))
@@ -754,14 +784,12 @@ def test_packages_are_not_installed_through_a_link(real: Any, tmp_path: Path) ->
     for name in ("tool", "outside"):
         (tmp_path / name).mkdir()
     (tmp_path / "tool" / "say.sh").write_text("echo said")
-    application = {"id": "tool", "versions": ["1.0"], "defaultVersion": "1.0", "source": str(tmp_path / "tool")}
-    package = [{"applicationId": "tool", "version": "1.0"}]
     tasks = [
         task("link", f"cd ../../../../..; rm -r applications; ln -s {tmp_path}/outside applications"),
-        task("t", "true", applicationPackageReferences=package, dependsOn={"taskIds": ["link"]}),
+        task("t", "true", applicationPackageReferences=[OF_TOOL], dependsOn={"taskIds": ["link"]}),
     ]
     pool = builders.a_pool(nodes=1)
-    run = real(done(*tasks, usesTaskDependencies=True), pool=pool, account={"applications": [application]})
+    run = real(done(*tasks, usesTaskDependencies=True), pool=pool, account={"applications": [tool(tmp_path / "tool")]})
     run.wait()
     assert list((tmp_path / "outside").iterdir()) == []
     assert_replays(run.simulation)
