@@ -49,6 +49,7 @@ _CERTIFICATES = ".certificates.pem"  # a copy of it in the folder of the node: a
 _AT_ONCE = 2  # programs that are started without a pause
 _SLICE_S = 0.005  # after which keys and requests come first
 _TOGETHER = 8  # programs whose files are fetched or sent at once
+_ENDING_TOGETHER = 100
 _LONGEST_STREAM = 11_000_000  # bytes: what a sandbox keeps, and its last line
 _GIB = 1 << 30
 _STREAMS = ("stdout", "stderr")
@@ -188,9 +189,7 @@ class Execution:
     def close(self) -> None:
         """End all programs; remove what the nodes do not have any more."""
         self._simulation.pace, self._simulation.world.disks.real = None, lambda _, __: None
-        for program in self._programs.values():
-            program.stop()
-        self._programs.clear()
+        self._stop(list(self._programs))
         if not self._simulation.is_past:
             for node in self._folders:
                 sweep(self._simulation.world, node)
@@ -268,8 +267,7 @@ class Execution:
         world, log, inputs = self._simulation.world, self._simulation.log, self._simulation.journal.done
         if (len(log), world.acting.starts, inputs) == (self._followed, self._starts, self._inputs):
             return True
-        for number in [each for each in self._programs if world.acting.get(each) is None]:
-            self._programs.pop(number).stop()
+        self._stop([each for each in self._programs if world.acting.get(each) is None])
         self._tidy()
         to_start = [each for each in world.acting.executing().items() if each[0] not in self._programs]
         for _, acting in to_start:
@@ -282,6 +280,12 @@ class Execution:
             return False
         self._starts, self._inputs = world.acting.starts, inputs
         return True
+
+    def _stop(self, numbers: Sequence[int]) -> None:
+        """End programs, all at the same time; return when they are gone."""
+        with ThreadPoolExecutor(_ENDING_TOGETHER) as threads:
+            for number in numbers:
+                threads.submit(self._programs.pop(number).stop)
 
     def _tidy(self) -> None:
         """Remove the folders of nodes that are gone, and what the disks of others have lost."""

@@ -9,7 +9,7 @@ import time
 from collections import Counter, defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Barrier, Thread
 from typing import TYPE_CHECKING, Any
 from unittest.mock import ANY
 from zipfile import ZipFile
@@ -27,6 +27,7 @@ from engine.specs.commands import COMMANDS, TerminateJob
 from engine.views.recording import NOT_RECORDED, recorded
 from engine.views.resources.tasks import TaskPage
 from tests import builders
+from tests.execution.programs import DEADLINE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -687,6 +688,29 @@ class Writing(Running):
     def kill(self) -> None: ...
 
 
+class Together(AtOnce):
+    """Programs that run until they are killed, which none is before all are to be."""
+
+    def __init__(self, programs: int) -> None:
+        super().__init__()
+        self.all_are_to_end = Barrier(programs, timeout=DEADLINE_S)
+
+    def start(self, start: Start) -> Running:
+        self.starts.append(start)
+        return Lasting(self.all_are_to_end)
+
+
+class Lasting(Running):
+    def __init__(self, all_are_to_end: Barrier) -> None:
+        self._all_are_to_end = all_are_to_end
+
+    def poll(self) -> int | None:
+        return None
+
+    def kill(self) -> None:
+        self._all_are_to_end.wait()
+
+
 class Unlucky(AtOnce):
     """Programs that cannot be started for a reason."""
 
@@ -715,6 +739,20 @@ def test_a_program_that_cannot_start_says_why(real: Any, reason: Exception, code
         [{"name": "Message", "value": message}],
     )
     assert_replays(run.simulation)
+
+
+@pytest.mark.parametrize("by_a_client", [True, False])
+def test_programs_that_have_to_end_are_ended_at_the_same_time(real: Any, by_a_client: bool) -> None:
+    """One after the other, those of a large run would keep keys and requests waiting, and the end of the command."""
+    pool, sandbox = builders.a_pool(nodes=5, taskSlotsPerNode=4), Together(20)
+    run = real(done(*(task(f"t{number}", "true") for number in range(20))), pool=pool, sandbox=sandbox)
+    run.wait(lambda: len(sandbox.starts) == 20)
+    if by_a_client:
+        run.simulation.submit(TerminateJob.from_wire({"jobId": "j"}))
+        run.wait()
+    else:
+        run.execution.close()
+    assert not sandbox.all_are_to_end.broken
 
 
 def test_files_of_programs_that_end_together_are_kept(real: Any) -> None:
