@@ -49,7 +49,6 @@ _CERTIFICATES = ".certificates.pem"  # a copy of it in the folder of the node: a
 _AT_ONCE = 2  # programs that are started without a pause
 _SLICE_S = 0.005  # after which keys and requests come first
 _TOGETHER = 8  # programs whose files are fetched or sent at once
-_ENDING_TOGETHER = 100
 _LONGEST_STREAM = 11_000_000  # bytes: what a sandbox keeps, and its last line
 _GIB = 1 << 30
 _STREAMS = ("stdout", "stderr")
@@ -182,6 +181,7 @@ class Execution:
         self._transfers = Transfers(settings.allowed, settings.storage)
         self._anchor: tuple[float, int] | None = None  # wall and simulated time while programs run
         self._followed = self._starts = self._inputs = 0  # entries of the log, starts of processes that act, inputs
+        self.elevated = ""  # the last program whose user is an administrator
         self._executed: set[tuple[str, int, int]] = set()  # events, and rows of their subjects
         simulation.pace = self
         simulation.world.disks.real = self._read
@@ -283,7 +283,7 @@ class Execution:
 
     def _stop(self, numbers: Sequence[int]) -> None:
         """End programs, all at the same time; return when they are gone."""
-        with ThreadPoolExecutor(_ENDING_TOGETHER) as threads:
+        with ThreadPoolExecutor(len(numbers) or 1) as threads:
             for number in numbers:
                 threads.submit(self._programs.pop(number).stop)
 
@@ -321,6 +321,8 @@ class Execution:
         except OSError as error:  # a full disk, or a link in place of a directory
             yield Seen(Simulate(fails=Failing(code="DiskFull", values={"Message": str(error)})))
             return
+        if start.is_elevated:
+            self.elevated = "/".join(program.begun.launch.subject[1:])
         program.preparing = preparing = self._threads.submit(self._prepare, wanted, start)
         while not preparing.done():
             yield None
@@ -400,8 +402,7 @@ class Execution:
                 for name, value in own.items()
                 if name.startswith(("AZ_BATCH_HOST", "AZ_BATCH_NODE_LIST", "AZ_BATCH_MASTER", "CCP_"))
             }
-        given = (*_INHERITED, *self._settings.passed)
-        return {name: os.environ[name] for name in given if name in os.environ} | own
+        return {name: os.environ[name] for name in (*_INHERITED, *self._settings.passed) if name in os.environ} | own
 
     def _wanted(self, program: _Program) -> list[Wanted]:
         """Return the resource files that the simulation knows nothing about."""

@@ -63,6 +63,16 @@ def test_a_recording_that_lacks_something_is_a_warning(scenario, tmp_path):
     assert batchdeck("check", "--strict", str(tmp_path / "seen.yaml")).returncode == 0
 
 
+def test_administrators_that_are_denied_are_a_warning(scenario):
+    document = yaml.safe_load(scenario.read_text())
+    elevated = {"userIdentity": {"autoUser": {"elevationLevel": "admin"}}}
+    document["jobs"][0]["tasks"].append({"id": "u", "commandLine": "true"} | elevated)
+    scenario.write_text(yaml.safe_dump(document))
+    run = batchdeck("run", "-q", str(scenario), *PROCESS)
+    told = "programs of administrators ran without their rights, such as j/u: give --allow-elevated"
+    assert (run.returncode, run.stderr) == (0, f"warning: {told}, and not --sandbox process\n")
+
+
 def test_folders_are_deleted_unless_they_were_asked_for(scenario):
     run = batchdeck("run", str(scenario), *PROCESS)
     folder = run.stderr.partition(" in ")[2].partition(",")[0]
@@ -81,6 +91,8 @@ def test_folders_are_deleted_unless_they_were_asked_for(scenario):
         (["run", "x.yaml", "--execute", "--image", "ubuntu"], "--image needs --sandbox container"),
         (["run", "x.yaml", "--execute", "--scale", "0"], "must be a number above 0"),
         (["run", "x.yaml", "--execute", "--allow-files", "/no/such"], "there is no folder"),
+        (["run", "x.yaml", "--execute", "--pass", "NAME=value"], "'NAME=value' is no name: export the variable"),
+        (["run", "x.yaml", "--execute", "--pass", ""], "'' is no name: export the variable"),
     ],
 )
 def test_options_that_do_not_fit_are_refused_before_anything_runs(arguments, message):
