@@ -185,11 +185,10 @@ def _recording(simulation: Simulation, codes: Mapping[int, str]) -> str:
     text = scenario.source.text if scenario.variant is None else document_text(scenario.variant.document.plain)
     before: Any = parse_valid(text).plain
     document = before | {name: list(before.get(name) or ()) for name in (*_SECTIONS, "timeline") if before.get(name)}
-    journal = simulation.journal
     entries: list[tuple[str, int, Command, Extras, int | None]] = []
-    for (section, index), one in zip(_places(scenario), journal.of_scenario(), strict=True):
+    for (section, index), one in zip(_places(scenario), simulation.journal.of_scenario(), strict=True):
         entries.append((section, index, one.command, one.extras, one.when_ms))
-    come_true_ms = {id(one.command): one.when_ms for one in journal.conditions()}
+    come_true_ms = {id(one.command): one.when_ms for one in simulation.journal.conditions()}
     for entry in (each for each in scenario.timeline if each.when is not None):
         extras, when_ms = Extras(entry.tasks, entry.factory), come_true_ms.get(id(entry.command))
         entries.append(("timeline", entry.index, entry.command, extras, when_ms))
@@ -203,7 +202,7 @@ def _recording(simulation: Simulation, codes: Mapping[int, str]) -> str:
                 body |= {name: before_it[name] for name in _TASKS if name in before_it}
             document[section][index] = {name: before_it[name] for name in _ABOUT if name in before_it} | body
     given = []
-    for one in journal.by_hand():
+    for one in simulation.journal.by_hand():
         body = seen.body(one.command, one.extras, one.when_ms)
         command = one.command if body is None else type(one.command).from_wire(body)
         given.append(GivenCommand(one.when_ms, command, codes.get(id(one.command))))

@@ -39,10 +39,7 @@ if TYPE_CHECKING:
 
 _TICKS_SINCE = datetime(1, 1, 1, tzinfo=UTC)
 _TICKS_PER_MS = 10_000
-_OF_EXIT_CODES = {
-    "Message": "The task process exited with an unexpected exit code",
-    "AdditionalErrorCode": FAILURE_EXIT_CODE.code,
-}
+_UNEXPECTED = "The task process exited with an unexpected exit code"
 
 
 def account_url(world: World) -> str:
@@ -87,7 +84,8 @@ def wire_if(failure: FailureInfo | None) -> dict[str, object] | None:
     That of a nonzero exit code has details, which are always the same, so that the event log leaves them out (RETRY-9).
     """
     if failure is not None and failure.code == FAILURE_EXIT_CODE.code:
-        failure = failure._replace(details=tuple((_OF_EXIT_CODES | dict(failure.details)).items()))
+        details = {"Message": _UNEXPECTED, "AdditionalErrorCode": failure.code} | dict(failure.details)
+        failure = failure._replace(details=tuple(details.items()))
     return None if failure is None else failure.wire()
 
 
