@@ -196,7 +196,7 @@ print(get("/jobs/j/tasks/manager/files/stdout.txt").decode(), get("/jobs/j/tasks
 
 
 @pytest.mark.parametrize("way", [[], ["--tls"], ["--proxy", "0"]])
-def test_a_job_manager_adds_tasks_with_a_token_that_opens_its_own_job_alone(tmp_path, way):
+def test_a_job_manager_adds_tasks_with_a_token_that_opens_its_own_job_alone(here, tmp_path, way):
     (tmp_path / "manager.py").write_text(MANAGER)
     (tmp_path / "client.py").write_text(CLIENT)
     manager = {
@@ -211,9 +211,21 @@ def test_a_job_manager_adds_tasks_with_a_token_that_opens_its_own_job_alone(tmp_
     path.write_text(json.dumps(document))
     root = str(Path(__file__).parents[2])
     run = batchdeck(
-        *("serve", str(path), *PROCESS, "--port", "0", "-q", *way, "--save", str(tmp_path / "saved.yaml")),
+        *(
+            "serve",
+            str(path),
+            *PROCESS,
+            "--port",
+            "0",
+            "--speed",
+            "600",
+            "-q",
+            *way,
+            "--save",
+            str(tmp_path / "saved.yaml"),
+        ),
         *("--run", "--", sys.executable, str(tmp_path / "client.py"), root),
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == ["https" if way else "http", "201", "403", "403", "made"]
-    assert batchdeck("run", "-q", str(tmp_path / "saved.yaml")).returncode == 0
+    assert here("run", "-q", str(tmp_path / "saved.yaml")).returncode == 0
