@@ -181,6 +181,7 @@ class Execution:
         self._transfers = Transfers(settings.allowed, settings.storage)
         self._anchor: tuple[float, int] | None = None  # wall and simulated time while programs run
         self._followed = self._starts = self._inputs = 0  # entries of the log, starts of processes that act, inputs
+        self.elevated = ""  # the last program whose user is an administrator
         self._executed: set[tuple[str, int, int]] = set()  # events, and rows of their subjects
         simulation.pace = self
         simulation.world.disks.real = self._read
@@ -188,9 +189,7 @@ class Execution:
     def close(self) -> None:
         """End all programs; remove what the nodes do not have any more."""
         self._simulation.pace, self._simulation.world.disks.real = None, lambda _, __: None
-        for program in self._programs.values():
-            program.stop()
-        self._programs.clear()
+        self._stop(list(self._programs))
         if not self._simulation.is_past:
             for node in self._folders:
                 sweep(self._simulation.world, node)
@@ -268,8 +267,7 @@ class Execution:
         world, log, inputs = self._simulation.world, self._simulation.log, self._simulation.journal.done
         if (len(log), world.acting.starts, inputs) == (self._followed, self._starts, self._inputs):
             return True
-        for number in [each for each in self._programs if world.acting.get(each) is None]:
-            self._programs.pop(number).stop()
+        self._stop([each for each in self._programs if world.acting.get(each) is None])
         self._tidy()
         to_start = [each for each in world.acting.executing().items() if each[0] not in self._programs]
         for _, acting in to_start:
@@ -282,6 +280,12 @@ class Execution:
             return False
         self._starts, self._inputs = world.acting.starts, inputs
         return True
+
+    def _stop(self, numbers: Sequence[int]) -> None:
+        """End programs, all at the same time; return when they are gone."""
+        with ThreadPoolExecutor(len(numbers) or 1) as threads:
+            for number in numbers:
+                threads.submit(self._programs.pop(number).stop)
 
     def _tidy(self) -> None:
         """Remove the folders of nodes that are gone, and what the disks of others have lost."""
@@ -317,6 +321,8 @@ class Execution:
         except OSError as error:  # a full disk, or a link in place of a directory
             yield Seen(Simulate(fails=Failing(code="DiskFull", values={"Message": str(error)})))
             return
+        if start.is_elevated:
+            self.elevated = "/".join(program.begun.launch.subject[1:])
         program.preparing = preparing = self._threads.submit(self._prepare, wanted, start)
         while not preparing.done():
             yield None
@@ -349,6 +355,9 @@ class Execution:
         stdout, stderr = (f"{launch.directory}/{name}.txt" for name in _STREAMS)
         program.begins = [len(folder.read(each) or b"") for each in (stdout, stderr)]
         program.environment = self._environment(*program.begun)
+        trusted = self._settings.variables("", False).get(_TRUST)
+        if trusted is not None:
+            folder.lend(_CERTIFICATES, partial(_with_usual, trusted))
         pool, spec = world.pool_of(node), program.begun.work.spec
         return Start(
             "" if launch.command_line == IMAGE_PROGRAM else launch.command_line,
@@ -383,10 +392,8 @@ class Execution:
         token = with_token and getattr(work.spec, "authentication_token_settings", None) is not None
         variables = self._settings.variables(work.job.id if work.job is not None else "", token)
         trusted = variables.get(_TRUST)
-        lent = (
-            trusted if trusted is None or folder is None else folder.lend(_CERTIFICATES, partial(_with_usual, trusted))
-        )
-        own |= {name: str(lent) if value == trusted else value for name, value in variables.items()}
+        lent = str(trusted if folder is None else folder.place(_CERTIFICATES))
+        own |= {name: lent if value == trusted else value for name, value in variables.items()}
         for each in world.nodes_of(work.task) if launch.kind in (TaskKind.PRIMARY, TaskKind.SUBTASK) else ():
             record = world.nodes[each]
             here = f"127.0.0.{record.position % 250 + 1}"
@@ -395,8 +402,7 @@ class Execution:
                 for name, value in own.items()
                 if name.startswith(("AZ_BATCH_HOST", "AZ_BATCH_NODE_LIST", "AZ_BATCH_MASTER", "CCP_"))
             }
-        given = (*_INHERITED, *self._settings.passed)
-        return {name: os.environ[name] for name in given if name in os.environ} | own
+        return {name: os.environ[name] for name in (*_INHERITED, *self._settings.passed) if name in os.environ} | own
 
     def _wanted(self, program: _Program) -> list[Wanted]:
         """Return the resource files that the simulation knows nothing about."""

@@ -7,6 +7,7 @@ import shutil
 from contextlib import suppress
 from stat import S_ISREG
 from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
+from zipfile import ZipFile
 
 from engine.base.paths import TOP_DIRECTORIES, NodeRoot, is_from_outside, name_of, parent, working_directory
 from engine.base.terms import OsFamily
@@ -106,19 +107,23 @@ class NodeFolder:
         if place.exists():
             return
         with directory_below(str(self.path), str(place.parent), make=True):
-            if source.is_dir():
-                shutil.copytree(source, place)
-            else:
-                is_zip = source.suffix == ".zip"
-                shutil.unpack_archive(source, place, filter=None if is_zip else "data")
+            try:
+                if source.is_dir():
+                    shutil.copytree(source, place)
+                elif source.suffix == ".zip":
+                    _unzip(source, place)
+                else:
+                    shutil.unpack_archive(source, place, filter="data")
+            except Exception as error:  # a full disk, a broken archive, a password
+                shutil.rmtree(place, ignore_errors=True)
+                raise OSError(f"{source}: {error}") from None
 
-    def lend(self, key: str, content: Callable[[], bytes]) -> Path:
+    def lend(self, key: str, content: Callable[[], bytes]) -> None:
         """Put a file where the node's programs can read it, which is no file of the node itself. Raises OSError."""
         if key not in self._seen:
             with self.open(key, "wb") as copy:
                 copy.write(content())
             self._seen[key] = _state(self.place(key).lstat())
-        return self.place(key)
 
     def listing(self) -> NodeFiles:
         """Return the files as a simulated disk, with their sizes alone."""
@@ -178,6 +183,15 @@ class NodeFolder:
                     status = os.lstat(place)
                     if S_ISREG(status.st_mode):
                         yield os.path.relpath(place, self.path), _state(status)
+
+
+def _unzip(source: Path, place: Path) -> None:
+    """Unpack an archive; its files get the modes that it records, as ``unzip`` does."""
+    with ZipFile(source) as archive:
+        for each in archive.infolist():
+            unpacked, mode = archive.extract(each, place), each.external_attr >> 16 & 0o777
+            if mode and not each.is_dir():  # an archive from Windows records none
+                os.chmod(unpacked, mode)
 
 
 def _state(status: os.stat_result) -> tuple[int, int]:

@@ -89,10 +89,14 @@ class Running(ABC):
 
 
 class Sandbox(ABC):
-    """A way to start programs. ``notes`` are what users have to know of it."""
+    """A way to start programs. ``notes`` are what users have to know of it.
+
+    ``elevates`` tells that programs of administrators see themselves as root.
+    """
 
     name: str
     notes: tuple[str, ...] = ()
+    elevates = False
 
     @abstractmethod
     def start(self, start: Start) -> Running:
@@ -261,7 +265,7 @@ class _Bubblewrap(_Processes):
             raise SandboxMissing(f"bubblewrap is not installed: apt-get install bubblewrap, {_CHOOSE}")
         self._has_own_count = os.getuid() != 0
         self._user = None if os.getuid() else _NOBODY
-        self._elevated = elevated
+        self.elevates = elevated
         self._fixed = [os.path.realpath(found), *_isolation(network=network)]
         super().__init__()
         with tempfile.TemporaryDirectory() as folder:
@@ -280,7 +284,7 @@ class _Bubblewrap(_Processes):
         root = str(start.root)
         variables = [word for name, value in start.environment.items() for word in ("--setenv", name, value)]
         source = root if self._user is None else _MOUNT_POINT
-        user = str(0 if self._elevated and start.is_elevated else os.getuid() or _NOBODY)
+        user = str(0 if self.elevates and start.is_elevated else os.getuid() or _NOBODY)
         words = [*self._fixed, "--uid", user, "--gid", user, "--bind", source, root, "--chdir", str(start.directory)]
         return {"bubblewrap": [*words, *variables], "user": self._user, "mount_point": _MOUNT_POINT}
 
@@ -342,7 +346,7 @@ class _Containers(Sandbox):
         # The folders of nodes belong to the user who has started batchdeck, and who is root where there is no other.
         is_rootless = any("rootless" in each for each in self._client.info().get("SecurityOptions") or ())
         self._user = "0:0" if is_rootless else f"{os.getuid()}:{os.getgid()}"
-        self._elevated = elevated
+        self.elevates = elevated
         self._label = uuid4().hex
         self._keeper = subprocess.Popen(
             [sys.executable, "-P", str(_CONTAINER_WATCH), address, f"batchdeck={self._label}"],
@@ -370,7 +374,7 @@ class _Containers(Sandbox):
             environment=dict(start.environment),
             volumes={root: {"bind": root, "mode": "rw"}},
             network_mode=None if self._network else "none",
-            user="0:0" if self._elevated and start.is_elevated else self._user,
+            user="0:0" if self.elevates and start.is_elevated else self._user,
             labels={"batchdeck": self._label},
             mem_limit=limits.memory_bytes,
             pids_limit=limits.processes,
@@ -410,9 +414,11 @@ def _daemon() -> tuple[Any, str]:
         raise SandboxMissing(f"{needed}: pip install 'batchdeck[execute]'") from None
     own = f"{os.environ.get('XDG_RUNTIME_DIR', '')}/podman/podman.sock"
     sockets = ("/var/run/docker.sock", own, "/run/podman/podman.sock")
-    for address in (os.environ.get("DOCKER_HOST"), *(f"unix://{place}" for place in sockets)):
-        with suppress(docker.errors.DockerException, OSError):
-            if address:
+    for address in (os.environ.get("DOCKER_HOST", ""), *(f"unix://{place}" for place in sockets)):
+        place = address.removeprefix("unix://")
+        # At a socket that is not there the SDK would leave its connection open.
+        if address and (place == address or os.path.exists(place)):
+            with suppress(docker.errors.DockerException, OSError):
                 client = docker.DockerClient(base_url=address)
                 client.ping()
                 client.api.timeout = None  # a container may be silent for hours, and an image be long on its way

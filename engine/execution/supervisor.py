@@ -1,8 +1,8 @@
 """The program that starts, watches and ends processes, so that none of them outlives the command that asked for it.
 
-It is a process of its own that imports only the standard library. For each start it forks a *guardian*, which adopts
-whatever its program leaves behind, and kills that tree when it is asked to, when the program has ended, and when the
-command or the supervisor has gone. What a killed guardian leaves is adopted and killed by the supervisor.
+It imports the standard library alone. For each start it forks a *guardian*, which adopts whatever its program leaves,
+and kills that tree when it is asked to, when the program has ended, and when the command or the supervisor has gone.
+What a killed guardian leaves is adopted and killed by the supervisor.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _GROUPS = "/sys/fs/cgroup"
 _TASKS_WITHOUT_GROUPS = 8  # whose processes are bounded together where there is no bound for each
 _CHUNK, _HEAD_BYTES = 1 << 16, 1000  # of a stream; bubblewrap complains in the head
 _POLL_MS, _POLL_S = 1, 0.001
+_libc = cache(partial(ctypes.CDLL, None, use_errno=True))  # the C library, for what Python does not offer
 _RESET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD, signal.SIGXFSZ)
 
 
@@ -133,14 +134,13 @@ class _Groups:
 
     def _bound(self, name: str, file: str, value: int | None) -> bool:
         path = f"{_GROUPS}/{name}"
-        try:
+        with suppress(OSError):
             os.makedirs(path, exist_ok=True)
             self._paths.add(path)
             if value is not None:
                 Path(path, file).write_text(str(value), "ascii")
-        except OSError:
-            return False
-        return True
+            return True
+        return False
 
     def join(self) -> None:
         """Put this process into the groups."""
@@ -299,13 +299,12 @@ class _Guardian:
             os._exit(127)
 
     def _limit(self) -> None:
-        request = self._request
         for limited, most in (
             (resource.RLIMIT_CORE, 0),
-            (resource.RLIMIT_NOFILE, request["open_files"]),
-            (resource.RLIMIT_FSIZE, request["file_bytes"]),
+            (resource.RLIMIT_NOFILE, self._request["open_files"]),
+            (resource.RLIMIT_FSIZE, self._request["file_bytes"]),
             (resource.RLIMIT_NPROC, self._bound),
-            (resource.RLIMIT_DATA, None if self._groups.bounds_memory else request["memory_bytes"]),
+            (resource.RLIMIT_DATA, None if self._groups.bounds_memory else self._request["memory_bytes"]),
         ):
             if most is not None:
                 _, hard = resource.getrlimit(limited)
@@ -381,14 +380,13 @@ def _become_user(user: int, root: str, mount_point: str) -> None:
 def _guard(channel: socket.socket, lifeline: int, prefix: str, bound: int) -> NoReturn:
     """Run the program that is asked for, until it has ended or is not wanted any more."""
     try:
-        wake = _adopt()
-        try:
-            last = _watched(channel, lifeline, wake, prefix, bound)
-        except (OSError, ValueError) as error:
-            last = {"error": str(error)}
-        _tell(channel, **last)
-    except OSError:  # the command has gone
-        pass
+        with suppress(OSError):  # the command has gone
+            wake = _adopt()
+            try:
+                last = _watched(channel, lifeline, wake, prefix, bound)
+            except (OSError, ValueError) as error:
+                last = {"error": str(error)}
+            _tell(channel, **last)
     finally:
         os._exit(0)
 
@@ -427,12 +425,6 @@ def _tell(channel: socket.socket, **message: object) -> None:
     channel.sendall(json.dumps(message).encode() + b"\n")
 
 
-@cache
-def _libc() -> ctypes.CDLL:
-    """Return the C library, for what Python does not offer."""
-    return ctypes.CDLL(None, use_errno=True)
-
-
 def _adopt() -> int:
     """Become the parent of descendants that lose theirs; return a file that can be read when a child has ended."""
     if _LINUX:
@@ -461,9 +453,8 @@ def _kill_tree(spare: Collection[int] = ()) -> set[int]:
 
     All are stopped before the first is killed: otherwise they could start others as fast as they are killed.
     """
-    stopped: set[int] = set()
-    others: set[int] = set()
-    while fresh := _descendants({*spare, *others}) - stopped:
+    stopped, others = set[int](), set(spare)
+    while fresh := _descendants(others) - stopped:
         for pid in fresh:
             try:
                 os.kill(pid, signal.SIGSTOP)
@@ -480,16 +471,22 @@ def _kill_tree(spare: Collection[int] = ()) -> set[int]:
 
 def _descendants(spare: Collection[int]) -> set[int]:
     """Return the descendants of this process, without some trees."""
-    children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc") if _LINUX else ():
-        if name.isdecimal():
-            with suppress(OSError):
-                parent = int(Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[1])
-                children.setdefault(parent, []).append(int(name))
     found = [os.getpid()]
     for pid in found:
-        found += [child for child in children.get(pid, ()) if child not in spare]
+        found += [child for child in children_of(pid) if child not in spare]
     return set(found[1:])
+
+
+def children_of(pid: int) -> Iterator[int]:
+    """Yield the children of a process: as the kernel lists them, or where it does not, by looking at all processes."""
+    lists = glob(f"/proc/{pid}/task/*/children")
+    for path in lists or glob("/proc/[0-9]*/stat"):
+        with suppress(OSError):
+            text = Path(path).read_bytes()
+            if lists:
+                yield from map(int, text.split())
+            elif int(text.rpartition(b")")[2].split()[1]) == pid:
+                yield int(text.split()[0])
 
 
 def _as_in_proc(argv: Sequence[str]) -> bytes:

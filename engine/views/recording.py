@@ -6,8 +6,10 @@ It replays to the same log without starting anything. Where a command line ran o
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from engine.base.values import DAY_MS, format_duration, parse_duration, shortened
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from engine.specs.command import Command
     from engine.state.task_records import TaskSource
 
+    _Owned = tuple[tuple[str, ...], int]  # a process without its node, and when its owner was created
+
 NOT_RECORDED = "# Programs that are not recorded here, and so are simulated otherwise:"
 """The beginning of the first line of a recording that does not replay to the same log."""
 _ENDLESS_MS = 1000 * DAY_MS
@@ -36,23 +40,23 @@ _ALWAYS = ("exitCode", "stdout", "found")  # also where nothing is in them
 _ABOUT = ("at", "when", "after", "refused")  # an entry of the scenario
 _TASKS = ("tasks", "taskFactory")
 _MOST_NAMED = 500  # characters
+_position = attrgetter("position")
 _CALLED = {"PREP": "preparation", "RELEASE": "release"}
 
 
 class _Seen:
-    """What was seen, by the subjects of processes, without the node, and by when their owners were created.
+    """What was seen of each process: of what kind, of which owner by its ids, and when that was created.
 
     A job that is deleted and created again has other programs than the first one of its id. ``left`` are those that
     nothing in the recording has.
     """
 
     def __init__(self, executed: Iterable[Executed]) -> None:
-        self._runs: dict[tuple[str, ...], dict[int, dict[int, dict[int, dict[str, Any]]]]] = {}
+        self._starts: defaultdict[_Owned, list[Executed]] = defaultdict(list)
         for one in executed:
-            created = self._runs.setdefault(one.subject[: _OWN.get(one.subject[0], 2)], {})
-            on_nodes = created.setdefault(one.created_ms, {})
-            on_nodes.setdefault(one.position, {})[one.attempt] = _simulate(one)
-        self.left = {(subject, created_ms) for subject, created in self._runs.items() for created_ms in created}
+            self._starts[one.subject[: _OWN.get(one.subject[0], 2)], one.created_ms].append(one)
+        self._last_ms = dict(sorted(self._starts))
+        self.left = set(self._starts)
 
     def put(self, body: object, created_ms: int | None, kind: str, *ids: str) -> bool:
         """Put the ``simulate`` of a process into its body in place of what that has; return whether it was seen.
@@ -60,16 +64,17 @@ class _Seen:
         Without ``created_ms`` it is that of the last owner.
         """
         subject = (kind, *map(str.lower, ids))
-        created = self._runs.get(subject, {})
-        nodes = created.get(max(created, default=0) if created_ms is None else created_ms)
-        if nodes is None or not isinstance(body, dict):
+        owned = subject, self._last_ms.get(subject, 0) if created_ms is None else created_ms
+        starts = self._starts.get(owned)
+        if starts is None or not isinstance(body, dict):
             return False
-        self.left.discard((subject, max(created) if created_ms is None else created_ms))
+        self.left.discard(owned)
         body["execute"] = False
         if kind == "task":
-            body["simulate"] = _attempts({attempt: run for runs in nodes.values() for attempt, run in runs.items()})
+            body["simulate"] = _attempts(starts)
         else:
-            body["simulate"] = _by_node({node: _attempts(runs) for node, runs in sorted(nodes.items())})
+            on_nodes = groupby(sorted(starts, key=_position), _position)
+            body["simulate"] = _by_node({position: _attempts(runs) for position, runs in on_nodes})
         return True
 
     def put_tasks(
@@ -130,7 +135,9 @@ def _simulate(one: Executed) -> dict[str, Any]:
     return {name: value for name, value in one.seen.simulate.written().items() if value or name in _ALWAYS}
 
 
-def _attempts(runs: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
+def _attempts(starts: Iterable[Executed]) -> dict[str, Any]:
+    """Return the ``simulate`` of all starts of a process."""
+    runs = {one.attempt: _simulate(one) for one in starts}
     if set(runs) == {1}:
         return runs[1]
     return {"attempts": [runs.get(attempt, {}) for attempt in range(1, max(runs) + 1)]}
@@ -178,11 +185,10 @@ def _recording(simulation: Simulation, codes: Mapping[int, str]) -> str:
     text = scenario.source.text if scenario.variant is None else document_text(scenario.variant.document.plain)
     before: Any = parse_valid(text).plain
     document = before | {name: list(before.get(name) or ()) for name in (*_SECTIONS, "timeline") if before.get(name)}
-    journal = simulation.journal
     entries: list[tuple[str, int, Command, Extras, int | None]] = []
-    for (section, index), one in zip(_places(scenario), journal.of_scenario(), strict=True):
+    for (section, index), one in zip(_places(scenario), simulation.journal.of_scenario(), strict=True):
         entries.append((section, index, one.command, one.extras, one.when_ms))
-    come_true_ms = {id(one.command): one.when_ms for one in journal.conditions()}
+    come_true_ms = {id(one.command): one.when_ms for one in simulation.journal.conditions()}
     for entry in (each for each in scenario.timeline if each.when is not None):
         extras, when_ms = Extras(entry.tasks, entry.factory), come_true_ms.get(id(entry.command))
         entries.append(("timeline", entry.index, entry.command, extras, when_ms))
@@ -196,7 +202,7 @@ def _recording(simulation: Simulation, codes: Mapping[int, str]) -> str:
                 body |= {name: before_it[name] for name in _TASKS if name in before_it}
             document[section][index] = {name: before_it[name] for name in _ABOUT if name in before_it} | body
     given = []
-    for one in journal.by_hand():
+    for one in simulation.journal.by_hand():
         body = seen.body(one.command, one.extras, one.when_ms)
         command = one.command if body is None else type(one.command).from_wire(body)
         given.append(GivenCommand(one.when_ms, command, codes.get(id(one.command))))

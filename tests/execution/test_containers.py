@@ -93,10 +93,10 @@ class FakeContainer:
 class FakeDocker:
     """The part of the Docker SDK that is used, with one image, and another that can be pulled."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str) -> None:
         self.all: set[FakeContainer] = set()
         self.images_here = {"here:1"}
-        self.address = "unix:///run/podman/podman.sock"
+        self.address = address
         self.addresses: list[str] = []
         self.is_rootless = self.is_gone = False
         self.api = SimpleNamespace(timeout=60)
@@ -138,8 +138,13 @@ class FakeDocker:
 
 
 @pytest.fixture
-def docker(monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
-    found = FakeDocker()
+def docker(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
+    """The service that answers at the socket of the user, where a file is as good as one."""
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "podman").mkdir()
+    (folder / "podman" / "podman.sock").touch()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    found = FakeDocker(f"unix://{folder}/podman/podman.sock")
     monkeypatch.setitem(sys.modules, "docker", found)
     monkeypatch.setitem(sys.modules, "docker.errors", found.errors)
     monkeypatch.delenv("DOCKER_HOST", raising=False)
@@ -160,7 +165,7 @@ def test_a_container_gets_the_folder_of_its_node_and_limits(docker: FakeDocker, 
     (container,) = docker.all
     assert (container.image, container.command) == ("here:1", ["sleep", "a b"])
     label = container.options.pop("labels")["batchdeck"]
-    assert node.sandbox._keeper.args[-2:] == ["unix:///run/podman/podman.sock", f"batchdeck={label}"]
+    assert node.sandbox._keeper.args[-2:] == [docker.address, f"batchdeck={label}"]
     assert container.options == {
         "working_dir": str(out.parent),
         "environment": node.environment,
@@ -238,6 +243,21 @@ def test_without_a_client_or_a_service_there_are_no_containers(
     )
 
 
+def test_a_socket_that_is_not_there_is_not_asked(
+    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SDK leaves connections open that have failed."""
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/stopped.sock")
+    contained(tmp_path)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr(docker, "address", "tcp://another:1")
+    sandbox_missing("container")
+    assert [each for each in docker.addresses if not os.path.exists(each.removeprefix("unix://"))] == []
+    monkeypatch.setenv("DOCKER_HOST", "tcp://another:1")
+    contained(tmp_path)
+    assert docker.addresses[-1] == "tcp://another:1"
+
+
 # The Docker SDK leaves connections open that have failed.
 UNCLOSED = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 
@@ -246,9 +266,6 @@ UNCLOSED = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionW
 def small_image() -> Iterator[str]:
     """An image with a shell and nothing else, in the service of containers that answers here."""
     pytest.importorskip("docker", reason="the Docker SDK for Python is not installed")
-    own = f"{os.environ.get('XDG_RUNTIME_DIR', '')}/podman/podman.sock"
-    if not any(map(os.path.exists, ("/var/run/docker.sock", own, "/run/podman/podman.sock"))):
-        pytest.skip("there is no service of containers")  # asking for one would leave open what the SDK has tried
     try:
         client, _ = sandboxes._daemon()
     except SandboxMissing as missing:

@@ -1,122 +1,31 @@
-"""Command lines really run: what they see, leave and cost, and the recording, which has the same log without them."""
+"""Command lines really run: what they see, leave and cost."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import time
-from collections import Counter, defaultdict
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import TYPE_CHECKING, Any
-from unittest.mock import ANY
+from threading import Barrier
+from typing import Any
+from zipfile import ZipFile
 
 import pytest
-import yaml
 
-from engine import BatchError, load_scenario
-from engine.base.values import parse_duration
-from engine.execution.driver import Execution, Settings
-from engine.execution.sandboxes import ImageMissing, ProgramNotFound, Running, Sandbox, Start, sandbox_of
-from engine.run.simulation import Simulation
-from engine.shell import small_shell
+from engine import BatchError
+from engine.execution.sandboxes import ImageMissing, ProgramNotFound, Running, Sandbox, Start
 from engine.specs.commands import COMMANDS, TerminateJob
-from engine.views.recording import NOT_RECORDED, recorded
+from engine.views.recording import recorded
+from engine.views.resources.tasks import TaskPage
 from tests import builders
+from tests.execution.programs import DEADLINE_S
+from tests.execution.runs import Blobs, assert_replays, done, output, sh, task
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-PATIENCE_S = 300
-
-
-class Real:
-    """A run in which programs really run."""
-
-    def __init__(
-        self,
-        folder: Path,
-        *jobs: dict[str, Any],
-        allowed: tuple[Path, ...] = (),
-        sandbox: Sandbox | None = None,
-        wall_s: Callable[[], float] = time.monotonic,
-        variables: Callable[[str, bool], Mapping[str, str]] = lambda _, __: {},
-        scale: float = 1.0,
-        **more: Any,
-    ) -> None:
-        self.folder = folder / "nodes"
-        self.simulation = Simulation(builders.scenario(*jobs, **more).executing())
-        sandbox = sandbox or sandbox_of("process", network=True, image=None, elevated=False)
-        settings = Settings(self.folder, scale, allowed=allowed, variables=variables)
-        self.execution = Execution(self.simulation, sandbox, settings, wall_s=wall_s)
-        self._until_s = time.monotonic() + PATIENCE_S
-
-    def wait(self, is_over: Any = None) -> None:
-        """Let the run go on until something is so, or to its end."""
-        simulation = self.simulation
-        while not (simulation.finished if is_over is None else is_over()):
-            assert time.monotonic() < self._until_s, "the programs do not come to an end"
-            if not simulation.advance(simulation.end_ms, 50 if is_over is None else 1):
-                time.sleep(0.005)
-
-    def events(self, name: str = "TaskStateChanged", to: str = "completed") -> list[dict[str, Any]]:
-        """Return the events of this name that lead to a state."""
-        return [event for event in map(json.loads, self.simulation.json_lines()) if is_of(event, name, to)]
-
-    def node(self, index: int = 0) -> Path:
-        """Return the folder of a node."""
-        return self.folder / "p" / self.simulation.world.nodes[index].id
-
-    def stdout(self, task: str, job: str = "j") -> str:
-        """Return what a task has written, wherever it ran."""
-        (place,) = self.folder.glob(f"p/*/workitems/{job}/job-1/{task}/stdout.txt")
-        return place.read_text(encoding="utf-8")
+OF_TOOL = {"applicationId": "tool", "version": "1.0"}
 
 
-def is_of(event: dict[str, Any], name: str, to: str) -> bool:
-    return event["event"] == name and event.get("to") == to
-
-
-@pytest.fixture
-def real(tmp_path: Path) -> Iterator[Any]:
-    """Make runs whose programs are ended with the test."""
-    made: list[Real] = []
-
-    def make(*jobs: dict[str, Any], **more: Any) -> Real:
-        made.append(Real(tmp_path / str(len(made)), *jobs, **more))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.execution.close()
-
-
-def sh(script: str, **more: Any) -> dict[str, Any]:
-    """A command line that a real shell carries out."""
-    return {"commandLine": f"/bin/sh -c '{script}'"} | more
-
-
-def task(task_id: str, script: str, **more: Any) -> dict[str, Any]:
-    return {"id": task_id} | sh(script, **more)
-
-
-def done(*tasks: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A job that ends with its tasks."""
-    return builders.a_job("j", list(tasks), onAllTasksComplete="terminateJob", **more)
-
-
-def lines_without_marks(simulation: Simulation) -> list[str]:
-    return [line.replace(',"executed":true', "") for line in simulation.json_lines()]
-
-
-def assert_replays(run: Simulation) -> Simulation:
-    """Check that the recording of a run has the same log; return that run."""
-    again = Simulation(load_scenario("recording", text=recorded(run)))
-    again.run_until(again.end_ms)
-    assert list(again.json_lines()) == lines_without_marks(run)
-    return again
+def tool(source: Path) -> dict[str, Any]:
+    """An application of the account."""
+    return {"id": "tool", "versions": ["1.0"], "defaultVersion": "1.0", "source": str(source)}
 
 
 def test_a_program_sees_the_environment_and_folders_of_its_node(real: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,14 +91,6 @@ def test_a_time_limit_ends_a_program_and_all_it_has_started(real: Any) -> None:
     assert assert_replays(run.simulation).scenario.warnings == ()
 
 
-def test_a_recording_does_not_warn_of_a_preparation_that_was_stopped(real: Any) -> None:
-    run = real(done(task("t", "true"), prep=sh("sleep 300")))
-    run.wait(run.execution.running)
-    run.simulation.submit(TerminateJob.from_wire({"jobId": "j"}))
-    run.wait()
-    assert assert_replays(run.simulation).scenario.warnings == ()
-
-
 @pytest.mark.parametrize(("command", "is_wiped"), [("rebootNode", False), ("reimageNode", True)])
 def test_an_operation_on_a_node_ends_what_runs_there(real: Any, command: str, is_wiped: bool) -> None:
     script = "if [ -e $AZ_BATCH_NODE_SHARED_DIR/go ]; then exit 0; fi; touch $AZ_BATCH_NODE_SHARED_DIR/here; sleep 300"
@@ -223,53 +124,6 @@ def test_simulated_and_real_command_lines_run_side_by_side(real: Any) -> None:
     assert_replays(run.simulation)
 
 
-class Blobs:
-    """A small blob service: files by path, and what was put."""
-
-    def __init__(self) -> None:
-        self.files = {"/c/a.txt": b"alpha", "/c/sub/b.bin": b"\xff\x00"}
-        self.put: dict[str, bytes] = {}
-        blobs = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                path, _, query = self.path.partition("?")
-                if "comp=list" in query:
-                    names = "".join(f"<Blob><Name>{name[3:]}</Name></Blob>" for name in blobs.files)
-                    self._answer(200, f"<R><Blobs>{names}</Blobs><NextMarker/></R>".encode())
-                elif path in blobs.files:
-                    self._answer(200, blobs.files[path])
-                else:
-                    self._answer(404)
-
-            def do_PUT(self) -> None:
-                content = self.rfile.read(int(self.headers["Content-Length"]))
-                path = self.path.partition("?")[0]
-                if path.startswith("/out/"):
-                    blobs.put[path] = content
-                self._answer(201 if path.startswith("/out/") else 403)
-
-            def _answer(self, status: int, content: bytes = b"") -> None:
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_: object) -> None: ...
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        Thread(target=self.server.serve_forever, daemon=True).start()
-
-
-@pytest.fixture
-def blobs() -> Iterator[Blobs]:
-    made = Blobs()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
-
-
 def test_resource_files_are_fetched(real: Any, blobs: Blobs, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "local.txt").write_text("local")
@@ -290,14 +144,6 @@ def test_resource_files_are_fetched(real: Any, blobs: Blobs, tmp_path: Path) -> 
     codes = {event["taskId"]: event.get("failureInfo", {}).get("code") for event in run.events()}
     assert codes == {"t": None, "none": "BlobNotFound", "barred": "BlobAccessDenied"}
     assert_replays(run.simulation)
-
-
-def output(url: str, pattern: str = "*.txt") -> dict[str, Any]:
-    return {
-        "filePattern": pattern,
-        "destination": {"container": {"containerUrl": url}},
-        "uploadOptions": {"uploadCondition": "taskSuccess"},
-    }
 
 
 def test_output_files_are_sent(real: Any, blobs: Blobs) -> None:
@@ -356,18 +202,40 @@ def test_going_back_keeps_what_has_run_which_cannot_be_undone(real: Any) -> None
 @pytest.mark.parametrize("is_packed", [False, True])
 def test_application_packages_have_what_their_source_has(real: Any, tmp_path: Path, is_packed: bool) -> None:
     (tmp_path / "tool").mkdir()
-    (tmp_path / "tool" / "say.sh").write_text("echo said")
+    (tmp_path / "tool" / "say").write_text("#!/bin/sh\necho said")
+    (tmp_path / "tool" / "say").chmod(0o700)
     source = tmp_path / "tool"
     if is_packed:
         source = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", source))
-    application = {"id": "tool", "versions": ["1.0"], "defaultVersion": "1.0", "source": str(source)}
-    said = task("t", "sh $AZ_BATCH_APP_PACKAGE_tool_1_0/say.sh", applicationPackageReferences=[
-        {"applicationId": "tool", "version": "1.0"}
-    ])  # fmt: skip
-    run = real(done(said), account={"applications": [application]})
+    said = task("t", "$AZ_BATCH_APP_PACKAGE_tool_1_0/say", applicationPackageReferences=[OF_TOOL])
+    run = real(done(said), account={"applications": [tool(source)]})
     run.wait()
     assert run.stdout("t") == "said\n"
     assert_replays(run.simulation)
+
+
+def test_an_archive_that_records_no_modes_is_unpacked(real: Any, tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "windows.zip", "w") as archive:
+        archive.writestr("said.txt", "said")
+        archive.getinfo("said.txt").external_attr = 0
+    said = task("t", "cat $AZ_BATCH_APP_PACKAGE_tool_1_0/said.txt", applicationPackageReferences=[OF_TOOL])
+    run = real(done(said), account={"applications": [tool(tmp_path / "windows.zip")]})
+    run.wait()
+    assert run.stdout("t") == "said"
+
+
+def test_a_broken_archive_fails_each_task_that_needs_it(real: Any, tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "broken.zip", "w") as archive:
+        archive.writestr("first", "whole")
+        archive.writestr("second", "broken")
+    content = (tmp_path / "broken.zip").read_bytes()
+    (tmp_path / "broken.zip").write_bytes(content.replace(b"broken", b"BROKEN"))
+    tasks = [task(name, "true", applicationPackageReferences=[OF_TOOL]) for name in ("t", "u")]
+    source = {"applications": [tool(tmp_path / "broken.zip")]}
+    run = real(done(*tasks), account=source, pool=builders.a_pool(nodes=1))
+    run.wait()
+    assert [event["failureInfo"]["code"] for event in run.events()] == ["DiskFull"] * 2
+    assert not list(run.folder.glob("**/first"))
 
 
 def test_programs_that_start_together_are_marked_before_the_log_is_read(real: Any) -> None:
@@ -442,141 +310,6 @@ def test_a_file_that_is_deleted_is_deleted_from_its_folder(real: Any, path: str)
     simulation.advance(simulation.now_ms + 1, 10)
     assert not (place / path).exists()
     assert (place / "wd/kept").exists()
-
-
-def test_a_recording_of_everything_at_once(real: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """200 tasks on 20 nodes, with failures, retries, failing preparations, a reboot and an eviction amid programs."""
-    # The first program on each node waits, so that programs run on the nodes that are rebooted and evicted.
-    marks = "test -e $AZ_BATCH_NODE_SHARED_DIR/first || { touch $AZ_BATCH_NODE_SHARED_DIR/first"
-    waits = f"until test -e {tmp_path}/go-$AZ_BATCH_NODE_ID; do sleep 0.05; done"
-    first = f"test -e {tmp_path}/open || {marks}; {waits}; }}"
-    tasks = [task(f"t{number}", f"{first}; test $(( {number} % 5 )) -ne 0") for number in range(200)]
-    prep = sh("case $AZ_BATCH_NODE_ID in tvmps_[0-3]*) exit 1;; esac", constraints={"maxTaskRetryCount": 1})
-    pool = builders.a_pool(nodes=10, targetLowPriorityNodes=10, startTask=sh("echo start", waitForSuccess=True))
-    job = done(*tasks, prep=prep, release=sh("echo bye"), constraints={"maxTaskRetryCount": 1})
-    run = real(job, pool=pool, scale=100.0)  # so that the reboot takes no minute
-    simulation, nodes = run.simulation, run.simulation.world.nodes
-    run.wait(lambda: nodes.length == 20 and len(list(run.folder.glob("p/*/shared/first"))) == 20 - failed_nodes(run))
-    busy = [nodes[index] for index in range(20) if (run.node(index) / "shared" / "first").exists()]
-    reboots, leaves = (next(each for each in busy if each.dedicated is kind) for kind in (True, False))
-    (tmp_path / "open").touch()
-    for name, node in (("rebootNode", reboots), ("evictNode", leaves)):
-        simulation.submit(COMMANDS[name].from_wire({"poolId": "p", "node": node.position}))
-    for each in busy:
-        if each is not leaves:
-            (tmp_path / f"go-{each.id}").touch()
-    run.wait()
-    monkeypatch.setattr(os, "fork", None)
-    monkeypatch.setattr("subprocess.Popen", None)
-    again = assert_replays(simulation)
-    assert not again.scenario.executes
-    assert failed_nodes(run)
-    assert run.events("NodeStateChanged", "rebooting")
-    assert run.events("NodeStateChanged", "preempted")
-    assert sum(each.seen is None for each in simulation.executed.values()) >= 2  # programs that were ended with them
-    ends, starts = run.events(), run.events(to="running")
-    assert {event["exitCode"] for event in ends} == {0, 1}
-    assert sum(each.subject[0] == "task" for each in simulation.executed.values()) == len(starts)
-    assert len(starts) > len(ends) == 200
-
-
-def test_a_script_that_has_really_run_is_not_run_by_the_simulator_too(
-    real: Any, blobs: Blobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It would take other ways there, leave other files, and keep keys waiting while it waits for what is not there."""
-    script = "until test -e ../x -o -e /proc; do sleep 1; done; test -e /no/such && echo > phantom.txt; echo > real.txt"
-    first = task("t", script, outputFiles=[output(f"{blobs.url}/out")])
-    run = real(done(first, task("u", "true", dependsOn={"taskIds": ["t"]}), usesTaskDependencies=True))
-    shell = small_shell.run
-    monkeypatch.setattr(small_shell, "run", None)
-    run.wait()
-    monkeypatch.setattr(small_shell, "run", shell)
-    assert blobs.put == {"/out/real.txt": b"\n"}
-    assert not list(run.folder.glob("**/phantom.txt"))
-    again = assert_replays(run.simulation)
-    assert again.world.disks[0].exists("workitems/j/job-1/t/wd/real.txt")
-    assert not again.world.disks[0].exists("workitems/j/job-1/t/wd/phantom.txt")
-
-
-def failed_nodes(run: Real) -> int:
-    """Return on how many nodes the preparation has failed."""
-    events = run.events("JobPreparationTaskStateChanged")
-    return len({event["nodeId"] for event in events if event["result"] == "failure"})
-
-
-def test_what_is_deleted_and_made_again_is_recorded_each_time(real: Any) -> None:
-    """The programs of a job that has the id of an earlier one, or of a task, are its own."""
-    prep = sh("echo first >> $AZ_BATCH_NODE_SHARED_DIR/log; cat $AZ_BATCH_NODE_SHARED_DIR/log; sleep 0.05")
-    later = builders.a_job("w", [task("t", "exit 9")], onAllTasksComplete="terminateJob")
-    timeline = [
-        {"at": "PT1H", "deleteJob": {"jobId": "j"}},
-        {"at": "PT2H", "createJob": done(task("t", "sleep 0.1; exit 4"), prep=prep)},
-        {"at": "PT3H", "addTasks": {"jobId": "k", "tasks": [task("t", "exit 7")]}},
-        {"at": "PT4H", "deleteTask": {"jobId": "k", "taskId": "t"}},
-        {"at": "PT5H", "addTasks": {"jobId": "k", "tasks": [task("t", "sleep 0.05; exit 8")]}},
-        {"when": {"jobId": "j", "state": "completed"}, "after": "PT6H", "createJob": later},
-    ]
-    run = real(done(task("t", "exit 3"), prep=prep), builders.a_job("k", [task("u", "true")]), timeline=timeline)
-    run.wait()
-    assert [event["exitCode"] for event in run.events() if event["taskId"] == "t"] == [3, 4, 7, 8, 9]
-    assert_replays(run.simulation)
-
-
-def test_a_start_task_that_an_update_gives_is_recorded(real: Any) -> None:
-    update = {"poolId": "p", "startTask": sh("exit 3", waitForSuccess=True)}
-    timeline = [{"at": "PT1H", "updatePool": update}, {"at": "PT2H", "rebootNode": {"poolId": "p", "node": 0}}]
-    pool = builders.a_pool(nodes=1, startTask=sh("echo started", waitForSuccess=True))
-    run = real(done(task("t", "true")), pool=pool, timeline=timeline)
-    run.wait()
-    assert [event["exitCode"] for event in run.events("StartTaskStateChanged")] == [0, 3]
-    assert_replays(run.simulation)
-
-
-def test_what_a_recording_cannot_have_is_named_in_its_first_line(real: Any) -> None:
-    """A scenario has one body for all jobs of a schedule, whose programs differ."""
-    schedule = {
-        "id": "s",
-        "schedule": {"recurrenceInterval": "PT1H"},
-        "jobSpecification": {
-            "poolInfo": {"poolId": "p"},
-            "onAllTasksComplete": "terminateJob",
-            "jobManagerTask": {"id": "m", "killJobOnCompletion": True} | sh("date +%N"),
-        },
-    }
-    run = real(jobSchedules=[schedule], until="PT3H30M")
-    run.wait()
-    assert len(run.events()) == 4
-    first, rest = recorded(run.simulation).split("\n", 1)
-    assert first == f"{NOT_RECORDED} task s:job-2/m, task s:job-3/m, task s:job-4/m"
-    assert load_scenario("recording", text=rest).warnings == ()
-
-
-def test_a_recording_holds_for_nodes_that_were_not_there(real: Any, tmp_path: Path) -> None:
-    prep = sh(
-        f"mkdir {tmp_path}/first 2> /dev/null && echo no >&2 && exit 3; echo fine > $AZ_BATCH_NODE_SHARED_DIR/ready"
-    )
-    job = done(*(task(f"t{number}", "true", simulate={"duration": "PT5M"}) for number in range(12)), prep=prep)
-    run = real(job, pool=builders.a_pool(nodes=3))
-    run.wait()
-    assert_replays(run.simulation)
-    document = yaml.safe_load(recorded(run.simulation))
-    simulate = document["jobs"][0]["jobPreparationTask"]["simulate"]
-    simulate, on_node = {key: value for key, value in simulate.items() if key != "onNode"}, simulate["onNode"]
-    assert on_node.keys() < {0, 1, 2}
-    assert simulate == {"duration": ANY, "exitCode": 0, "stdout": "", "writes": {"../../../../../shared/ready": 5}}
-    document["pools"][0]["targetDedicatedNodes"] = 6
-    more = Simulation(load_scenario("more", text=yaml.safe_dump(document)))
-    more.run_until(more.end_ms)
-    name, times = "JobPreparationTaskStateChanged", defaultdict(list)
-    prepared = [event for event in map(json.loads, more.json_lines()) if event["event"] == name]
-    codes = Counter(event["exitCode"] for event in prepared if event["to"] == "completed")
-    assert codes[3] == 1
-    assert codes[0] > 2
-    for event in prepared:
-        times[event["nodeId"]].append(event["t"])
-    own = {node.id for node in run.simulation.world.nodes}
-    lasted = {round(ended - began, 3) for node, (began, ended) in times.items() if node not in own}
-    assert lasted == {parse_duration(simulate["duration"]) / 1000}
 
 
 def test_execute_without_the_option_is_a_warning() -> None:
@@ -655,6 +388,29 @@ class Writing(Running):
     def kill(self) -> None: ...
 
 
+class Together(AtOnce):
+    """Programs that run until they are killed, which none is before all are to be."""
+
+    def __init__(self, programs: int) -> None:
+        super().__init__()
+        self.all_are_to_end = Barrier(programs, timeout=DEADLINE_S)
+
+    def start(self, start: Start) -> Running:
+        self.starts.append(start)
+        return Lasting(self.all_are_to_end)
+
+
+class Lasting(Running):
+    def __init__(self, all_are_to_end: Barrier) -> None:
+        self._all_are_to_end = all_are_to_end
+
+    def poll(self) -> int | None:
+        return None
+
+    def kill(self) -> None:
+        self._all_are_to_end.wait()
+
+
 class Unlucky(AtOnce):
     """Programs that cannot be started for a reason."""
 
@@ -683,6 +439,20 @@ def test_a_program_that_cannot_start_says_why(real: Any, reason: Exception, code
         [{"name": "Message", "value": message}],
     )
     assert_replays(run.simulation)
+
+
+@pytest.mark.parametrize("by_a_client", [True, False])
+def test_programs_that_have_to_end_are_ended_at_the_same_time(real: Any, by_a_client: bool) -> None:
+    """One after the other, those of a large run would keep keys and requests waiting, and the end of the command."""
+    pool, sandbox = builders.a_pool(nodes=5, taskSlotsPerNode=4), Together(20)
+    run = real(done(*(task(f"t{number}", "true") for number in range(20))), pool=pool, sandbox=sandbox)
+    run.wait(lambda: len(sandbox.starts) == 20)
+    if by_a_client:
+        run.simulation.submit(TerminateJob.from_wire({"jobId": "j"}))
+        run.wait()
+    else:
+        run.execution.close()
+    assert not sandbox.all_are_to_end.broken
 
 
 def test_files_of_programs_that_end_together_are_kept(real: Any) -> None:
@@ -724,6 +494,18 @@ def test_programs_find_the_certificate_of_the_server_in_their_folder(
     assert ".pem" not in recorded(run.simulation)
 
 
+def test_looking_at_a_task_writes_nothing_into_the_folder_of_its_node(real: Any, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("of the server")
+    never = task("t", "true", applicationPackageReferences=[OF_TOOL])
+    given = {"SSL_CERT_FILE": str(tmp_path / "ca.pem")}
+    run = real(done(never), account={"applications": [tool(tmp_path / "lost")]}, variables=lambda _, __: given)
+    run.wait()
+    before = sorted(run.node().rglob("*"))
+    shown = TaskPage(run.simulation, "j").environment(builders.task_row(run.simulation, "t"))
+    assert Path(shown["SSL_CERT_FILE"]).is_relative_to(run.node())
+    assert sorted(run.node().rglob("*")) == before
+
+
 @pytest.mark.parametrize("condition", ["taskFailure", "taskCompletion"])
 def test_a_program_that_has_failed_has_failed_when_its_output_files_are_sent(
     real: Any, blobs: Blobs, condition: str
@@ -740,14 +522,12 @@ def test_packages_are_not_installed_through_a_link(real: Any, tmp_path: Path) ->
     for name in ("tool", "outside"):
         (tmp_path / name).mkdir()
     (tmp_path / "tool" / "say.sh").write_text("echo said")
-    application = {"id": "tool", "versions": ["1.0"], "defaultVersion": "1.0", "source": str(tmp_path / "tool")}
-    package = [{"applicationId": "tool", "version": "1.0"}]
     tasks = [
         task("link", f"cd ../../../../..; rm -r applications; ln -s {tmp_path}/outside applications"),
-        task("t", "true", applicationPackageReferences=package, dependsOn={"taskIds": ["link"]}),
+        task("t", "true", applicationPackageReferences=[OF_TOOL], dependsOn={"taskIds": ["link"]}),
     ]
     pool = builders.a_pool(nodes=1)
-    run = real(done(*tasks, usesTaskDependencies=True), pool=pool, account={"applications": [application]})
+    run = real(done(*tasks, usesTaskDependencies=True), pool=pool, account={"applications": [tool(tmp_path / "tool")]})
     run.wait()
     assert list((tmp_path / "outside").iterdir()) == []
     assert_replays(run.simulation)

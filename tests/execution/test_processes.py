@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from engine.execution import supervisor
 from engine.execution.sandboxes import Limits, ProgramNotFound, Start
 from tests.execution.programs import DEADLINE_S, NUMBERS, Ended, Runner, alive, ended, made, new_mark, until
 
@@ -248,6 +249,21 @@ def test_close_leaves_no_process_and_no_group(kind: str, tmp_path: Path) -> None
     supervised = node.sandbox._supervisor.pid
     groups = "/sys/fs/cgroup"
     assert glob(f"{groups}/batchdeck-{supervised}-*") + glob(f"{groups}/*/batchdeck-{supervised}-*") == []
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_children_are_found_whether_or_not_the_kernel_lists_them(
+    monkeypatch: pytest.MonkeyPatch, is_listed: bool
+) -> None:
+    lists = glob(f"/proc/{os.getpid()}/task/*/children")
+    if is_listed and not lists:
+        pytest.skip("this kernel does not list them")
+    monkeypatch.setattr(supervisor, "glob", lambda pattern: glob(pattern) if is_listed or "task" not in pattern else [])
+    with subprocess.Popen(["sleep", "300"]) as one, subprocess.Popen(["sleep", "300"]) as other:
+        assert {one.pid, other.pid} <= set(supervisor.children_of(os.getpid()))
+        assert list(supervisor.children_of(one.pid)) == []
+        one.kill()
+        other.kill()
 
 
 HOST = """

@@ -73,8 +73,23 @@ def test_task_10_retries_and_failure():
     run_to_end(sim)
     info = body(sim)["executionInfo"]
     assert (info["exitCode"], info["result"], info["retryCount"]) == (2, "failure", 1)
-    assert info["failureInfo"]["code"] == "FailureExitCode"
     assert info["lastRetryTime"] == info["startTime"]
+    assert info["failureInfo"] == {
+        "category": "UserError",
+        "code": "FailureExitCode",
+        "message": "The task exited with an exit code representing a failure",
+        "details": [
+            {"name": "Message", "value": "The task process exited with an unexpected exit code"},
+            {"name": "AdditionalErrorCode", "value": "FailureExitCode"},
+        ],
+    }
+
+
+def test_retry_9_the_log_leaves_out_the_details_of_an_exit_code():
+    sim = simulation(a_job(tasks=[a_task(seconds=9, exit_code=2)]))
+    run_to_end(sim)
+    (ended,) = (event for event in map(json.loads, sim.json_lines()) if event.get("exitCode") == 2)
+    assert ended["failureInfo"].keys() == {"category", "code", "message"}
 
 
 def test_task_10_a_requeued_task_has_neither_end_nor_exit_code():

@@ -6,7 +6,7 @@ import getpass
 import math
 import os
 import tempfile
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -93,6 +93,9 @@ def check_execution(given: ExecutionOptions) -> None:
     scale = given["scale"]
     if scale is not None and not (0 < scale < math.inf):
         raise click.BadParameter("must be a number above 0.", param_hint="--scale")
+    for name in given["passed"]:
+        if not name or "=" in name:
+            raise click.BadParameter(f"{name!r} is no name: export the variable, and name it.", param_hint="--pass")
     for folder in given["allow_files"]:
         if not Path(folder).is_dir():
             raise click.BadParameter(f"there is no folder {folder}.", param_hint="--allow-files")
@@ -147,12 +150,15 @@ def executing(
         allowed = tuple(map(Path, given["allow_files"]))
         settings = Settings(folder, given["scale"] or 1.0, given["passed"], allowed, storage)
         settings = settings if variables is None else settings._replace(variables=variables)
-        stack.callback(Execution(simulation, sandbox, settings).close)
+        execution = stack.enter_context(closing(Execution(simulation, sandbox, settings)))
         if not quiet:
             echo(f"Command lines run here as {getpass.getuser()}, in {folder}, sandbox {sandbox.name}.", err=True)
             for note in sandbox.notes:
                 echo(note, err=True)
         yield
+        if execution.elevated and not sandbox.elevates:
+            told = f"programs of administrators ran without their rights, such as {execution.elevated}"
+            echo(f"warning: {told}: give --allow-elevated, and not --sandbox process", err=True)
         if target is not None:
             is_open = simulation.scenario.until_ms is None  # it ends by itself, and so does its replay
             lines = (recorded if is_open else session_text)(simulation).splitlines()

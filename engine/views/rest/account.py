@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
+from engine.base.errors import FAILURE_EXIT_CODE
 from engine.base.terms import AllocationState, CertificateState, JobState, NodeState, TaskResult
 from engine.base.values import HOUR_MS, format_duration, format_utc
 from engine.rules.decisions.capacity import communication_mode
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 _TICKS_SINCE = datetime(1, 1, 1, tzinfo=UTC)
 _TICKS_PER_MS = 10_000
+_UNEXPECTED = "The task process exited with an unexpected exit code"
 
 
 def account_url(world: World) -> str:
@@ -77,7 +79,13 @@ def utc_if(world: World, ms: int | None) -> str | None:
 
 
 def wire_if(failure: FailureInfo | None) -> dict[str, object] | None:
-    """Return a failure as the service writes it; None for None."""
+    """Return a failure as the service writes it; None for None.
+
+    That of a nonzero exit code has details, which are always the same, so that the event log leaves them out (RETRY-9).
+    """
+    if failure is not None and failure.code == FAILURE_EXIT_CODE.code:
+        details = {"Message": _UNEXPECTED, "AdditionalErrorCode": failure.code} | dict(failure.details)
+        failure = failure._replace(details=tuple(details.items()))
     return None if failure is None else failure.wire()
 
 

@@ -112,7 +112,7 @@ def execution_info(world: World, task: int, moment: Callable[[int], str] | None 
         if exit_code is not None:
             info["exitCode"] = exit_code
         if extra.failure is not None:
-            info["failureInfo"] = extra.failure.wire()
+            info["failureInfo"] = wire_if(extra.failure)
     if info:
         info |= _container(world, task, info.get("exitCode"))
     info["retryCount"] = extra.retry_count

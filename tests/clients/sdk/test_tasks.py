@@ -67,6 +67,7 @@ def test_a_task_that_fails_says_why(client, work):
     assert (info.exit_code, info.result, info.retry_count) == (7, "failure", 1)
     assert (info.failure_info.category.lower(), info.failure_info.code) == ("usererror", "FailureExitCode")
     assert info.failure_info.message
+    assert [each.name for each in info.failure_info.details] == ["Message", "AdditionalErrorCode"]
     assert info.last_retry_time is not None
 
 
