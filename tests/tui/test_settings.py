@@ -1,4 +1,4 @@
-"""What is remembered: values and where they come from, how views were left, and that they take effect at once."""
+"""Values and where they come from, how views were left before another run, and that they take effect at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from tests.tui.screen_text import contains, messages_of, strips_of, text_of
 from tui.app import dashboard as tui_app
 from tui.saving.settings import OPTIONS, Settings, SettingsFile, Source
 from tui.textual.screens import ShowRun
-from tui.viewmodels.go_line import VIEW_NAMES
 from tui.viewmodels.lists.tasks import TasksModel
 
 LATER_S = 330
@@ -27,13 +26,13 @@ def test_a_value_has_a_source_and_the_nearest_one_wins():
     assert (settings.text("theme"), settings.source("theme")) == ("no-colour", Source.ENVIRONMENT)
     settings.use("theme", "ansi", Source.COMMAND_LINE)
     assert (settings.text("theme"), settings.source("theme")) == ("ansi", Source.COMMAND_LINE)
-    assert settings.as_remembered() == {"theme": "light"}
+    assert settings.options == {"theme": "light"}
     settings.choose("theme", "dark")
     assert (settings.text("theme"), settings.source("theme")) == ("dark", Source.HERE)
-    assert settings.as_remembered() == {"theme": "dark"}
+    assert settings.options == {"theme": "dark"}
     settings.forget("theme")
     assert (settings.text("theme"), settings.source("theme")) == ("dark", Source.DEFAULT)
-    assert settings.as_remembered() == {}
+    assert settings.options == {}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,7 @@ def test_columns_are_chosen_shown_and_remembered(dashboard_at):
         *("up", "o", "down", "down"),
         lambda app: seen.append(text_of(app)),
     )
-    app.remember()
+    app.main_screen.remember_views()
     assert contains(seen[0], "Columns of Tasks", "[x] State", "[ ] Command line")
     kept = settings.of("tasks")
     assert kept["columns"] == [
@@ -104,7 +103,7 @@ def test_every_view_opens_as_it_was_left(dashboard_at):
         *("l", "3", "o", "O", "down", "down"),
         *("5", "slash", *"state:completed", "enter", "exclamation_mark", "8", "r", "plus"),
     )
-    app.remember()
+    app.main_screen.remember_views()
     assert first.of("watch") == {"lens": "failures so far"}
     assert first.of("nodes")["sort"] == "Node"
     assert first.of("nodes")["descending"]
@@ -114,7 +113,7 @@ def test_every_view_opens_as_it_was_left(dashboard_at):
     again = dashboard_at(LATER_S, settings=Settings(views=first.views))
     seen = []
     drive(again, lambda app: seen.append(text_of(app)), "3", lambda app: seen.append(text_of(app)))
-    again.remember()
+    again.main_screen.remember_views()
     assert again.settings.views == first.views
     assert contains(seen[0], "failures so far")
     assert contains(seen[1], "Node▼")
@@ -144,7 +143,7 @@ def test_only_failures_ends_with_the_run_and_the_title_says_what_is_hidden(dashb
     events = app.session.events
     assert contains(seen[0], f"Events {events.count} ")
     assert contains(seen[1], f"Events {len(events.failures())}, only failed ")
-    app.remember()
+    app.main_screen.remember_views()
     assert "only_failed" not in settings.of("events")
     drive(dashboard_at(LATER_S, settings=settings), "9", *shows)
     assert contains(seen[2], f"Events {events.count} ")
@@ -196,7 +195,7 @@ def test_the_dashboard_reads_writes_and_says_what_is_wrong(tmp_path, monkeypatch
     assert tui_app.show_dashboard(simulation, speed=None, plays=False, theme=None, ascii_only=False) == 0
     assert (shown["theme"], shown["speed"]) == ("light", 600)
     assert f"{tmp_path / 'settings.toml'}:\nnonsense is not known" in shown["messages"]
-    settings, _ = SettingsFile(tmp_path / "settings.toml").read(VIEW_NAMES)
+    settings, _ = SettingsFile(tmp_path / "settings.toml").read()
     assert (settings.value("theme"), settings.value("speed")) == ("high-contrast", 600)
     tui_app.show_dashboard(simulation, speed=30, plays=False, theme="dark", ascii_only=False)
     assert (shown["theme"], shown["speed"]) == ("dark", 30)
