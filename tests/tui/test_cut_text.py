@@ -41,7 +41,7 @@ def test_without_preparation_the_map_begins_with_the_states_of_the_nodes():
         model.look_through(Lens.FAILURES)
         model.update()
         assert model.lens is Lens.FAILURES
-        assert model.remembered() == {"lens": "failures so far"}
+        assert model.remembered() == {"lens": Lens.FAILURES}
 
 
 @pytest.mark.parametrize("cells", [76, 100, 116])

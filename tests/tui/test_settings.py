@@ -14,6 +14,7 @@ from tui.app import dashboard as tui_app
 from tui.saving.settings import OPTIONS, Settings, SettingsFile, Source
 from tui.textual.screens import ShowRun
 from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.watch.lenses import Lens
 
 LATER_S = 330
 
@@ -63,7 +64,7 @@ def test_columns_are_chosen_shown_and_remembered(dashboard_at):
     app.main_screen.remember_views()
     assert contains(seen[0], "Columns of Tasks", "[x] State", "[ ] Command line")
     kept = settings.of("tasks")
-    assert kept["columns"] == [
+    assert kept["columns"] == {
         "Node",
         "Created",
         "Start time",
@@ -72,7 +73,7 @@ def test_columns_are_chosen_shown_and_remembered(dashboard_at):
         "Retries",
         "Requeues",
         "Duration",
-    ]
+    }
     assert kept["sort"] == "Task"
     assert kept["cursor"].startswith("deal-")
     assert not any("Task" in line and "Result" in line for line in seen[1])
@@ -82,9 +83,10 @@ def test_chosen_columns_are_shown_however_narrow_as_far_as_they_fit(session_at):
     model = TasksModel(session_at(LATER_S))
     plain = [model.columns[at].name for at, _ in model.layout(56)]
     assert plain == ["", "Task", "State", "Node", "Start time", "Exit code"]
-    model.recall({"columns": ["Command line", "Required slots", "nonsense"], "sort": "nonsense"})
+    chosen = {"columns": frozenset({"Command line", "Required slots"}), "sort": None, "descending": False, "filter": ""}
+    model.recall(chosen)
     assert [model.columns[at].name for at, _ in model.layout(70)] == ["", "Task", "Required slots", "Command line"]
-    assert model.remembered() == {"columns": ["Required slots", "Command line"]}
+    assert model.remembered() == chosen
     model.next_sort()
     model.next_sort()
     assert model.sort_column == "Required slots"
@@ -92,7 +94,7 @@ def test_chosen_columns_are_shown_however_narrow_as_far_as_they_fit(session_at):
     assert model.shown_names() == {"Command line"}
     model.recall({"sort": "Node", "descending": True})
     assert model.chosen_columns is None
-    assert model.remembered() == {"sort": "Node", "descending": True}
+    assert model.remembered() == {"columns": None, "sort": "Node", "descending": True, "filter": ""}
 
 
 def test_every_view_opens_as_it_was_left(dashboard_at):
@@ -104,12 +106,12 @@ def test_every_view_opens_as_it_was_left(dashboard_at):
         *("5", "slash", *"state:completed", "enter", "exclamation_mark", "8", "r", "plus"),
     )
     app.main_screen.remember_views()
-    assert first.of("watch") == {"lens": "failures so far"}
+    assert first.of("watch") == {"lens": Lens.FAILURES}
     assert first.of("nodes")["sort"] == "Node"
     assert first.of("nodes")["descending"]
     assert first.of("tasks")["filter"] == "state:completed"
     assert "only_failed" not in first.of("tasks")  # elsewhere it would hide what nobody has looked at
-    assert first.of("timeline")["rows"] == "tasks"
+    assert first.of("timeline")["rows"] == 1  # tasks
     again = dashboard_at(LATER_S, settings=Settings(views=first.views))
     seen = []
     drive(again, lambda app: seen.append(text_of(app)), "3", lambda app: seen.append(text_of(app)))

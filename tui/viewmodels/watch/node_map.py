@@ -64,11 +64,11 @@ class NodeMapModel:
 
     def remembered(self) -> dict[str, Any]:
         """Return the user's choices, for another run of this scenario."""
-        return {} if self._chosen is None else {"lens": self._chosen.value}
+        return {"lens": self._chosen}
 
     def recall(self, values: Mapping[str, Any]) -> None:
         """Restore the user's choice of lens."""
-        self._chosen = next((lens for lens in LENSES if lens.value == values.get("lens")), None)
+        self._chosen = values.get("lens")
 
     # -- what is shown -------------------------------------------------------------------------------------------
 
