@@ -307,9 +307,6 @@ class Watch(View):
             message.stop()
             self.post_message(ShowView(self._lists.name_shown, message.key))
 
-    def clear_filter(self) -> bool:
-        return self._map.nodes.zoom_out()
-
     @property
     def first_pane(self) -> NodeMap:
         return self._map.nodes

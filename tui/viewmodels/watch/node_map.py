@@ -50,7 +50,6 @@ class NodeMapModel:
         self.glyphs: Sequence[Glyph] = ()  # those that occur, the worst last
         self.codes = b""  # for each node: the place of its glyph in ``glyphs``
         self.facts: Sequence[int] = ()  # for each node: the lens's property
-        self.zooms: list[range] = []  # parts of the pool in view, each within the one before
         self._positions: Sequence[int] = ()  # for each node: its index in the pool
         self._states = b""
         self._seen: object = None  # what ``update`` has read
@@ -59,7 +58,6 @@ class NodeMapModel:
         self._measured: object = None  # jumps in time and pool for which the cards have been measured
         self._measured_at: object = None  # the moment of it
         self._told = self._told_most = 1  # lines of tasks and output on a card: wished, and at most
-        self._count = 0  # of nodes without a zoom
         self._hidden = 0  # nodes that are left out because they have left the pool
 
     def remembered(self) -> dict[str, Any]:
@@ -74,12 +72,9 @@ class NodeMapModel:
 
     def update(self) -> None:
         """Read the simulation again."""
-        page = self.session.nodes()
-        if page.pool_id != self.page.pool_id:
-            self.zooms.clear()
-        self.page = page
+        self.page = page = self.session.nodes()
         self.lens = self._chosen or first_lens(self.session.job(self.session.job_id))
-        seen = (page, page.version, self.lens, tuple(self.zooms)) if self.lens in _LASTING else None
+        seen = (page, page.version, self.lens) if self.lens in _LASTING else None
         if seen is None or seen != self._seen:
             self._seen = seen
             self.changes += 1
@@ -100,12 +95,6 @@ class NodeMapModel:
             shown = in_pool(states)
             nodes, positions = tuple(compress(nodes, shown)), tuple(compress(positions, shown))
             states, facts = bytes(compress(states, shown)), tuple(compress(facts, shown))
-        self._count = len(nodes)
-        while self.zooms and self.zooms[-1].start >= self._count:
-            self.zooms.pop()
-        if self.zooms:
-            here = slice(self.zooms[-1].start, self.zooms[-1].stop)
-            nodes, positions, states, facts = nodes[here], positions[here], states[here], facts[here]
         self.nodes = tuple(nodes)  # a copy: later drawing must show this moment
         self._positions, self._states, self.facts = positions, states, facts
         self._code()
@@ -131,18 +120,6 @@ class NodeMapModel:
     def next_lens(self) -> None:
         """Choose the next lens."""
         self.look_through(LENSES[(LENSES.index(self.lens) + 1) % len(LENSES)])
-
-    def zoom(self, first: int, count: int) -> None:
-        """Show only so many of the nodes in view, from this index on."""
-        begin = self.zooms[-1].start if self.zooms else 0
-        self.zooms.append(range(begin + first, begin + min(first + count, len(self.nodes))))
-        self.update()
-
-    def unzoom(self) -> int:
-        """Show what was in view before the last zoom; return the index there of the first node in view until now."""
-        left = self.zooms.pop()
-        self.update()
-        return left.start - (self.zooms[-1].start if self.zooms else 0)
 
     # -- the layout ----------------------------------------------------------------------------------------------
 
@@ -188,9 +165,7 @@ class NodeMapModel:
         is_of_one = self.lens is Lens.PHASE and self.session.has_several_jobs
         of_job = f"phase of {called('job', self.session.job_id)}" if is_of_one else lens
         nodes = fmt.counted(len(self.nodes), "node")
-        if self.zooms:
-            nodes = f"{self.span_name(0, len(self.nodes))} of {self._count:,} · esc back"
-        elif self._hidden:
+        if self._hidden:
             nodes = f"{nodes}, {self._hidden:,} gone"
         long = short = ""
         if layout.form is Form.GROUP:
