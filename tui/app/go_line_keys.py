@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base import rulebook
 from engine.base.values import quoted, read_table
-from engine.scenario.text import did_you_mean
 from tui.dialogs.sheets import RuleSheet, Sheet
 from tui.textual.keys import Command
 from tui.textual.screens import say
@@ -15,7 +14,6 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels.detail_pages import CRITICAL_PATH_TAB, STATISTICS_TAB
 from tui.viewmodels.go_line import VIEWS, completions, find, line_hint, not_found, written_out
 from tui.viewmodels.items import focus_on
-from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.text import ItemRef
 from tui.viewmodels.watch.attention import ExpectationsModel, expectation_lines, warning_lines
@@ -52,26 +50,8 @@ def go_to(main: ViewScreen, text: str) -> None:
         _show_rule(main, rest)
     elif verb in main.VERBS:
         main.VERBS[verb](main, rest)
-    elif verb == "sort":
-        _sort(main, rest)
     elif text:
         _go_to_id(main, text)
-
-
-def _sort(main: ViewScreen, name: str) -> None:
-    """Sort the list that is shown by a column, or in its own order if none is named."""
-    page = main.list_page
-    if page is None:
-        raise AnswerError("sort arranges a list: views 2 to 7, 9 and 0.")
-    model = page.model
-    if model.only_order:
-        raise AnswerError(model.only_order)
-    at = column_of(field_name(name), model.column_names) if name else None
-    if name and at is None:
-        near = did_you_mean(name, [each.lower() for each in model.column_names if each])
-        raise AnswerError(f"sort {quoted(name)} is not known{near or '.'}")
-    model.sort_column, model.is_descending = None if at is None else model.column_names[at], False
-    main.update()
 
 
 def _go_to_id(main: ViewScreen, identity: str) -> None:

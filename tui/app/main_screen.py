@@ -214,8 +214,7 @@ class MainScreen(ViewScreen):
 
 _MORE = (
     page_of("Write the run as a page", list_keys.ask_report),
-    page_of("Next failure", lambda main: main.playback.seek_failure(1)),
-    page_of("Previous failure", lambda main: main.playback.seek_failure(-1)),
+    page_of("Next failure", lambda main: main.playback.seek_failure()),
     page_of("New empty scenario", lambda main: run_keys.open_named(main, NEW_EMPTY)),
 )
 _LEFT_OUT = frozenset({"quit.ask", "interrupt", "palette", "pane.next", "pane.before"})
