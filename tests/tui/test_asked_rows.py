@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.driving import drive, typed
 from tests.tui.screen_text import contains, messages_of, text_of
-from tui.app.go_line_keys import go_to
+from tui.app.main_screen import go_to
 from tui.viewmodels.lists.pools import NodesModel
 from tui.viewmodels.lists.tasks import TasksModel
 
