@@ -41,7 +41,7 @@ class NodeMap(ResizeFilter, CursorView):
         Binding("right", "move(1, 0)", "right", show=False, id="map.right"),
         *row_bindings("map", "node"),
         Binding("l", "lens", "next lens", id="map.lens"),
-        Binding("enter", "open", "open the node, or show the nodes of a cell", id="map.open"),
+        Binding("enter", "open", "open the node, or list the nodes of a cell", id="map.open"),
     ]
 
     class Changed(Message):
