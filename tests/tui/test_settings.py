@@ -106,7 +106,7 @@ def test_every_view_opens_as_it_was_left(dashboard_at):
         *("5", "slash", *"state:completed", "enter", "exclamation_mark", "8", "r", "plus"),
     )
     app.main_screen.remember_views()
-    assert first.of("watch") == {"lens": Lens.FAILURES}
+    assert first.of("watch") == {"lens": Lens.STATE}
     assert first.of("nodes")["sort"] == "Node"
     assert first.of("nodes")["descending"]
     assert first.of("tasks")["filter"] == "state:completed"
@@ -117,7 +117,7 @@ def test_every_view_opens_as_it_was_left(dashboard_at):
     drive(again, lambda app: seen.append(text_of(app)), "3", lambda app: seen.append(text_of(app)))
     again.main_screen.remember_views()
     assert again.settings.views == first.views
-    assert contains(seen[0], "failures so far")
+    assert contains(seen[0], "node state")
     assert contains(seen[1], "Node▼")
 
 
@@ -130,7 +130,7 @@ def test_a_filter_and_a_lens_stay_with_their_scenario(dashboard_at, name, kept):
         app,
         *("l", "5", "slash", *"state:completed", "enter"),
         lambda app: app.post_message(ShowRun(other)),
-        lambda app: seen.append(contains(text_of(app), "failures so far")),
+        lambda app: seen.append(contains(text_of(app), "node state")),
         "5",
         lambda app: seen.append(app.screen.view.model.filter_text),
     )

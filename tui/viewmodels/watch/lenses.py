@@ -144,13 +144,9 @@ class Lens(Enum):
 
     STATE = "node state"
     PHASE = "job phase"
-    FAILURES = "failures so far"
 
 
 LENSES = tuple(Lens)
-_MOST = 9  # the highest digit
-_STEPS = [part * 10**power for power in range(9) for part in (1, 2, 5)]  # failures that a digit more stands for
-_NO_FAILURE = Glyph(".", ".", Role.QUIET, "no failure")
 # Roles of states in which preparation and release have to wait: the lens of phases shows the state instead.
 _OUT_OF_PHASE = (Role.FAILED, Role.TRANSITION, Role.OFF, Role.PREEMPTED)
 
@@ -160,62 +156,32 @@ def first_lens(job: JobRow | None) -> Lens:
     return Lens.PHASE if job is not None and job.phases.preparation.is_specified else Lens.STATE
 
 
-def facts_of(lens: Lens, page: NodePage) -> Sequence[int]:
+def facts_of(lens: Lens, page: NodePage) -> bytes:
     """Return the property of each of the page's nodes as a number."""
-    match lens:
-        case Lens.PHASE:
-            return page.all_hooks()
-        case Lens.FAILURES:
-            return page.failures()
-        case Lens.STATE:
-            return bytes(len(page.nodes()))
+    return page.all_hooks() if lens is Lens.PHASE else bytes(len(page.nodes()))
 
 
-def glyph_for(lens: Lens, state: int, fact: int, most: int) -> Glyph:
-    """Return the glyph of a node from its state, the lens's property, and that of the node with most failures."""
+def glyph_for(lens: Lens, state: int, fact: int) -> Glyph:
+    """Return the glyph of a node from its state and the lens's property."""
     node_state = state_in(state)
     glyph = NODE[node_state]
-    if node_state is None:
+    if node_state is None or lens is Lens.STATE or glyph.role in _OUT_OF_PHASE:
         return glyph
-    match lens:
-        case Lens.STATE:
-            return glyph
-        case Lens.FAILURES:
-            return failures_glyph(fact, most)
-        case Lens.PHASE:
-            return glyph if glyph.role in _OUT_OF_PHASE else phase_glyph(*hooks_in(fact))
+    return phase_glyph(*hooks_in(fact))
 
 
 def severity_of(glyph: Glyph) -> tuple[bool, int]:
     """Return the sort key by which the worst of several glyphs is the highest one."""
-    return glyph.role is Role.FAILED, _rank(glyph)
+    return glyph.role is Role.FAILED, _RANKS[glyph]
 
 
-def failures_glyph(count: int, most: int) -> Glyph:
-    """Return the glyph of a number of failures: a digit for so many that the node with most has one too."""
-    if not count:
-        return _NO_FAILURE
-    step = next(each for each in _STEPS if each * _MOST >= most)
-    digit = -(-count // step)
-    first, last = (digit - 1) * step + 1, digit * step
-    name = f"{first:,} to {last:,} failures" if step > 1 else fmt.counted(count, "failure")
-    return Glyph(str(digit), str(digit), Role.FAILED, name)
-
-
-_RANKED = (*PREPARATION.values(), *RELEASE.values(), *NODE.values(), _NO_FAILURE)
+_RANKED = (*PREPARATION.values(), *RELEASE.values(), *NODE.values())
 _RANKS = {glyph: rank for rank, glyph in enumerate(_RANKED)}
-
-
-def _rank(glyph: Glyph) -> int:
-    """Return the place of a glyph in the tables of glyphs, failures by number."""
-    if glyph.role is Role.FAILED and glyph.symbol.isdigit():
-        return len(_RANKS) + int(glyph.symbol)
-    return _RANKS[glyph]
 
 
 def rank_of(glyph: Glyph) -> tuple[bool, int]:
     """Return the sort key of a glyph in the legend: failures first, then in the order of the state tables."""
-    return glyph.role is not Role.FAILED, _rank(glyph)
+    return glyph.role is not Role.FAILED, _RANKS[glyph]
 
 
 _ENTRY_GAP = "   "

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _MOST_TASKS = 4  # on a card
 _OUTPUT_LINES, MOST_OUTPUT = 2, 6  # on a card: wished, and at most
-_LASTING = (Lens.STATE, Lens.PHASE)  # lenses whose property changes only with a node's state or hooks
 
 
 class NodeMapModel:
@@ -49,9 +48,7 @@ class NodeMapModel:
         self.page: NodePage = session.nodes()
         self.glyphs: Sequence[Glyph] = ()  # those that occur, the worst last
         self.codes = b""  # for each node: the place of its glyph in ``glyphs``
-        self.facts: Sequence[int] = ()  # for each node: the lens's property
         self._positions: Sequence[int] = ()  # for each node: its index in the pool
-        self._states = b""
         self._seen: object = None  # what ``update`` has read
         self.changes = 0  # grows with each update that may have found something else
         self._coded: object = None  # the input of ``glyphs`` and ``codes``
@@ -74,8 +71,8 @@ class NodeMapModel:
         """Read the simulation again."""
         self.page = page = self.session.nodes()
         self.lens = self._chosen or first_lens(self.session.job(self.session.job_id))
-        seen = (page, page.version, self.lens) if self.lens in _LASTING else None
-        if seen is None or seen != self._seen:
+        seen = page, page.version, self.lens
+        if seen != self._seen:
             self._seen = seen
             self.changes += 1
             self._read(page)
@@ -94,19 +91,21 @@ class NodeMapModel:
         if self._hidden:
             shown = in_pool(states)
             nodes, positions = tuple(compress(nodes, shown)), tuple(compress(positions, shown))
-            states, facts = bytes(compress(states, shown)), tuple(compress(facts, shown))
+            states, facts = bytes(compress(states, shown)), bytes(compress(facts, shown))
         self.nodes = tuple(nodes)  # a copy: later drawing must show this moment
-        self._positions, self._states, self.facts = positions, states, facts
-        self._code()
+        self._positions = positions
+        self._code(states, facts)
 
-    def _code(self) -> None:
-        """Find the glyph of each node, all at once: a frame must not loop over ten thousand nodes in Python."""
-        most = max(self.facts, default=0)
-        known = self.lens, most, self._states, self.facts
+    def _code(self, states: bytes, facts: bytes) -> None:
+        """Find the glyph of each node from its state and the lens's property, all at once.
+
+        A frame must not loop over ten thousand nodes in Python.
+        """
+        known = self.lens, states, facts
         if self._coded == known:
             return
-        pairs = list(zip(self._states, self.facts, strict=True))
-        found = {pair: glyph_for(self.lens, *pair, most) for pair in set(pairs)}
+        pairs = list(zip(states, facts, strict=True))
+        found = {pair: glyph_for(self.lens, *pair) for pair in set(pairs)}
         self.glyphs = sorted(set(found.values()), key=severity_of)
         places = {glyph: place for place, glyph in enumerate(self.glyphs)}
         self.codes = bytes(map({pair: places[glyph] for pair, glyph in found.items()}.__getitem__, pairs))
