@@ -24,8 +24,7 @@ from tui.viewmodels.timeline.lines import Canvas
 from tui.viewmodels.timeline.rows import FAILED, NOTHING, RUNNING, Bar, Height, TimeColumns
 from tui.viewmodels.watch import job_strip
 from tui.viewmodels.watch.job_strip import JobStripModel
-from tui.viewmodels.watch.lenses import Lens
-from tui.viewmodels.watch.node_map import NodeMapModel
+from tui.viewmodels.watch.node_map import Lens, NodeMapModel
 
 DAY_S = 86_400
 ENDS = {"onAllTasksComplete": "terminatejob"}

@@ -32,7 +32,7 @@ from tui.viewmodels.glyphs import (
     task_glyph,
 )
 from tui.viewmodels.text import Role, plain
-from tui.viewmodels.watch.lenses import Lens, glyph_for
+from tui.viewmodels.watch.node_map import Lens, glyph_for
 
 
 def ended(*, badly):

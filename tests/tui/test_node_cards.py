@@ -13,9 +13,8 @@ from tui.app.dashboard import Dashboard
 from tui.viewmodels.lists.pools import node_general, node_tasks
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, plain, width
-from tui.viewmodels.watch.lenses import Form, Layout, Lens
 from tui.viewmodels.watch.node_cards import Cards, MapLines
-from tui.viewmodels.watch.node_map import NodeMapModel
+from tui.viewmodels.watch.node_map import Form, Layout, Lens, NodeMapModel
 from tui.widgets.charts import NodeMap
 
 EACH_SIZE = [(200, 60), (120, 40), (80, 24)]

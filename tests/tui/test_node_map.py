@@ -14,9 +14,8 @@ from tui.app.dashboard import Dashboard
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import Role, plain, width
 from tui.viewmodels.watch import node_map
-from tui.viewmodels.watch.lenses import LENSES, Form, Layout, Lens, Needs, layout_for
 from tui.viewmodels.watch.node_cards import Cards, MapLines
-from tui.viewmodels.watch.node_map import NodeMapModel
+from tui.viewmodels.watch.node_map import LENSES, Form, Layout, Lens, Needs, NodeMapModel, layout_for
 from tui.widgets.charts import NodeMap
 
 LATER_S = 330

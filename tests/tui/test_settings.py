@@ -14,7 +14,7 @@ from tui.app import dashboard as tui_app
 from tui.saving.settings import OPTIONS, Settings, SettingsFile, Source
 from tui.textual.screens import ShowRun
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.watch.lenses import Lens
+from tui.viewmodels.watch.node_map import Lens
 
 LATER_S = 330
 

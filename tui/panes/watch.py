@@ -33,7 +33,7 @@ from tui.viewmodels.watch.arrangement import (
 )
 from tui.viewmodels.watch.attention import AttentionModel
 from tui.viewmodels.watch.job_strip import EVENTS_TAB, EXPECTATIONS_TAB, PREPARATION_TAB, RELEASE_TAB, TASKS_TAB
-from tui.viewmodels.watch.lenses import Form
+from tui.viewmodels.watch.node_map import Form
 from tui.widgets.charts import Curves, NodeMap
 from tui.widgets.rows import Choices
 from tui.widgets.table import Table

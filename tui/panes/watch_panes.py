@@ -34,9 +34,8 @@ from tui.viewmodels.watch.job_strip import (
     tab_that_matters,
     tabs_of,
 )
-from tui.viewmodels.watch.lenses import Form
 from tui.viewmodels.watch.node_cards import Cards
-from tui.viewmodels.watch.node_map import NodeMapModel
+from tui.viewmodels.watch.node_map import Form, NodeMapModel
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
 

@@ -16,8 +16,8 @@ from tui.textual.views import CursorView, LinesView, ResizeFilter, entitle, refr
 from tui.viewmodels.text import ItemRef, Role, Span
 from tui.viewmodels.watch.arrangement import MUCH, Wish
 from tui.viewmodels.watch.curves import CurvesModel
-from tui.viewmodels.watch.lenses import Form, Layout
 from tui.viewmodels.watch.node_cards import MapLines
+from tui.viewmodels.watch.node_map import Form, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,14 +11,12 @@ from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, TASK, hook_glyph
 from tui.viewmodels.properties import next_words
 from tui.viewmodels.text import ItemRef, Line, Role, Span, between, cut, fit, line, merged, one_line, squeeze, width
-from tui.viewmodels.watch.lenses import Form, Lens
-from tui.viewmodels.watch.node_map import MOST_OUTPUT
+from tui.viewmodels.watch.node_map import MOST_OUTPUT, Form, Lens
 
 if TYPE_CHECKING:
     from engine.views.resources.nodes import HookOnNode, LastOutput, NodeRow, TaskOnNode
     from tui.viewmodels.glyphs import Glyph
-    from tui.viewmodels.watch.lenses import Layout
-    from tui.viewmodels.watch.node_map import NodeMapModel
+    from tui.viewmodels.watch.node_map import Layout, NodeMapModel
 
 
 _MOST_SLOT_CELLS = 8
