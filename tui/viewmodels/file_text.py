@@ -1,74 +1,44 @@
-"""The text of a file in a window. Only the visible lines are drawn.
-
-An index of the lines gives fast access and search.
-"""
+"""The text of a file in a window. Only the visible lines are drawn."""
 
 from __future__ import annotations
 
 import re
-from array import array
 from bisect import bisect_left, bisect_right
-from functools import partial
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from engine.base.values import printable
 from tui.viewmodels.text import Line, Role, Span, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
-class LineIndex:
-    """The offsets of the lines of a text."""
+class TextLines:
+    """The lines of a text, of which the last one may go on."""
 
     def __init__(self) -> None:
         self.text = ""
-        self._starts = array("q")
-        self._lower: str | None = None  # the text in lower case, once needed
+        self._parts = [""]
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return len(self._parts) - (not self._parts[-1])
 
     def show(self, text: str) -> None:
-        """Index a text; of one that has only grown, from its last line on."""
-        begins = self._starts.pop() if self._starts and text.startswith(self.text) else 0
-        starts = array("q", accumulate((len(line) + 1 for line in text[begins:].split("\n")), initial=begins))
-        known = self._starts if begins else array("q")
-        self._starts = known + (starts[:-1] if starts[-2] < len(text) else starts[:-2])
-        self.text, self._lower = text, None
+        """Take a text; of one that has only grown, what has come."""
+        if not text.startswith(self.text):
+            self.text, self._parts = "", [""]
+        last = self._parts.pop()
+        self._parts += text[len(self.text) - len(last) :].split("\n")
+        self.text = text
 
     def line(self, number: int) -> str:
         """Return a line, counted from 0, without its line break."""
-        end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.text) + 1
-        return self.text[self._starts[number] : end].rstrip("\r\n")
+        return self._parts[number].rstrip("\r")
 
-    def containing(self, text: str) -> array[int]:
+    def containing(self, text: str) -> list[int]:
         """Return the numbers of the lines that contain a text, ignoring case."""
-        found = array("q")
-        find = self._finder(text)
-        at = find(0)
-        while at >= 0:
-            number = bisect_right(self._starts, at) - 1
-            found.append(number)
-            if number + 1 == len(self._starts):
-                break
-            at = find(self._starts[number + 1])
-        return found
-
-    def _finder(self, text: str) -> Callable[[int], int]:
-        """Return a function from an offset to the next match, or -1. Plain search is far faster than a pattern."""
-        if self.text.isascii():
-            if self._lower is None:
-                self._lower = self.text.lower()
-            return partial(self._lower.find, text.lower())
-        pattern = pattern_of(text)
-
-        def find(start: int) -> int:
-            match = pattern.search(self.text, start)
-            return -1 if match is None else match.start()
-
-        return find
+        wanted = text.lower()
+        return [number for number, line in enumerate(self._parts) if wanted in line.lower()]
 
 
 def pattern_of(text: str) -> re.Pattern[str]:
@@ -84,11 +54,11 @@ class TextModel:
 
     def __init__(self, cursor: str) -> None:
         """Start with an empty text; ``cursor`` is the sign beside the line that was found."""
-        self.index = LineIndex()
+        self.lines = TextLines()
         self._cursor = cursor
         self.cells, self.height = 80, 24
         self.found_line: int | None = None
-        self.found: array[int] = array("q")  # the lines that contain the searched text
+        self.found: list[int] = []  # the lines that contain the searched text
         self.sought = ""
         self.first, self._left = 0, 0  # the visible line at the top, and the character at the left
         self._pattern: re.Pattern[str] | None = None
@@ -99,9 +69,9 @@ class TextModel:
         """Show a text. ``is_other`` starts at its top; otherwise it is a newer version of the same text."""
         if is_other:
             self.first, self._left, self.found_line = 0, 0, None
-        elif text == self.index.text:
+        elif text == self.lines.text:
             return
-        self.index.show(text)
+        self.lines.show(text)
         self._find_again()
         self.scroll(0)
 
@@ -111,19 +81,19 @@ class TextModel:
         self.scroll(0)
 
     def _find_again(self) -> None:
-        self.found = self.index.containing(self.sought) if self.sought else array("q")
+        self.found = self.lines.containing(self.sought) if self.sought else []
 
     @property
     def total(self) -> int:
         """The number of lines of the text."""
-        return len(self.index)
+        return len(self.lines)
 
     def rows(self) -> list[Line]:
         """Return the visible lines."""
         return [self._drawn(at) for at in range(self.first, min(self.first + self.height, self.total))]
 
     def _drawn(self, number: int) -> Line:
-        text, gutter_cells = printable(self.index.line(number).expandtabs(), "?"), len(str(self.total)) + 3
+        text, gutter_cells = printable(self.lines.line(number).expandtabs(), "?"), len(str(self.total)) + 3
         is_found, matches = number == self.found_line, () if self._pattern is None else self._pattern.finditer(text)
         label = f"{self._cursor if is_found else ' '}{number + 1:>{gutter_cells - 2}} "
         part = text[self._left : self._left + self.cells]  # more than has room, so that the cut shows

@@ -224,7 +224,7 @@ class TextView(ScrollView):
 
     def action_to_end(self, way: int) -> None:
         """Scroll to the begin of the first line, or to the last one."""
-        self.action_scroll_by(way * self._text.total, min(0, way) * len(self._text.index.text))
+        self.action_scroll_by(way * self._text.total, min(0, way) * len(self._text.lines.text))
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Scroll up."""
