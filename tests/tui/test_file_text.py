@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tui.viewmodels import file_text
-from tui.viewmodels.file_text import TextLines, TextModel
+from tui.viewmodels import file_browser
+from tui.viewmodels.file_browser import TextLines, TextModel
 from tui.viewmodels.text import Role, plain, width
 
 LINES = 200_000
@@ -55,11 +55,11 @@ def test_a_text_that_grows_has_the_lines_of_the_whole(texts):
 def test_of_200_000_lines_only_those_are_formatted_that_are_seen(monkeypatch):
     formatted = []
 
-    def counted(text, other, plain_printable=file_text.printable):
+    def counted(text, other, plain_printable=file_browser.printable):
         formatted.append(text)
         return plain_printable(text, other)
 
-    monkeypatch.setattr(file_text, "printable", counted)
+    monkeypatch.setattr(file_browser, "printable", counted)
     model = reader(numbered(LINES), height=20)
     assert model.total == LINES
     assert shown(model)[-1] == "      20 line 20"

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
     from textual.timer import Timer
 
-    from tui.viewmodels.file_browser import FilesModel
-    from tui.viewmodels.file_text import TextModel
+    from tui.viewmodels.file_browser import FilesModel, TextModel
     from tui.viewmodels.frame import Message as ShownMessage
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import ItemRef, Line
