@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 
 from engine.base.paths import APPLICATIONS, MOUNTS, SHARED, STARTUP, VOLATILE, WORKITEMS, name_of, parent
-from engine.base.values import lazy_regex, printable
+from engine.base.values import natural_key, printable
 from engine.views.resources.processes import Deletion, FilePage, Item
 from engine.views.resources.processes import DeletionCause as Cause
 from tui.viewmodels import format as fmt
@@ -69,7 +69,6 @@ def short_fate(session: Session, fate: Deletion) -> str:
 
 
 _INDENT = 2
-_DIGITS = lazy_regex(r"(\d+)")
 
 
 class TreeRow(NamedTuple):
@@ -177,10 +176,9 @@ class TreeModel:
         return between((Span(indent), sign, name._replace(text=squeeze(name.text, room))), (size,), cells)
 
 
-def _order(item: Item) -> tuple[bool, list[str | int]]:
+def _order(item: Item) -> tuple[bool, str]:
     """Return the sort key: directories before files, numbers in names by value."""
-    parts = _DIGITS.split(name_of(item.path))
-    return not item.is_directory, [int(part) if at % 2 else part for at, part in enumerate(parts)]
+    return not item.is_directory, natural_key(name_of(item.path))
 
 
 class TextLines:
