@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import NodeState
 from engine.views.hook_status import Hook, HookStatus
+from engine.views.log.reader import KeptByKey
 from engine.views.resources.nodes import hooks_on, last_output, tasks_on
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, TASK, hook_glyph
@@ -32,8 +33,7 @@ class Cards:
 
     def __init__(self, model: NodeMapModel) -> None:
         self._model = model
-        self._outputs: dict[int, LastOutput | None] = {}  # by node, at a moment
-        self._read_at: object = None
+        self._outputs: KeptByKey[LastOutput | None] = KeptByKey()
 
     # -- a card --------------------------------------------------------------------------------------------------
 
@@ -180,13 +180,7 @@ class Cards:
     def _output(self, node: int) -> LastOutput | None:
         """Return the last lines of output on a node, read once for each moment."""
         simulation = self._model.session.simulation
-        moment = simulation.moment
-        if self._read_at != moment:
-            self._read_at = moment
-            self._outputs.clear()
-        if node not in self._outputs:
-            self._outputs[node] = last_output(simulation, node, MOST_OUTPUT)
-        return self._outputs[node]
+        return self._outputs.get(simulation.moment, node, lambda: last_output(simulation, node, MOST_OUTPUT))
 
     # -- a line --------------------------------------------------------------------------------------------------
 
