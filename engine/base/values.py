@@ -296,10 +296,15 @@ def format_time(start: datetime, ms: int) -> str:
 
 def format_clock(ms: int) -> str:
     """Return elapsed time for people, ``+00:42:17`` or ``+1d 02:03:04``."""
+    return f"+{format_span(ms)}"
+
+
+def format_span(ms: int) -> str:
+    """Return a duration for people, ``00:42:17`` or ``1d 02:03:04``."""
     days, rest = divmod(ms, DAY_MS)
     hours, rest = divmod(rest, HOUR_MS)
     minutes, rest = divmod(rest, MINUTE_MS)
-    return f"+{f'{days}d ' if days else ''}{hours:02d}:{minutes:02d}:{rest // SECOND_MS:02d}"
+    return f"{f'{days}d ' if days else ''}{hours:02d}:{minutes:02d}:{rest // SECOND_MS:02d}"
 
 
 class InOrder(Protocol):

@@ -111,16 +111,6 @@ class Times(NamedTuple):
     release: int
 
 
-def measures_of_times(times: Times) -> dict[str, float | None]:
-    """Return the measures that follow from times alone."""
-    return {
-        **_of_times("wait", times.waits),
-        **_of_times("run", times.runs),
-        "preparationSeconds": times.preparation / SECOND_MS,
-        "releaseSeconds": times.release / SECOND_MS,
-    }
-
-
 def figures(summary: Mapping[str, object], times: Times, job_ends: Mapping[str, float | None]) -> Figures:
     """Return the figures that follow from the ``summary`` of the state of a run as JSON, and from times.
 
@@ -128,7 +118,10 @@ def figures(summary: Mapping[str, object], times: Times, job_ends: Mapping[str, 
     """
     tasks = cast("Mapping[str, float | None]", summary["tasks"])
     found: dict[str, Any] = {
-        **measures_of_times(times),
+        **_of_times("wait", times.waits),
+        **_of_times("run", times.runs),
+        "preparationSeconds": times.preparation / SECOND_MS,
+        "releaseSeconds": times.release / SECOND_MS,
         **summary,
         **_failed(summary),
         "totalTasks": tasks["total"],

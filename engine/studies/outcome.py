@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.terms import JobState
-from engine.base.values import SECOND_MS, USD, format_clock, format_money, shortened
+from engine.base.values import SECOND_MS, USD, format_clock, format_money, format_span, shortened
 from engine.scenario.model import MEASURES, JobEnd
 from engine.scenario.record import values_text
 from engine.specs.conditions import Bounds, SubjectKind, matches
@@ -293,7 +293,7 @@ def end_text(seconds: float | None) -> str:
 
 def duration_text(seconds: float | None) -> str:
     """Return a duration: ``04:12:00``, ``1d 02:00:00``; empty if there is none."""
-    return end_text(seconds).removeprefix("+")
+    return "" if seconds is None else format_span(round(seconds * SECOND_MS))
 
 
 def cost_text(amount: float | None, currency: str = USD) -> str:

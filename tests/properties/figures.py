@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine import Simulation
-from engine.studies.measures import Figures, Times, compared, figures_of_run, measures_of_times
+from engine.studies.measures import Figures, compared, figures_of_run
 from engine.studies.outcome import Tally
 from engine.studies.runs import Player, Run, planned, read
 from engine.studies.sides import read_state
 from engine.views.diagnosis.questions import expected
 from engine.views.hook_status import HookStatus
-from engine.views.log.tally import Measure, all_job_ids, node_use, recorded_columns, tally, task_times
+from engine.views.log.tally import Measure, all_job_ids, hook_times, node_use, recorded_columns, tally
 from engine.views.resources.jobs import job_ids, pool_ids
 from engine.views.results import GONE, json_text, run_totals, summary
 from engine.views.trace import counters
@@ -128,9 +128,8 @@ def check_moment(simulation: Simulation, session: Session) -> None:
     told, use, stop = summary(simulation), node_use(simulation), simulation.log.index_at(now_ms)
     pools = [pool for pool in map(session.pool, pool_ids(simulation)) if pool is not None]
     counts = tally(simulation, columns, 0, stop, all_job_ids(simulation)).counts
-    measured = measures_of_times(Times(*task_times(simulation, columns, stop)))
-    figures = figures_of_run(simulation).measures
-    assert {name: figures[name] for name in measured} == measured
+    figures, of_hooks = figures_of_run(simulation).measures, hook_times(simulation.log, columns, stop)
+    assert (figures["preparationSeconds"], figures["releaseSeconds"]) == tuple(ms / 1000 for ms in of_hooks)
     assert round(use.cost(now_ms) - told.cost, DIGITS) == round(session.cost() - told.cost, DIGITS) == 0
     assert round(use.hours(now_ms), DIGITS) == figures["nodeHours"]
     assert counts[Measure.SUCCEEDED] == told.tasks.succeeded == figures["succeededTasks"]

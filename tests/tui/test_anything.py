@@ -89,7 +89,7 @@ def check(app, size):
         return
     for node_map in view.query(NodeMap):
         assert sum(count for _, count in node_map.model.counts()) == len(node_map.model.nodes)
-    is_narrowed = isinstance(view, ListPage) and (view.model.filter_text or view.model.remembered())
+    is_narrowed = isinstance(view, ListPage) and (any(view.model.remembered().values()))
     if isinstance(view, ListPage) and not is_narrowed and not getattr(view.model, "is_by_hand", False):
         fresh = type(view.model)(session)
         fresh.update()

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.driving import drive, typed
 from tests.tui.screen_text import contains, messages_of, text_of
-from tui.app.go_line_keys import go_to
+from tui.app.main_screen import go_to
 from tui.viewmodels.lists.pools import NodesModel
 from tui.viewmodels.lists.tasks import TasksModel
 
@@ -83,7 +83,7 @@ def test_a_row_is_under_the_cursor_before_the_list_has_found_it(dashboard_at, mo
         go_to(app.screen, "n3")
         seen.append((subject_of(app).key, nodes[3], app.screen.list_page.is_busy))
 
-    arrange = filter_by("n*") if is_filtered else (":", *typed("sort node"), "enter")
+    arrange = filter_by("n*") if is_filtered else ("o",)
     drive(
         app,
         *("3", *arrange, "5", *go("time -5m")),

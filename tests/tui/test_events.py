@@ -282,7 +282,3 @@ def test_events_say_that_they_stand_in_the_order_of_time_instead_of_being_sorted
     seen = after(dashboard_at(LATER_S), "9", "o")
     assert contains(seen, "Events stand in the order of time.")
     assert not contains(seen, "Time▲")
-    assert contains(
-        after(dashboard_at(LATER_S), "9", "colon", *"sort", "space", *"kind", "enter"),
-        "Events stand in the order of time.",
-    )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 import pytest
 
-from tui.viewmodels import file_text
-from tui.viewmodels.file_text import LineIndex, TextModel
+from tui.viewmodels import file_browser
+from tui.viewmodels.file_browser import TextLines, TextModel
 from tui.viewmodels.text import Role, plain, width
 
 LINES = 200_000
@@ -41,41 +39,27 @@ def numbered(count):
     ],
 )
 def test_lines_end_where_a_line_ends(text, lines):
-    index = LineIndex()
+    index = TextLines()
     index.show(text)
     assert [index.line(number) for number in range(len(index))] == lines
 
 
 @pytest.mark.parametrize("texts", [("a\nb", "a\nbc\n", "a\nbc\n\nd"), ("", "a"), ("ab\n", "ac\nd"), ("a\nb\n", "a")])
 def test_a_text_that_grows_has_the_lines_of_the_whole(texts):
-    index = LineIndex()
+    index = TextLines()
     for text in texts:
         index.show(text)
     assert [index.line(number) for number in range(len(index))] == texts[-1].splitlines()
 
 
-def test_only_what_is_new_of_a_text_that_grows_is_indexed(monkeypatch):
-    index, indexed = LineIndex(), []
-
-    def counted(sizes, initial):
-        return accumulate((indexed.append(each) or each for each in sizes), initial=initial)
-
-    monkeypatch.setattr(file_text, "accumulate", counted)
-    index.show(numbered(LINES))
-    indexed.clear()
-    index.show(numbered(LINES + 1))
-    assert len(index) == LINES + 1
-    assert len(indexed) < 5
-
-
 def test_of_200_000_lines_only_those_are_formatted_that_are_seen(monkeypatch):
     formatted = []
 
-    def counted(text, other, plain_printable=file_text.printable):
+    def counted(text, other, plain_printable=file_browser.printable):
         formatted.append(text)
         return plain_printable(text, other)
 
-    monkeypatch.setattr(file_text, "printable", counted)
+    monkeypatch.setattr(file_browser, "printable", counted)
     model = reader(numbered(LINES), height=20)
     assert model.total == LINES
     assert shown(model)[-1] == "      20 line 20"
@@ -150,7 +134,7 @@ def test_a_search_goes_round_and_marks_what_it_finds():
 
 @pytest.mark.parametrize("start", ["", "Ünicode İ\n"])
 def test_what_stands_in_a_line_is_found_in_any_case_of_letters_and_any_alphabet(start):
-    index = LineIndex()
+    index = TextLines()
     index.show(f"{start}one TWO two\nthree\nTwo\n")
     first = 1 if start else 0
     assert list(index.containing("tWo")) == [first, first + 2]

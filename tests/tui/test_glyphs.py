@@ -32,7 +32,7 @@ from tui.viewmodels.glyphs import (
     task_glyph,
 )
 from tui.viewmodels.text import Role, plain
-from tui.viewmodels.watch.lenses import Lens, glyph_for
+from tui.viewmodels.watch.node_map import Lens, glyph_for
 
 
 def ended(*, badly):
@@ -179,8 +179,8 @@ def test_preempted_is_not_failed():
 
 @pytest.mark.parametrize("lens", [Lens.STATE, Lens.PHASE])
 def test_a_lens_shows_a_state_by_the_symbol_of_the_table(lens):
-    assert glyph_for(lens, NodeState.PREEMPTED, 0x99, 4) == NODE[NodeState.PREEMPTED]
-    assert glyph_for(lens, GONE_CODE, 0, 4) == NODE[None]
+    assert glyph_for(lens, NodeState.PREEMPTED, 0x99) == NODE[NodeState.PREEMPTED]
+    assert glyph_for(lens, GONE_CODE, 0) == NODE[None]
 
 
 def glyphs_made_in(path):

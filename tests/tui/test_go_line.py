@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 import pytest
 
 from tests.tui.driving import drive, typed
@@ -25,7 +23,6 @@ COLUMNS = ("", "Task", "State", "Retry count", "Node")
         ("speed 6", ["speed 60", "speed 600"]),
         ("time n", []),
         ("time f", ["time failure"]),
-        ("sort r", ["sort retry count"]),
         ("find st", ["find state:"]),
         ("nothing", []),
     ],
@@ -170,26 +167,6 @@ def test_tab_takes_what_is_offered(dashboard_at, size):
     )
     assert "tab preparation  preparation tasks" in seen[0][-2]
     assert seen[1] == "preparation"
-
-
-def test_a_list_is_sorted_by_a_column_that_is_named(dashboard_at):
-    seen, said = [], []
-
-    def look(app):
-        seen.append(app.main_screen.view.model.sort_column)
-        said.extend(messages_of(app))
-        app.messages.clear()
-
-    steps = [(*typed(f":{text}"), "enter", look) for text in ("sort node", "sort", "sort stat", "sort sate")]
-    drive(dashboard_at(LATER_S), "5", *chain.from_iterable(steps))
-    assert seen == ["Node", None, "State", "State"]
-    assert said == ["sort 'sate' is not known: did you mean 'state'?"]
-
-
-def test_where_no_list_is_shown_verbs_say_so(dashboard_at):
-    seen = []
-    drive(dashboard_at(LATER_S), *typed(":sort node"), "enter", lambda app: seen.extend(messages_of(app)))
-    assert seen == ["sort arranges a list: views 2 to 7, 9 and 0."]
 
 
 def test_q_leaves_the_blade_of_a_thing(dashboard_at):

@@ -12,9 +12,8 @@ from tui.viewmodels.session import Session
 from tui.viewmodels.watch.attention import AttentionModel
 from tui.viewmodels.watch.curves import CurvesModel
 from tui.viewmodels.watch.job_strip import JobStripModel
-from tui.viewmodels.watch.lenses import LENSES, Form, Layout
 from tui.viewmodels.watch.node_cards import MapLines
-from tui.viewmodels.watch.node_map import NodeMapModel
+from tui.viewmodels.watch.node_map import LENSES, Form, Layout, NodeMapModel
 
 _CELLS, _ROWS = 116, 24
 _TRANSPORT = Transport(is_playing=True, speed=1, is_finished=False)

@@ -10,7 +10,7 @@ from tests.builders import simulation as a_simulation
 from tui.viewmodels.session import Session
 from tui.viewmodels.timeline.timeline import TimelineModel
 
-_CELLS, _KINDS = 70, ("nodes", "tasks", "jobs")
+_CELLS, _KINDS = 70, range(3)  # nodes, tasks, jobs
 _SCENARIOS = (
     "a-day-of-autoscaling",
     "delete-without-terminate",
@@ -32,7 +32,7 @@ class _Timeline:
         self.session = Session(simulation)
         self.session.newest_ms = newest_ms
         self.models = []
-        for room, zoom in ((_A_LINE_EACH, {}), (_A_LINE_EACH, {"zoom": 5}), (_SEVERAL_LINES, {})):
+        for room, zoom in ((_A_LINE_EACH, {}), (_A_LINE_EACH, {"step_ms": 5_000}), (_SEVERAL_LINES, {})):
             for kind in _KINDS:
                 model = TimelineModel(self.session)
                 model.recall({"rows": kind, **zoom})

@@ -12,8 +12,7 @@ from textual.actions import parse
 from engine import Simulation, load_scenario
 from tests.tui.driving import drive
 from tests.tui.screen_text import after, contains, messages_of, strips_of, text_of
-from tui.app.go_line_keys import SHOWN_PAGES
-from tui.app.main_screen import palette_entries
+from tui.app.main_screen import SHOWN_PAGES, palette_entries
 from tui.viewmodels.go_line import PAGES, TABS
 from tui.widgets.table import Table
 

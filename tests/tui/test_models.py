@@ -19,9 +19,8 @@ from tui.viewmodels.session import Session
 from tui.viewmodels.text import ItemRef, block_lines, plain, width
 from tui.viewmodels.watch import job_strip, node_map
 from tui.viewmodels.watch.attention import AttentionModel
-from tui.viewmodels.watch.lenses import Form, Layout, Lens, Needs, layout_for
 from tui.viewmodels.watch.node_cards import MapLines
-from tui.viewmodels.watch.node_map import NodeMapModel
+from tui.viewmodels.watch.node_map import Form, Layout, Lens, Needs, NodeMapModel, layout_for
 
 PREPARING_S, WORKING_S, LATER_S, END_S = 70, 200, 330, 100_000
 MODELS = [PreparationModel, ReleaseModel, NodesModel, TasksModel, JobsModel, PoolsModel, EventsModel]

@@ -14,9 +14,8 @@ from tui.app.dashboard import Dashboard
 from tui.viewmodels.session import Session
 from tui.viewmodels.text import Role, plain, width
 from tui.viewmodels.watch import node_map
-from tui.viewmodels.watch.lenses import LENSES, Form, Layout, Lens, Needs, layout_for
 from tui.viewmodels.watch.node_cards import Cards, MapLines
-from tui.viewmodels.watch.node_map import NodeMapModel
+from tui.viewmodels.watch.node_map import LENSES, Form, Layout, Lens, Needs, NodeMapModel, layout_for
 from tui.widgets.charts import NodeMap
 
 LATER_S = 330
@@ -78,35 +77,6 @@ def test_beside_phases_a_state_keeps_its_symbol(mixed):
     letters = [glyph.letter for glyph, _ in model.counts()]
     assert len(set(symbols)) == len(symbols)
     assert len(set(letters)) == len(letters)
-
-
-def test_the_failures_lens_counts_tasks_and_hooks(session_at, monkeypatch):
-    model = NodeMapModel(session_at(LATER_S))
-    model.look_through(Lens.FAILURES)
-    runs = [model.session.nodes().row(node) for node in model.nodes]
-    failed = (
-        sum(row.total_run - row.total_succeeded - row.total_interrupted for row in runs if row.state is not None) + 1
-    )  # a preparation
-    assert failed > 1
-    monkeypatch.setattr(node_map, "MOST_CARDS", 0)  # show the node that has left, too
-    model = NodeMapModel(model.session)
-    model.look_through(Lens.FAILURES)
-    counted = {glyph.name: count for glyph, count in model.counts()}
-    assert counted.pop("no failure", 0) + sum(counted.values()) == 6
-    assert sum(int(name.split()[0]) * count for name, count in counted.items() if name[0].isdigit()) == failed
-
-
-def test_where_all_nodes_have_many_failures_the_failures_lens_still_tells_them_apart(session_at, monkeypatch):
-    session = session_at(LATER_S)
-    monkeypatch.setattr(type(session.nodes()), "failures", lambda page: [12, 85, 37, 40, 41, 0][: len(page.nodes())])
-    monkeypatch.setattr(node_map, "MOST_CARDS", 0)  # show the node that has left, too
-    model = NodeMapModel(session)
-    model.look_through(Lens.FAILURES)
-    symbols = [model.glyph(index).symbol for index in range(6) if model.glyph(index).role is Role.FAILED]
-    names = [glyph.name for glyph, _ in model.counts() if glyph.role is Role.FAILED]
-    assert symbols == ["2", "9", "4", "4", "5"]
-    assert names == ["11 to 20 failures", "31 to 40 failures", "41 to 50 failures", "81 to 90 failures"]
-    assert model.worst(0, 6) == 1
 
 
 def test_trouble_comes_first_in_the_legend_and_order_does_not_follow_numbers(mixed):
@@ -191,9 +161,9 @@ def hundred():
 def test_nodes_that_have_gone_have_no_card_and_the_title_counts_them(mixed):
     model = model_of(mixed)
     assert len(model.nodes) == 5
-    assert model.title(90, layout_for(5, 90, 40, NEEDS)).startswith("Nodes · 5 nodes, 1 gone · lens 1 of 3")
+    assert model.title(90, layout_for(5, 90, 40, NEEDS)).startswith("Nodes · 5 nodes, 1 gone · lens 1 of 2")
     model = model_of(mixed, with_gone=True)
-    assert model.title(90, layout_for(6, 90, 40, NEEDS)).startswith("Nodes · 6 nodes · lens 1 of 3")
+    assert model.title(90, layout_for(6, 90, 40, NEEDS)).startswith("Nodes · 6 nodes · lens 1 of 2")
 
 
 def test_of_a_pool_whose_nodes_have_all_gone_their_number_is_said():
@@ -297,8 +267,8 @@ def test_a_short_line_of_a_node_has_whole_words(mixed):
 def test_l_goes_from_lens_to_lens_and_round(dashboard_at):
     seen = []
     drive(dashboard_at(LATER_S), *[step for _ in range(2) for step in ("l", lambda app: seen.append(text_of(app)))])
-    assert contains(seen[0], "failures so far   l lens")
-    assert contains(seen[1], "lens 1 of 3: node state")
+    assert contains(seen[0], "lens 1 of 2: node state")
+    assert contains(seen[1], "lens 2 of 2: job phase")
 
 
 def test_going_back_to_before_there_were_nodes_reads_nothing_of_nodes_that_are_no_more():

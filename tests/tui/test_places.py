@@ -15,7 +15,6 @@ from tests.tui.acting import commands_of, trial_of
 from tests.tui.driving import drive
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.app.dashboard import Dashboard
-from tui.viewmodels import moments
 from tui.viewmodels.actions.menu import actions_for, trial_result_lines
 from tui.viewmodels.format import words_of
 from tui.viewmodels.moments import Bookmarks, compare_lines
@@ -106,28 +105,15 @@ def test_two_moments_of_a_run_stand_in_two_columns_with_their_difference(session
     assert lines[-1] == "Both are moments of the same run."
 
 
-def test_waiting_and_running_times_are_those_of_the_command(session_at):
+def test_times_of_preparation_are_those_of_the_command(session_at):
     session = session_at(100)
     bookmarks = Bookmarks(session)
     bookmarks.add()
     session.simulation.run_until(LATER_S * 1000)
     session.update()
     lines = told(session, bookmarks.here(), bookmarks.others()[0])
-    found = figures_of_run(session.simulation).measures
-    for name in ("waitSecondsMedian", "waitSecondsP95", "runSecondsMedian", "preparationSeconds"):
-        one = Row(name, None, found[name])
-        assert any(line.startswith(label(one)) and f" {value_text(one, one.b)}" in line for line in lines), name
-
-
-def test_times_of_very_many_tasks_are_left_out_with_a_note(session_at, monkeypatch):
-    monkeypatch.setattr(moments, "LONG_LOG", 10)
-    session = session_at(LATER_S)
-    session.simulation.seek(200_000)
-    session.update()
-    bookmarks = Bookmarks(session)
-    lines = told(session, bookmarks.here(), bookmarks.others()[0])
-    assert not any(line.startswith("waiting") for line in lines)
-    assert lines[-1] == "Waiting and running times of so many tasks are in `batchdeck compare`."
+    one = Row("preparationSeconds", None, figures_of_run(session.simulation).measures["preparationSeconds"])
+    assert any(line.startswith(label(one)) and f" {value_text(one, one.b)}" in line for line in lines)
 
 
 def test_differences_are_those_of_the_command_and_the_later_moment_stands_right(session_at):

@@ -1,4 +1,4 @@
-"""What is remembered: values and where they come from, how views were left, and that they take effect at once."""
+"""Values and where they come from, how views were left before another run, and that they take effect at once."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.tui.screen_text import contains, messages_of, strips_of, text_of
 from tui.app import dashboard as tui_app
 from tui.saving.settings import OPTIONS, Settings, SettingsFile, Source
 from tui.textual.screens import ShowRun
-from tui.viewmodels.go_line import VIEW_NAMES
 from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.watch.node_map import Lens
 
 LATER_S = 330
 
@@ -27,13 +27,13 @@ def test_a_value_has_a_source_and_the_nearest_one_wins():
     assert (settings.text("theme"), settings.source("theme")) == ("no-colour", Source.ENVIRONMENT)
     settings.use("theme", "ansi", Source.COMMAND_LINE)
     assert (settings.text("theme"), settings.source("theme")) == ("ansi", Source.COMMAND_LINE)
-    assert settings.as_remembered() == {"theme": "light"}
+    assert settings.options == {"theme": "light"}
     settings.choose("theme", "dark")
     assert (settings.text("theme"), settings.source("theme")) == ("dark", Source.HERE)
-    assert settings.as_remembered() == {"theme": "dark"}
+    assert settings.options == {"theme": "dark"}
     settings.forget("theme")
     assert (settings.text("theme"), settings.source("theme")) == ("dark", Source.DEFAULT)
-    assert settings.as_remembered() == {}
+    assert settings.options == {}
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,10 @@ def test_columns_are_chosen_shown_and_remembered(dashboard_at):
         *("up", "o", "down", "down"),
         lambda app: seen.append(text_of(app)),
     )
-    app.remember()
+    app.main_screen.remember_views()
     assert contains(seen[0], "Columns of Tasks", "[x] State", "[ ] Command line")
     kept = settings.of("tasks")
-    assert kept["columns"] == [
+    assert kept["columns"] == {
         "Node",
         "Created",
         "Start time",
@@ -73,7 +73,7 @@ def test_columns_are_chosen_shown_and_remembered(dashboard_at):
         "Retries",
         "Requeues",
         "Duration",
-    ]
+    }
     assert kept["sort"] == "Task"
     assert kept["cursor"].startswith("deal-")
     assert not any("Task" in line and "Result" in line for line in seen[1])
@@ -83,9 +83,10 @@ def test_chosen_columns_are_shown_however_narrow_as_far_as_they_fit(session_at):
     model = TasksModel(session_at(LATER_S))
     plain = [model.columns[at].name for at, _ in model.layout(56)]
     assert plain == ["", "Task", "State", "Node", "Start time", "Exit code"]
-    model.recall({"columns": ["Command line", "Required slots", "nonsense"], "sort": "nonsense"})
+    chosen = {"columns": frozenset({"Command line", "Required slots"}), "sort": None, "descending": False, "filter": ""}
+    model.recall(chosen)
     assert [model.columns[at].name for at, _ in model.layout(70)] == ["", "Task", "Required slots", "Command line"]
-    assert model.remembered() == {"columns": ["Required slots", "Command line"]}
+    assert model.remembered() == chosen
     model.next_sort()
     model.next_sort()
     assert model.sort_column == "Required slots"
@@ -93,7 +94,7 @@ def test_chosen_columns_are_shown_however_narrow_as_far_as_they_fit(session_at):
     assert model.shown_names() == {"Command line"}
     model.recall({"sort": "Node", "descending": True})
     assert model.chosen_columns is None
-    assert model.remembered() == {"sort": "Node", "descending": True}
+    assert model.remembered() == {"columns": None, "sort": "Node", "descending": True, "filter": ""}
 
 
 def test_every_view_opens_as_it_was_left(dashboard_at):
@@ -104,19 +105,19 @@ def test_every_view_opens_as_it_was_left(dashboard_at):
         *("l", "3", "o", "O", "down", "down"),
         *("5", "slash", *"state:completed", "enter", "exclamation_mark", "8", "r", "plus"),
     )
-    app.remember()
-    assert first.of("watch") == {"lens": "failures so far"}
+    app.main_screen.remember_views()
+    assert first.of("watch") == {"lens": Lens.STATE}
     assert first.of("nodes")["sort"] == "Node"
     assert first.of("nodes")["descending"]
     assert first.of("tasks")["filter"] == "state:completed"
     assert "only_failed" not in first.of("tasks")  # elsewhere it would hide what nobody has looked at
-    assert first.of("timeline")["rows"] == "tasks"
+    assert first.of("timeline")["rows"] == 1  # tasks
     again = dashboard_at(LATER_S, settings=Settings(views=first.views))
     seen = []
     drive(again, lambda app: seen.append(text_of(app)), "3", lambda app: seen.append(text_of(app)))
-    again.remember()
+    again.main_screen.remember_views()
     assert again.settings.views == first.views
-    assert contains(seen[0], "failures so far")
+    assert contains(seen[0], "node state")
     assert contains(seen[1], "Node▼")
 
 
@@ -129,7 +130,7 @@ def test_a_filter_and_a_lens_stay_with_their_scenario(dashboard_at, name, kept):
         app,
         *("l", "5", "slash", *"state:completed", "enter"),
         lambda app: app.post_message(ShowRun(other)),
-        lambda app: seen.append(contains(text_of(app), "failures so far")),
+        lambda app: seen.append(contains(text_of(app), "node state")),
         "5",
         lambda app: seen.append(app.screen.view.model.filter_text),
     )
@@ -144,7 +145,7 @@ def test_only_failures_ends_with_the_run_and_the_title_says_what_is_hidden(dashb
     events = app.session.events
     assert contains(seen[0], f"Events {events.count} ")
     assert contains(seen[1], f"Events {len(events.failures())}, only failed ")
-    app.remember()
+    app.main_screen.remember_views()
     assert "only_failed" not in settings.of("events")
     drive(dashboard_at(LATER_S, settings=settings), "9", *shows)
     assert contains(seen[2], f"Events {events.count} ")
@@ -196,7 +197,7 @@ def test_the_dashboard_reads_writes_and_says_what_is_wrong(tmp_path, monkeypatch
     assert tui_app.show_dashboard(simulation, speed=None, plays=False, theme=None, ascii_only=False) == 0
     assert (shown["theme"], shown["speed"]) == ("light", 600)
     assert f"{tmp_path / 'settings.toml'}:\nnonsense is not known" in shown["messages"]
-    settings, _ = SettingsFile(tmp_path / "settings.toml").read(VIEW_NAMES)
+    settings, _ = SettingsFile(tmp_path / "settings.toml").read()
     assert (settings.value("theme"), settings.value("speed")) == ("high-contrast", 600)
     tui_app.show_dashboard(simulation, speed=30, plays=False, theme="dark", ascii_only=False)
     assert (shown["theme"], shown["speed"]) == ("dark", 30)

@@ -13,7 +13,6 @@ import pytest
 from tests.mutants import COUNT, mutated, mutated_bytes
 from tests.tui.driving import drive, look
 from tests.tui.screen_text import contains
-from tui.app.dashboard import VIEW_NAMES
 from tui.saving.settings import SettingsFile
 from tui.saving.targets import TargetError
 from tui.textual.keys import Keymap
@@ -77,12 +76,11 @@ def test_whatever_is_in_the_file_there_are_settings_and_it_is_not_spoilt(file):
     for seed in range(COUNT):
         file.path.write_bytes(changed_file(seed))
         file = SettingsFile(file.path)
-        settings, problems = file.read(VIEW_NAMES)
+        settings, problems = file.read()
         assert settings.number("speed") >= 0
         assert isinstance(Keymap(settings.keys).problems, list)
         assert max((len(problem) for problem in problems), default=0) < 3_000
         settings.choose("theme", "dark")
-        settings.of("nodes")["sort"] = "State"
         before = file.path.read_bytes()
         try:
             is_written = file.write(settings)
@@ -91,9 +89,8 @@ def test_whatever_is_in_the_file_there_are_settings_and_it_is_not_spoilt(file):
         if not is_written:
             assert file.path.read_bytes() == before
             continue
-        again, _ = SettingsFile(file.path).read(VIEW_NAMES)
+        again, _ = SettingsFile(file.path).read()
         assert again.value("theme") == "dark"
-        assert again.of("nodes")["sort"] == "State"
 
 
 @pytest.mark.parametrize(
@@ -105,10 +102,10 @@ def test_whatever_is_in_the_file_there_are_settings_and_it_is_not_spoilt(file):
         (b"theme = '\xff'", "can't decode byte 0xff"),
         ("theme = 'light'".encode("utf-16"), "can't decode byte 0xff"),
         (b"a" + b".a" * 3_000 + b" = 1", "a is not known"),
-        (b"views" + b".a" * 3_000 + b" = 1", "views.a is not a view"),
+        (b"keys" + b".a" * 3_000 + b" = 1", "keys.a should be a key in quotes"),
         (b"speed = 0x" + b"f" * 5_000, "speed should be a number, not such a value"),
         (b"speed = 1e300", "speed should be a number, not 1e+300"),
-        (b"views.timeline.zoom = inf", "views.timeline.zoom should be a number, not inf"),
+        (b"speed = inf", "speed should be a number, not inf"),
         (b"keys.'row.why' = [['x']]", "keys.row.why should be a key in quotes, not [['x']]"),
         (b"".join(b"x%d = 1\n" % at for at in range(10_000)), "and 9,990 more"),
     ],
@@ -116,14 +113,14 @@ def test_whatever_is_in_the_file_there_are_settings_and_it_is_not_spoilt(file):
 )
 def test_what_is_wrong_is_told_and_the_defaults_are_used(file, content, wanted):
     file.path.write_bytes(content)
-    settings, (problem,) = file.read(VIEW_NAMES)
-    assert settings.as_remembered() == {}
+    settings, (problem,) = file.read()
+    assert settings.options == {}
     assert wanted.casefold() in problem.casefold()
 
 
 def test_a_byte_order_mark_is_accepted(file):
     file.path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
-    settings, problems = file.read(VIEW_NAMES)
+    settings, problems = file.read()
     assert (settings.value("theme"), problems) == ("light", [])
 
 
@@ -134,33 +131,30 @@ def test_nobody_waits_for_a_pipe_or_reads_an_endless_device(tmp_path):
     for path in (pipe, "/dev/zero", tmp_path):
         link = SettingsFile(tmp_path / f"{len(list(tmp_path.iterdir()))}.toml")
         link.path.symlink_to(path)
-        settings, (problem,) = link.read(VIEW_NAMES)
+        settings, (problem,) = link.read()
         settings.choose("theme", "light")
         assert not link.write(settings)
         assert "The defaults are used" in problem
 
 
-def test_tables_in_one_line_and_dotted_names_get_new_values_too(file):
+def test_options_are_added_beside_tables_in_one_line_and_dotted_names(file):
     file.path.write_text("views = {tasks = {sort = 'Task'}}\nkeys.'row.why' = 'E'\n")
-    settings, _ = file.read(VIEW_NAMES)
-    settings.of("tasks")["descending"] = True
-    settings.of("nodes")["sort"] = "State"
-    settings.keys["row.act"] = "x"
+    settings, _ = file.read()
+    settings.choose("theme", "light")
     assert file.write(settings)
-    again, problems = SettingsFile(file.path).read(VIEW_NAMES)
-    assert (again.as_remembered(), problems) == (settings.as_remembered(), [])
+    again, problems = SettingsFile(file.path).read()
+    assert (again.options, again.keys, problems) == ({"theme": "light"}, {"row.why": "E"}, [])
 
 
 def test_a_dashboard_with_strange_settings_shows_every_view(file, dashboard_at):
     """Show some of the mutants too."""
     strange = [
         b"speed = 1e9\nviews.timeline = {zoom = 1e9, rows = '\\u001b'}\nviews.jobs.sort = ''\nkeys.'row.why' = ',,,'",
-        b"views.tasks = {columns = [], sort = ''}\nviews.nodes = {columns = ['', 'State', 'State'], details = true}",
-        b"views.timeline.zoom = 1e-300\nspeed = 5e-324\n",
+        b"views = [1]\nspeed = 5e-324\n",
     ]
     for content in (*strange, *map(changed_file, range(COUNT // 40))):
         file.path.write_bytes(content)
-        settings, problems = SettingsFile(file.path).read(VIEW_NAMES)
+        settings, problems = SettingsFile(file.path).read()
         app, seen = dashboard_at(60, settings=settings, notes=problems), []
         drive(app, *"12345678", look(seen))
         assert contains(seen[0], "one-node-fails")

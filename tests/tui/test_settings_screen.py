@@ -90,7 +90,7 @@ def test_the_welcome_comes_once_and_any_key_does_what_it_does(dashboard_at):
     assert contains(seen[0], "Welcome", "space runs and pauses it")
     assert not contains(seen[1], "Welcome")
     assert contains(seen[1], "› Pools")
-    assert settings.as_remembered()["introduction"] is False
+    assert settings.options["introduction"] is False
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ LATER_S, CELLS = 330, 100
 def five_seconds(app):
     """Let a column of the timeline last five seconds."""
     model = app.screen.query_one("#lanes").model
-    model.recall({**model.remembered(), "zoom": 5})
+    model.recall({**model.remembered(), "step_ms": 5_000})
     app.screen.update()
 
 
@@ -336,11 +336,11 @@ def test_what_was_there_can_be_opened(session_at):
 def test_what_was_chosen_is_remembered(session_at):
     session = session_at(LATER_S)
     model = model_of(session, seconds=None)
-    assert model.remembered() == {}
+    assert model.remembered() == {"rows": 0, "step_ms": None}
     model.next_rows()
     model.only_failed = True
     model.zoom(-1)
-    chosen = {"rows": "tasks", "zoom": 8.0}
+    chosen = {"rows": 1, "step_ms": 8_000}
     assert model.remembered() == chosen
     other = TimelineModel(session)
     other.recall(chosen)

@@ -70,7 +70,7 @@ def test_the_legend_names_trouble_first_where_there_is_little_room(session_at):
 def test_the_present_moment_stays_in_view_with_room_for_what_comes(session_at):
     session = session_at(60)
     model = TimelineModel(session)
-    model.recall({"zoom": 1.0})
+    model.recall({"step_ms": 1000})
     model.update(1)  # before there is room for more
     model.update(80)
     assert (model.columns.first, model.cursor_column) == (0, 60)

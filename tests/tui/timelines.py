@@ -10,7 +10,7 @@ def model_of(session, cells=100, seconds=5):
     """The timeline with columns of so many seconds; None fits them to the run."""
     model = TimelineModel(session)
     if seconds is not None:
-        model.recall({"zoom": seconds})
+        model.recall({"step_ms": round(seconds * 1000)})
     model.update(cells)
     return model
 

@@ -12,7 +12,6 @@ from engine.base.terms import TaskResult
 from engine.scenario.text import bundled
 from engine.specs import commands as c
 from engine.state.tasks import COMPLETED, PREPARING, RUNNING
-from engine.views.hook_status import HookStatus
 from engine.views.resources import task_order
 from engine.views.resources.instances import pages_of
 from engine.views.resources.jobs import job_ids, pool_ids
@@ -49,8 +48,6 @@ def look_at(simulation, kept):
             assert old.count() == new.count() == len(new.order())
             for with_all in (False, True):
                 assert list(old.order(with_all=with_all)) == list(new.order(with_all=with_all))
-            failed = [node for node in old.nodes_of_rows() if old.status_of(node) is HookStatus.FAILED]
-            assert old.failed_nodes() == failed
         for pool_id in pool_ids(simulation):
             page = NodePage(simulation, pool_id, *kept_hooks)
             assert [hooks_in(code) for code in page.all_hooks()] == [page.hooks(node) for node in page.nodes()]

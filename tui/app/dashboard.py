@@ -45,7 +45,6 @@ from tui.viewmodels.frame import (
     welcome,
 )
 from tui.viewmodels.glyphs import GlyphSet
-from tui.viewmodels.go_line import VIEW_NAMES
 from tui.viewmodels.session import Session
 from tui.viewmodels.watch.attention import warning_note
 from tui.widgets.texts import MessageLine
@@ -369,10 +368,6 @@ class Dashboard(App[None]):
         """The speed of playback; None is as fast as possible."""
         return self.main_screen.playback.pacer.speed
 
-    def remember(self) -> None:
-        """Store the user's choices in each view in the settings."""
-        self.main_screen.remember_views()
-
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return the filters of drawn lines: no colours in a theme without any; the others have none to translate."""
         return [NoColor()] if self.theme == NO_COLOUR else []
@@ -439,7 +434,7 @@ def show_dashboard(
     choice. The introduction is shown to a new user, and with ``introduces``.
     """
     file = SettingsFile()
-    settings, problems = file.read(VIEW_NAMES)
+    settings, problems = file.read()
     process.use_environment(settings)
     given: dict[str, Value | None] = {"speed": speed, "theme": theme, "glyphs": "ascii" if ascii_only else None}
     for name, value in given.items():
@@ -449,7 +444,6 @@ def show_dashboard(
     app = Dashboard(simulation, settings, at_ms=at_ms, plays=plays, introduces=introduces, notes=problems, host=host)
 
     def remember() -> None:
-        app.remember()
         file.write(settings)
 
     def rescue() -> None:

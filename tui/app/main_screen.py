@@ -1,44 +1,171 @@
-"""The main screen with all commands and the views of one simulation, and the command palette.
+"""The main screen with all commands and the views of one simulation, the go line, and the command palette.
 
-The palette offers the commands of keys, sheets, options and help.
+The go line takes a view, an id, or a verb with its argument. The palette offers the commands of keys, pages, sheets,
+options and help.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from engine.base import rulebook
+from engine.base.values import quoted, read_table
 from engine.pacing import DRAWING_S
 from tui import dialogs, viewmodels, workers
 from tui.app import item_keys, list_keys, navigation_keys, run_keys
-from tui.app.go_line_keys import GO_LINE, PAGES, SHEETS, SHOWN_PAGES, page_of
 from tui.app.view_screen import ViewScreen
-from tui.dialogs.sheets import Sheet
+from tui.dialogs.sheets import RuleSheet, Sheet
 from tui.panes.timeline import TimelineGrid
 from tui.saving.settings import OPTIONS
-from tui.textual.keys import start_work, when_of, words_of
+from tui.textual.keys import Command, start_work, when_of, words_of
+from tui.textual.screens import say
 from tui.viewmodels import actions
-from tui.viewmodels.go_line import TABS, VIEW_NAMES, PaletteEntry, offered_actions
+from tui.viewmodels import format as fmt
+from tui.viewmodels.detail_pages import CRITICAL_PATH_TAB, STATISTICS_TAB
+from tui.viewmodels.go_line import (
+    TABS,
+    VIEW_NAMES,
+    VIEWS,
+    PaletteEntry,
+    completions,
+    find,
+    line_hint,
+    not_found,
+    offered_actions,
+    written_out,
+)
 from tui.viewmodels.items import focus_on
+from tui.viewmodels.pool_pages import ACCOUNT_ITEM
 from tui.viewmodels.sheets import NEW_EMPTY, blob_lines
 from tui.viewmodels.text import ItemRef
+from tui.viewmodels.watch.attention import ExpectationsModel, expectation_lines, warning_lines
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
-from tui.widgets.texts import PageView
+from tui.widgets.texts import AnswerError, PageView, Prompt, Question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from textual import events
     from textual.app import App, ComposeResult
     from textual.binding import Binding, BindingType
     from textual.geometry import Size
 
-    from tui.app.go_line_keys import Page
     from tui.app.process import Recorder, Studies
     from tui.saving.settings import Settings
     from tui.textual import screens
     from tui.viewmodels.session import Session
+
+
+# -- the go line -------------------------------------------------------------------------------------------------
+
+
+def _ask_line(main: ViewScreen) -> None:
+    """Ask for a line, which is completed while it is typed."""
+
+    def complete(text: str) -> None:
+        columns = main.list_page.model.column_names if main.list_page is not None else ()
+        offered = completions(main.session, text, columns)
+        main.query_one(Prompt).offer(line_hint(text, offered), offered)
+
+    main.ask(Question(":", partial(go_to, main), on_typed=complete))
+    complete("")
+
+
+def go_to(main: ViewScreen, text: str) -> None:
+    """Carry out a line. Raises AnswerError."""
+    text = written_out(main.session, text.strip())
+    verb, _, rest = text.partition(" ")
+    rest = rest.strip()
+    if text.lower() in VIEWS:
+        main.show_view(VIEWS[text.lower()])
+    elif text.lower() in SHOWN_PAGES:
+        SHOWN_PAGES[text.lower()](main)
+    elif verb == "rule":
+        _show_rule(main, rest)
+    elif verb in main.VERBS:
+        main.VERBS[verb](main, rest)
+    elif text:
+        _go_to_id(main, text)
+
+
+def _go_to_id(main: ViewScreen, identity: str) -> None:
+    found = find(main.session, identity)
+    is_exact = found is not None and found.model.identity_of(found.key).lower() == identity.lower()
+    if not is_exact and identity.upper() in rulebook.rules():
+        _show_rule(main, identity)
+        return
+    if not is_exact and fmt.names_moment(identity) and (found is None or not identity.isdecimal()):
+        main.VERBS["time"](main, identity)
+        return
+    if found is None:
+        raise AnswerError(not_found(main.session, identity, main.keymap.shown("palette")))
+    subject = found.model.subject_of(found.key)
+    if subject is not None:
+        focus_on(main.session, subject)
+    main.show_view(found.view, found.key)
+
+
+def _show_account(tab: str, main: ViewScreen) -> None:
+    """Open the page of the account at one of its tabs."""
+    main.open_tab(ACCOUNT_ITEM, tab)
+
+
+def _show_job_tab(title: str, main: ViewScreen) -> None:
+    """Open a tab of the page of the job in focus."""
+    job = main.session.job_id
+    if main.session.job(job) is None:
+        say(main, "No job has been added yet.")
+    else:
+        main.open_tab(ItemRef("job", job), title)
+
+
+def _show_expectations(main: ViewScreen) -> None:
+    """Show the expectations of the scenario: met, broken, or pending."""
+    main.app.push_screen(Sheet("Expectations", partial(expectation_lines, ExpectationsModel(main.session))))
+
+
+def _show_warnings(main: ViewScreen) -> None:
+    """Show the warnings about the scenario."""
+    main.app.push_screen(Sheet("Warnings", partial(warning_lines, main.session.simulation.scenario)))
+
+
+def _show_rule(main: ViewScreen, name: str) -> None:
+    """Show a rule, or all rules of a chapter."""
+    part = rulebook.find(name)
+    if part is None:
+        raise AnswerError(f"No rule is called {quoted(name)}; the nearest is {rulebook.nearest(name)}.")
+    main.app.push_screen(RuleSheet([part]))
+
+
+def _run_in_app(action: str, main: ViewScreen) -> None:
+    """Carry out an action of the application, once the go line is closed."""
+    main.call_later(main.run_action, f"app.{action}")
+
+
+_Show = Callable[["ViewScreen"], object]
+_ABOUT = {title: (about, words) for title, words, about in read_table("pages.csv", __file__)}
+_PAGES: tuple[tuple[str, _Show], ...] = (
+    ("Account", partial(_show_account, "Overview")),
+    ("Statistics", partial(_show_job_tab, STATISTICS_TAB)),
+    ("Critical path", partial(_show_job_tab, CRITICAL_PATH_TAB)),
+    ("Storage", partial(_show_account, "Storage")),
+)
+_SHEETS: tuple[tuple[str, _Show], ...] = (
+    ("Expectations", _show_expectations),
+    ("Warnings", _show_warnings),
+    ("Messages", partial(_run_in_app, "messages")),
+    ("Requests", partial(_run_in_app, "requests")),
+)
+# What shows a page or sheet, by the name that is typed.
+SHOWN_PAGES: dict[str, _Show] = {title.lower(): show for title, show in (*_PAGES, *_SHEETS)} | {
+    "reload": lambda main: main.action_do("scenario.reload"),
+    "study": lambda main: main.action_do("study.show"),
+    "settings": partial(_run_in_app, "settings"),
+    "theme": partial(_run_in_app, "settings"),
+}
 
 
 # -- the screen --------------------------------------------------------------------------------------------------
@@ -46,7 +173,8 @@ if TYPE_CHECKING:
 # In the order of the palette.
 _COMMANDS = (
     *(*navigation_keys.TIME, *run_keys.RUNS, *navigation_keys.NAVIGATION, *list_keys.FIND),
-    *(*GO_LINE, *list_keys.LISTS, *item_keys.INFORMATION, *item_keys.ACTIONS),
+    Command[ViewScreen]("colon", "go.line", "go line: type a view, an id or a command", _ask_line),
+    *(*list_keys.LISTS, *item_keys.INFORMATION, *item_keys.ACTIONS),
 )
 _RIGHT_BUTTON = 3
 _FIRST_FRAME_S = 0.2  # until it is on the terminal, which another thread writes
@@ -212,11 +340,10 @@ class MainScreen(ViewScreen):
 # -- the palette -------------------------------------------------------------------------------------------------
 
 
-_MORE = (
-    page_of("Write the run as a page", list_keys.ask_report),
-    page_of("Next failure", lambda main: main.playback.seek_failure(1)),
-    page_of("Previous failure", lambda main: main.playback.seek_failure(-1)),
-    page_of("New empty scenario", lambda main: run_keys.open_named(main, NEW_EMPTY)),
+_MORE: tuple[tuple[str, _Show], ...] = (
+    ("Write the run as a page", list_keys.ask_report),
+    ("Next failure", lambda main: main.playback.seek_failure()),
+    ("New empty scenario", lambda main: run_keys.open_named(main, NEW_EMPTY)),
 )
 _LEFT_OUT = frozenset({"quit.ask", "interrupt", "palette", "pane.next", "pane.before"})
 _OPTION_WORDS = {
@@ -246,7 +373,9 @@ def palette_entries(
             title = binding.description[:1].upper() + binding.description[1:]
             keys = main.keymap.all_shown(binding)
             yield PaletteEntry(title, when_of(identity), run, keys, words_of(identity))
-    yield from (_of_page(main, page) for page in (*PAGES, *_MORE, *SHEETS))
+    for title, show in (*_PAGES, *_MORE, *_SHEETS):
+        about, words = _ABOUT[title]
+        yield PaletteEntry(title, about, partial(show, main), words=words)
     yield list_keys.picture_entry(partial(list_keys.take_picture, main))
     for what in actions.menu.NEW:
         create = partial(item_keys.create, main, what)
@@ -260,7 +389,3 @@ def palette_entries(
             title = f"{option.name.capitalize()}: {value}"
             choose = partial(choose_value, option.name, value)
             yield PaletteEntry(title, option.about, choose, words=_OPTION_WORDS.get(option.name, ""))
-
-
-def _of_page(main: ViewScreen, page: Page) -> PaletteEntry:
-    return PaletteEntry(page.title, page.about, partial(page.show, main), words=page.words)

@@ -154,7 +154,7 @@ def go_to_time(main: ViewScreen, text: str) -> None:
         case "end":
             playback.seek_end()
         case "failure" | "next failure":
-            playback.seek_failure(1)
+            playback.seek_failure()
         case typed:
             try:
                 when_ms = fmt.parse_moment(typed, simulation.scenario.start, simulation.now_ms, session.last_known_ms)

@@ -44,6 +44,7 @@ AHEAD_SLICE_S = 0.004
 _AHEAD_WAIT_S = 0.1
 _AHEAD_PATIENCE_S = 3.0  # before estimates stand in for simulated ends
 _REAL = "While programs run, time goes by as it really does."
+_NO_FAILURE = "No later failures."
 
 
 class _Step(NamedTuple):
@@ -318,39 +319,23 @@ class Playback:
 
     # -- searching -----------------------------------------------------------------------------------------------
 
-    def seek_failure(self, by: int) -> None:
-        """Go to the next failure, or with ``by`` -1 to the previous one."""
-        events, now_ms = self._session.events, self._session.now_ms
-        if by > 0:
-            self.search(events.is_failure, "No later failures.")
-            return
-        earlier = (events.when_ms(index) for index in reversed(events.failures()))
-        when_ms = next((when_ms for when_ms in earlier if when_ms < now_ms), None)
-        if when_ms is None:
-            say(self._screen, "No earlier failures.")
-        else:
-            self.seek(when_ms)
-
-    def search(self, is_match: Callable[[int], bool], otherwise: str) -> None:
-        """Simulate until an event matches, given its index in the log; if none does, say ``otherwise`` and stay."""
+    def seek_failure(self) -> None:
+        """Simulate until something fails; if nothing does, say so and stay."""
         self.pause()
         if self._session.is_over and not self._session.is_past:
-            say(self._screen, otherwise)
+            say(self._screen, _NO_FAILURE)
             return
         self._is_searching = True
         self._screen.update()
-        start_work(self._screen, partial(self._search, is_match, otherwise), "time")
+        start_work(self._screen, self._search, "time")
 
-    async def _search(self, is_match: Callable[[int], bool], otherwise: str) -> None:
+    async def _search(self) -> None:
         from_ms, was_past = self._session.now_ms, self._session.is_past
         with self.guard():
-            while self._is_searching:
-                has_more, is_found = self._search_slice(is_match)
-                if is_found:
-                    break
-                if not has_more:
+            while self._is_searching and not (is_found := self._search_slice()):
+                if is_found is None:
                     self._return_to(from_ms, was_past=was_past)
-                    say(self._screen, otherwise)
+                    say(self._screen, _NO_FAILURE)
                     break
                 self._screen.show_way()
                 await self.pacer.yielder.pause()
@@ -369,19 +354,19 @@ class Playback:
         if not was_past:
             simulation.branch()
 
-    def _search_slice(self, is_match: Callable[[int], bool]) -> tuple[bool, bool]:
-        """Step for one slice of wall time; return whether more is due, and whether an event matched."""
-        simulation = self._session.simulation
+    def _search_slice(self) -> bool | None:
+        """Step for one slice of wall time; return whether something has failed, or None if nothing more is due."""
+        simulation, is_failure = self._session.simulation, self._session.events.is_failure
         stop_s = time.perf_counter() + _SEARCH_SLICE_S
         while time.perf_counter() < stop_s:
             for _ in range(_EVENTS_BETWEEN_CLOCK_READS):
                 before = len(simulation.log)
                 if not simulation.step():
-                    return False, False
-                if any(is_match(index) for index in range(before, len(simulation.log))):
+                    return None
+                if any(map(is_failure, range(before, len(simulation.log)))):
                     simulation.run_until(simulation.now_ms)  # what follows at once: half an instant is no state
-                    return True, True
-        return True, False
+                    return True
+        return False
 
     # -- playing ahead -------------------------------------------------------------------------------------------
 

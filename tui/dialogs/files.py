@@ -205,7 +205,7 @@ class Files(Modal[None]):
 
     def _save(self, name: str) -> None:
         path = Path(name.strip())
-        write_new(path, self.model.text.index.text)
+        write_new(path, self.model.text.lines.text)
         say(self, f"wrote {self.model.text.total:,} lines to {path}")
 
     # -- time and help -------------------------------------------------------------------------------------------

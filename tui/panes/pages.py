@@ -97,8 +97,7 @@ class ListPage(ResizeFilter, View):
         self._body.mount(self.table, self._details, self._curves)
 
     def remembered(self) -> dict[str, Any]:
-        cursor = self._cursor_id or self._recalled_id
-        return {**self.model.remembered(), **({"cursor": cursor} if cursor else {})}
+        return {**self.model.remembered(), "cursor": self._cursor_id or self._recalled_id}
 
     def recall(self, values: Mapping[str, Any]) -> None:
         self.model.recall(values)

@@ -33,7 +33,7 @@ from tui.viewmodels.watch.arrangement import (
 )
 from tui.viewmodels.watch.attention import AttentionModel
 from tui.viewmodels.watch.job_strip import EVENTS_TAB, EXPECTATIONS_TAB, PREPARATION_TAB, RELEASE_TAB, TASKS_TAB
-from tui.viewmodels.watch.lenses import Form
+from tui.viewmodels.watch.node_map import Form
 from tui.widgets.charts import Curves, NodeMap
 from tui.widgets.rows import Choices
 from tui.widgets.table import Table
@@ -306,9 +306,6 @@ class Watch(View):
         elif self._lists.name_shown != EVENTS_TAB:
             message.stop()
             self.post_message(ShowView(self._lists.name_shown, message.key))
-
-    def clear_filter(self) -> bool:
-        return self._map.nodes.zoom_out()
 
     @property
     def first_pane(self) -> NodeMap:

@@ -14,6 +14,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from engine.views.diagnosis.expectations import expectation_count
+from engine.views.log.reader import Kept
 from tui.textual.overrides import compose_frame_once, set_line_count
 from tui.textual.screens import OpenSubject, ShowView
 from tui.textual.views import LinesView, ResizeFilter, RowsView, entitle, refresh_changes, row_bindings, strip_of
@@ -34,9 +35,8 @@ from tui.viewmodels.watch.job_strip import (
     tab_that_matters,
     tabs_of,
 )
-from tui.viewmodels.watch.lenses import Form
 from tui.viewmodels.watch.node_cards import Cards
-from tui.viewmodels.watch.node_map import NodeMapModel
+from tui.viewmodels.watch.node_map import Form, NodeMapModel
 from tui.widgets.charts import NodeMap
 from tui.widgets.table import Table
 
@@ -70,7 +70,7 @@ class NodeMapPane(Vertical):
         self._cards = Cards(self.model)
         self._legend = LinesView(id="legend")
         self._described = LinesView(id="described")
-        self._wish: tuple[object, Wish] = (None, Wish(0, 0, 0))
+        self._wish: Kept[Wish] = Kept()
         self._shown: object = None  # what title, legend and description of groups of nodes were made from
 
     def compose(self) -> ComposeResult:
@@ -108,9 +108,7 @@ class NodeMapPane(Vertical):
         """
         model = self.model
         wanted = model.changes, model.needs(), model.session.glyphs, width, height
-        if self._wish[0] != wanted:
-            self._wish = wanted, self._new_wish(width - _SIDES, height)
-        return self._wish[1]
+        return self._wish.get(wanted, lambda: self._new_wish(width - _SIDES, height))
 
     def _new_wish(self, cells: int, height: int) -> Wish:
         model = self.model

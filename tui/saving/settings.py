@@ -6,17 +6,16 @@ at every start, and none of what reads and writes the file.
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.base.values import quoted, shortened, value_at, with_short_words
+from engine.base.values import quoted, shortened, with_short_words
 from tui.saving.targets import FileLines, TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
+    from collections.abc import Mapping
 
 
 DARK, LIGHT, CONTRAST, ANSI, NO_COLOUR = "dark", "light", "high-contrast", "ansi", "no-colour"
@@ -67,21 +66,10 @@ OPTIONS = {
 }
 
 
-ViewValue = str | float | bool | list[str]
-
-# The choices in a view that are saved, with their types.
-VIEW_VALUES: dict[str, type] = {
-    "columns": list,
-    "sort": str,
-    "descending": bool,
-    "rows": str,
-    "zoom": float,  # seconds in a column
-}
 _DIGITS = range(10)  # which are keys too
 MOST_TOLD = 10
 """The most values of a file that are told to be wrong."""
-UNSAVED = ("filter", "cursor", "lens", "details")  # kept while one scenario is shown, and what earlier versions wrote
-_TYPES = {list: "a list of names", str: "a text", bool: "true or false", float: "a number"}
+_OF_ROWS = ("filter", "cursor", "lens")  # choices in views that hold while one scenario is shown
 
 
 class Source(Enum):
@@ -96,13 +84,13 @@ class Source(Enum):
 
 @dataclass(eq=False)
 class Settings:
-    """Values of options, choices in views, and keys; only what the user has chosen is stored.
+    """Values of options, keys, and choices in views, which hold until the dashboard is left.
 
-    A value from the environment or the command line overrides the stored one in this run, until another is chosen.
+    A value from the environment or the command line overrides that of the file in this run, until another is chosen.
     """
 
     options: dict[str, Value] = field(default_factory=dict)
-    views: dict[str, dict[str, ViewValue]] = field(default_factory=dict)
+    views: dict[str, dict[str, Any]] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     _for_now: dict[str, tuple[Value, Source]] = field(default_factory=dict, init=False)
     _chosen_here: set[str] = field(default_factory=set, init=False)
@@ -144,27 +132,18 @@ class Settings:
         self._for_now.pop(name, None)
         self.options.pop(name, None)
 
-    def of(self, view: str) -> dict[str, ViewValue]:
-        """Return the stored choices of a view; the caller may change them."""
-        return self.views.setdefault(view, {})
+    def of(self, view: str) -> dict[str, Any]:
+        """Return the choices in a view."""
+        return self.views.get(view, {})
 
     def forget_rows(self) -> None:
         """Forget the choices in all views that are about the rows of one scenario."""
         for values in self.views.values():
-            for name in UNSAVED:
+            for name in _OF_ROWS:
                 values.pop(name, None)
 
-    def as_remembered(self) -> dict[str, object]:
-        """Return everything that the settings file holds."""
-        views: dict[str, object] = {}
-        for name, values in self.views.items():
-            if kept := {key: value for key, value in values.items() if key not in UNSAVED}:
-                views[name] = kept
-        parts = (("views", views), ("keys", self.keys))
-        return deepcopy({**self.options, **{name: part for name, part in parts if part}})
 
-
-def parse_settings(found: Mapping[str, object], view_names: tuple[str, ...]) -> tuple[Settings, list[str]]:
+def parse_settings(found: Mapping[str, object]) -> tuple[Settings, list[str]]:
     """Return the settings in a parsed file, and a message for each value that is not valid."""
     from engine.scenario.text import did_you_mean
 
@@ -175,46 +154,16 @@ def parse_settings(found: Mapping[str, object], view_names: tuple[str, ...]) -> 
             settings.options[name] = value
         elif name in OPTIONS:
             problems.append(f"{name} should be {OPTIONS[name].choice}, not {_as_toml(value)}")
-        elif name == "views" and isinstance(value, dict):
-            problems += _parse_views(settings, value, view_names)
         elif name == "keys" and isinstance(value, dict):
             for identity, keys in value.items():
                 if isinstance(keys, str) or keys in _DIGITS:
                     settings.keys[identity] = str(keys)
                 else:
                     problems.append(f"keys.{shortened(identity)} should be a key in quotes, not {_as_toml(keys)}")
-        else:
-            near = did_you_mean(name, (*OPTIONS, "views", "keys")) if len(problems) < MOST_TOLD else ""
+        elif name != "views":  # in which earlier versions kept how a view was left
+            near = did_you_mean(name, (*OPTIONS, "keys")) if len(problems) < MOST_TOLD else ""
             problems.append(f"{shortened(name)} is not known{near}")
     return settings, problems
-
-
-def _parse_views(settings: Settings, found: Mapping[str, object], view_names: tuple[str, ...]) -> list[str]:
-    from engine.scenario.text import did_you_mean
-
-    problems: list[str] = []
-    for name, values in found.items():
-        if name not in view_names or not isinstance(values, dict):
-            near = did_you_mean(name, view_names) if len(problems) < MOST_TOLD else ""
-            problems.append(f"views.{shortened(name)} is not a view{near}")
-            continue
-        for key, value in values.items():
-            if key in UNSAVED:
-                continue  # earlier versions wrote it
-            if key not in VIEW_VALUES:
-                near = did_you_mean(key, VIEW_VALUES) if len(problems) < MOST_TOLD else ""
-                problems.append(f"views.{name}.{shortened(key)} is not known{near}")
-            elif _is_of(VIEW_VALUES[key], value):
-                settings.of(name)[key] = value
-            else:
-                problems.append(f"views.{name}.{key} should be {_TYPES[VIEW_VALUES[key]]}, not {_as_toml(value)}")
-    return problems
-
-
-def _is_of(wanted: type, value: object) -> bool:
-    if wanted is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MOST
-    return isinstance(value, wanted) and (not isinstance(value, list) or all(isinstance(each, str) for each in value))
 
 
 def _as_toml(value: object) -> str:
@@ -229,12 +178,9 @@ _HEADER = """\
 # Options of the command line win. Remove a line, or the file, to restore the defaults.
 #
 """
-_OUTLINE = "# [views.tasks] and so on hold how a view was left; [keys] gives bindings other keys, by id.\n"
+_OUTLINE = "# [keys] gives bindings other keys, by id.\n"
 
 _LARGEST = 1 << 20  # bytes
-Path_ = tuple[str, ...]
-_MISSING = object()
-_NO_PLACE = "it is written in a way to which nothing can be added"
 
 
 class SettingsFile:
@@ -246,9 +192,9 @@ class SettingsFile:
 
         self.path = path or Path(platformdirs.user_config_dir("batchdeck", appauthor=False)) / "settings.toml"
         self._can_write = True
-        self._as_read: dict[Path_, object] = {}
+        self._as_read: dict[str, Value] = {}
 
-    def read(self, view_names: tuple[str, ...]) -> tuple[Settings, list[str]]:
+    def read(self) -> tuple[Settings, list[str]]:
         """Return the settings and a list of problems. Defaults replace what is not valid."""
         import tomllib
 
@@ -261,36 +207,31 @@ class SettingsFile:
             wrong = "it is nested too deeply" if isinstance(error, RecursionError) else with_short_words(str(error))
             problems = [f"{self.path}: {wrong}. The defaults are used, and the file is left as it is."]
             found, self._can_write = {}, False
-        settings, invalid = parse_settings(found, view_names)
-        views = {name: values for name in view_names if isinstance(values := value_at(found, "views", name), dict)}
-        old: dict[Path_, object] = {
-            ("views", name, key): values[key] for name, values in views.items() for key in UNSAVED if key in values
-        }
-        self._as_read = {**_flat(settings.as_remembered()), **old}  # written by earlier versions, and so removed
+        settings, invalid = parse_settings(found)
+        self._as_read = dict(settings.options)
         if invalid:
             more = [f"and {len(invalid) - MOST_TOLD:,} more"] if len(invalid) > MOST_TOLD else []
             problems.append("\n".join((f"{self.path}:", *invalid[:MOST_TOLD], *more)))
         return settings, problems
 
     def write(self, settings: Settings) -> bool:
-        """Write what has changed since ``read``; return whether anything has. Raises OSError, TargetError.
+        """Write the options that have changed since ``read``; return whether any has. Raises OSError, TargetError.
 
         Other changes of the file stay: another dashboard may have made them.
         """
-        wanted = _flat(settings.as_remembered())
-        before, every = self._as_read, {**self._as_read, **wanted}
-        paths = [path for path in every if before.get(path, _MISSING) != wanted.get(path, _MISSING)]
-        if not self._can_write or not paths:
+        wanted, before = settings.options, self._as_read
+        names = [name for name in {**before, **wanted} if before.get(name) != wanted.get(name)]
+        if not self._can_write or not names:
             return False
         try:
-            text = _changed(self._text(), {path: wanted.get(path, _MISSING) for path in paths})
+            text = _changed(self._text(), {name: wanted.get(name) for name in names})
         except (ValueError, RecursionError) as error:  # the file has become invalid since it was read
             raise TargetError(self.path, with_short_words(str(error))) from None
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with FileLines(self.path) as target:
             target.write(text.splitlines())
             target.keep()
-        self._as_read = wanted
+        self._as_read = dict(wanted)
         return True
 
     def _content(self) -> str:
@@ -311,31 +252,14 @@ class SettingsFile:
             return f"{_HEADER}{''.join(options)}{_OUTLINE}\n"
 
 
-def _flat(nested: Mapping[str, Any], above: Path_ = ()) -> dict[Path_, object]:
-    """Return each value by its path of names."""
-    flat: dict[Path_, object] = {}
-    for name, value in nested.items():
-        flat |= _flat(value, (*above, name)) if isinstance(value, dict) else {(*above, name): value}
-    return flat
-
-
-def _changed(text: str, changes: Mapping[Path_, object]) -> str:
-    """Return the text with the changed values. Raises ValueError if it is not valid, or cannot be changed."""
+def _changed(text: str, changes: Mapping[str, Value | None]) -> str:
+    """Return the text with the changed values, without those that are None. Raises ValueError if it is not valid."""
     import tomlkit
 
     document = tomlkit.parse(text)
-    for path, value in changes.items():
-        table: MutableMapping[str, Any] = document
-        for name in path[:-1]:
-            table = table.setdefault(name, {})
-            if not isinstance(table, dict):
-                raise ValueError(_NO_PLACE)
-        if value is _MISSING:
-            table.pop(path[-1], None)
+    for name, value in changes.items():
+        if value is None:
+            document.pop(name, None)
         else:
-            table[path[-1]] = int(value) if isinstance(value, float) and value.is_integer() else value
-    made = tomlkit.dumps(document)
-    found = tomlkit.parse(made)
-    if any(value is not _MISSING and value_at(found, *path) != value for path, value in changes.items()):
-        raise ValueError(_NO_PLACE)  # what TOML Kit makes of some tables in a line
-    return made
+            document[name] = int(value) if isinstance(value, float) and value.is_integer() else value
+    return tomlkit.dumps(document)

@@ -449,11 +449,11 @@ class View(ActsWhileShown, Container):
         """The pane that has the focus at first."""
 
     def remembered(self) -> dict[str, Any]:
-        """Return the user's choices in this view, for the settings."""
+        """Return the user's choices in this view, for another run."""
         return {}
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Restore the user's choices from the settings."""
+        """Restore the user's choices."""
 
     def clear_filter(self) -> bool:
         """Show everything that a filter hides or dims; return whether there was a filter."""

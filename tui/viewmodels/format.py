@@ -16,6 +16,7 @@ from engine.base.values import (
     SECOND_MS,
     currency_sign,
     format_money,
+    format_span,
     format_time,
     lazy_regex,
     parse_duration,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 money = format_money  # ``$12.50``, ``$0.064``, ``EUR 12.50``
 _time = lru_cache(maxsize=4096)(format_time)  # a frame shows the times of the one before
+_span = lru_cache(maxsize=4096)(format_span)  # likewise
 _CLASSIC_NODE = lazy_regex(r"(tvm)-\d+_(\d+)-.*")
 _NODE = lazy_regex(r"(tvmps_)([0-9a-f]{6})[0-9a-f]*(_[a-z]+)?")
 _SECONDS = lazy_regex(r"\d+(\.\d+)?")
@@ -90,31 +92,14 @@ def round_moments(begin_ms: int, end_ms: int, least_ms: int) -> range:
 
 def span(ms: int | None) -> str:
     """Return a duration, ``00:41:50`` or ``2d 03:04:05``. Empty for None."""
-    return "" if ms is None else _span(ms // SECOND_MS)
-
-
-@lru_cache(maxsize=4096)
-def _span(seconds: int) -> str:
-    """Return a duration. Most of those in a list are among the last ones asked for."""
-    minutes, seconds = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    return f"{f'{days}d ' if days else ''}{hours:02d}:{minutes:02d}:{seconds:02d}"
+    return "" if ms is None else _span(ms // SECOND_MS * SECOND_MS)
 
 
 def short_span(ms: int) -> str:
     """Return a duration in few cells: ``8 s``, ``2:05``, ``1:02:05``, ``2d 03:04``."""
-    seconds = ms // SECOND_MS
-    if seconds < 60:
-        return f"{seconds} s"
-    minutes, rest = divmod(seconds, 60)
-    if minutes < 60:
-        return f"{minutes}:{rest:02d}"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 24:
-        return f"{hours}:{minutes:02d}:{rest:02d}"
-    days, hours = divmod(hours, 24)
-    return f"{days}d {hours:02d}:{minutes:02d}"
+    if ms < MINUTE_MS:
+        return f"{ms // SECOND_MS} s"
+    return span(ms)[:-3] if ms >= DAY_MS else span(ms).removeprefix("00:").removeprefix("0")
 
 
 def in_words(ms: int) -> str:

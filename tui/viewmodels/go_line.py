@@ -79,7 +79,6 @@ _ARGUMENTS: dict[str, Callable[[Sequence[str]], Sequence[str]]] = {
     "speed": lambda _: [f"{speed:g}" if speed else "max" for speed in SPEEDS],
     "open": lambda _: list(bundled()),
     "seed": lambda _: (),
-    "sort": lambda columns: columns,
     "rule": lambda _: [*(chapter.prefix.lower() for chapter in chapters()), *map(str.lower, rules())],
     "new": lambda _: actions.menu.NEW,
     "find": lambda columns: [f"{field_name(name)}:" for name in columns],

@@ -11,11 +11,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.values import SECOND_MS
 from engine.run.simulation import differing
-from engine.studies.measures import LABELS, Row, Times, measures_of_times
+from engine.studies.measures import LABELS, Row
 from engine.studies.outcome import change_text, end_label, label, percent_text, value_text
 from engine.views.diagnosis.expectations import broken_rows, newly_broken
-from engine.views.log.tally import LogColumns, Measure, all_job_ids, node_use, recorded_columns, tally, task_times
+from engine.views.log.tally import LogColumns, Measure, all_job_ids, hook_times, node_use, recorded_columns, tally
 from engine.views.results import refused_codes
 from tui.viewmodels import format as fmt
 from tui.viewmodels.format import summed_up
@@ -252,7 +253,6 @@ class Bookmarks:
 
 _MOST_LABEL = 40
 _WHOLE_FROM = 90  # cells; narrower screens are low, too
-LONG_LOG = 150_000  # entries, which take a tenth of a second
 _LEAST_DIFFERENCE = 0.005  # half of what two decimals show
 _MOST_BROKEN = 5  # expectations that are told
 
@@ -292,8 +292,7 @@ def compare_lines(session: Session, one: Recording, other: Recording, cells: int
         first, second = sorted((one, other), key=lambda moment: moment.until_ms)
         heads = (_moment(session, first), _moment(session, second))
         table = _table(session, first, first.until_ms, second, second.until_ms)
-        notes = [line("Both are moments of the same run."), *_times_note(session, one, other, cells)]
-        return [*_heads(heads, cells), *_lines(table, cells), (), *notes]
+        return [*_heads(heads, cells), *_lines(table, cells), (), line("Both are moments of the same run.")]
     when_ms, here, there = parted
     texts = [
         f"The runs part at {session.clock(when_ms)}.",
@@ -308,9 +307,8 @@ def compare_lines(session: Session, one: Recording, other: Recording, cells: int
         lines += [line(each) for each in wrapped(session.text(text), cells)]
     same: list[Line] = [(), *_heads(("A", "B"), cells, f"At {session.clock(same_ms)}, the same moment")]
     same += _changes(session, _table(session, other, same_ms, one, same_ms), cells)
-    note = _times_note(session, one, other, cells)
     if is_behind:  # the rest would be of two moments: A at this one, and B later
-        return [*lines, *same, *note]
+        return [*lines, *same]
     ends = other.end_ms, one.end_ms
     heading = "At the end of each run" if one.is_whole and other.is_whole else "As far as each run was played"
     if one.is_whole and one.end_ms > session.newest_ms:
@@ -318,7 +316,7 @@ def compare_lines(session: Session, one: Recording, other: Recording, cells: int
     told = [*_broken_lines(session, "A", one, other, cells), *_broken_lines(session, "B", other, one, cells)]
     table = [_span_row(session, "until", *ends), *_table(session, other, ends[0], one, ends[1])]
     lines += [(), *told] if told else []
-    return [*lines, (), *_heads(("A", "B"), cells, heading), *_changes(session, table, cells), *same, *note]
+    return [*lines, (), *_heads(("A", "B"), cells, heading), *_changes(session, table, cells), *same]
 
 
 def _broken_lines(session: Session, side: str, without: Recording, run: Recording, cells: int) -> list[Line]:
@@ -328,13 +326,6 @@ def _broken_lines(session: Session, side: str, without: Recording, run: Recordin
     if len(broken) > _MOST_BROKEN:
         texts.append(f"Only {side} breaks {len(broken) - _MOST_BROKEN:,} more.")
     return [line(Span(each, Role.FAILED)) for text in texts for each in wrapped(session.text(text), cells)]
-
-
-def _times_note(session: Session, one: Recording, other: Recording, cells: int) -> list[Line]:
-    if not _has_long_log(one, other):
-        return []
-    text = "Waiting and running times of so many tasks are in `batchdeck compare`."
-    return [(), *(line(each) for each in wrapped(session.text(text), cells))]
 
 
 def _moment(session: Session, run: Recording) -> str:
@@ -374,27 +365,20 @@ def _table(session: Session, a: Recording, a_ms: int, b: Recording, b_ms: int) -
     rows.append(_number_row(LABELS["nodeHours"], a.nodes.hours(a_ms), b.nodes.hours(b_ms), decimals=2))
     counts = ((measure, left.counts[measure], right.counts[measure]) for measure in Measure)
     rows += [_number_row(measure.value, before, after) for measure, before, after in counts if before or after]
-    return rows if _has_long_log(a, b) else [*rows, *_time_rows(_times(a, a_ms), _times(b, b_ms))]
+    return [*rows, *_time_rows(_times(a, a_ms), _times(b, b_ms))]
 
 
 def _tally(run: Recording, until_ms: int) -> Tally:
     return tally(run.simulation, run.columns, 0, run.stop(until_ms), run.jobs)
 
 
-def _has_long_log(*runs: Recording) -> bool:
-    """Return whether the times of single tasks would take too long to read for an interactive table."""
-    return max(len(run.columns.when) for run in runs) > LONG_LOG
+def _times(run: Recording, until_ms: int) -> dict[str, float]:
+    found = hook_times(run.simulation.log, run.columns, run.stop(until_ms))
+    return {f"{name}Seconds": ms / SECOND_MS for name, ms in found._asdict().items()}
 
 
-def _times(run: Recording, until_ms: int) -> dict[str, float | None]:
-    return measures_of_times(Times(*task_times(run.simulation, run.columns, run.stop(until_ms))))
-
-
-def _time_rows(a: dict[str, float | None], b: dict[str, float | None]) -> list[_Row]:
-    """Return the waiting and running times of tasks, and those of preparation and release, that are not zero in both.
-
-    They are those of ``batchdeck compare``.
-    """
+def _time_rows(a: dict[str, float], b: dict[str, float]) -> list[_Row]:
+    """Return the times of preparation and release that are not zero in both, as ``batchdeck compare`` does."""
     found = [Row(name, a[name], b[name]) for name in a if a[name] or b[name]]
     return [
         _Row(

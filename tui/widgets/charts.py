@@ -11,13 +11,13 @@ from textual.message import Message
 from tui.textual import views
 from tui.textual.keys import start_work, yielder_of
 from tui.textual.overrides import set_line_count
-from tui.textual.screens import OpenSubject
+from tui.textual.screens import OpenSubject, ShowView
 from tui.textual.views import CursorView, LinesView, ResizeFilter, entitle, refresh_changes, row_bindings, strip_of
 from tui.viewmodels.text import ItemRef, Role, Span
 from tui.viewmodels.watch.arrangement import MUCH, Wish
 from tui.viewmodels.watch.curves import CurvesModel
-from tui.viewmodels.watch.lenses import Form, Layout
 from tui.viewmodels.watch.node_cards import MapLines
+from tui.viewmodels.watch.node_map import Form, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ class NodeMap(ResizeFilter, CursorView):
         Binding("right", "move(1, 0)", "right", show=False, id="map.right"),
         *row_bindings("map", "node"),
         Binding("l", "lens", "next lens", id="map.lens"),
-        Binding("enter", "open", "open the node, or show the nodes of a cell", id="map.open"),
+        Binding("enter", "open", "open the node, or list the nodes of a cell", id="map.open"),
     ]
 
     class Changed(Message):
@@ -173,21 +173,13 @@ class NodeMap(ResizeFilter, CursorView):
         self.post_message(self.Changed())
 
     def action_open(self) -> None:
-        """Open the node under the cursor, or show the nodes of the cell under it."""
+        """Open the node under the cursor; of a cell for several, go to the worst of them in the list of nodes."""
         layout = self.layout_now
         if layout.form is Form.GROUP and self.model.nodes:
-            worst = self.model.worst(self.cursor, layout.nodes) - self.cursor
-            self.model.zoom(self.cursor, layout.nodes)
-            self.move_to(worst)
+            worst = self.model.worst(self.cursor, layout.nodes)
+            self.post_message(ShowView("nodes", self.model.nodes[worst]))
         elif self.subject is not None:
             self.post_message(OpenSubject(self.subject))
-
-    def zoom_out(self) -> bool:
-        """Show the nodes that were in view before the last zoom; return whether there was one."""
-        if not self.model.zooms:
-            return False
-        self.move_to(self.model.unzoom())
-        return True
 
     # -- the mouse -----------------------------------------------------------------------------------------------
 

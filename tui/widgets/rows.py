@@ -14,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
 
+from engine.views.log.reader import Kept
 from tui.textual.views import CursorView, RowsView, drawn, refresh_changes, row_bindings, strip_of
 from tui.viewmodels.text import Role, Span, wrapped
 
@@ -230,7 +231,7 @@ class TableRows:
         self._model = model
         self._kept: Mapping[int, TableRow] = {}  # by key: a row that has moved is neither laid out nor drawn again
         self._kept_with: tuple[list[tuple[int, int]], set[ItemRef]] = ([], set())  # columns and marks
-        self._head: tuple[object, TableRow] = (None, TableRow(()))  # the header, and what decides on it
+        self._head: Kept[TableRow] = Kept()
         self._needs: tuple[object, list[int]] = (None, [])  # for which list and size, and cells by column
 
     def columns(self, width: int) -> list[tuple[int, int]]:
@@ -313,14 +314,14 @@ class TableRows:
         """Return the names of the columns, with a sign at that by which the list is sorted."""
         model, glyphs, columns = self._model, self._model.session.glyphs, self.columns(width)
         decides = columns, model.sort_column, model.is_descending, glyphs.up, glyphs.down
-        if self._head[0] == decides:
-            return self._head[1]
-        spans = [Span("  ")]
+        return self._head.get(decides, lambda: self._new_header(columns))
+
+    def _new_header(self, columns: list[tuple[int, int]]) -> TableRow:
+        model, glyphs, spans = self._model, self._model.session.glyphs, [Span("  ")]
         for index, cells_wide in columns:
             column = model.columns[index]
             is_sorted = bool(column.name) and column.name == model.sort_column
             arrow = (glyphs.down if model.is_descending else glyphs.up) if is_sorted else ""
             text = column.head(cells_wide, arrow)
             spans.append(Span(text + " ", Role.DERIVED if column.is_derived else Role.DIM, is_underlined=False))
-        self._head = decides, TableRow(tuple(spans))
-        return self._head[1]
+        return TableRow(tuple(spans))

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
     from textual.timer import Timer
 
-    from tui.viewmodels.file_browser import FilesModel
-    from tui.viewmodels.file_text import TextModel
+    from tui.viewmodels.file_browser import FilesModel, TextModel
     from tui.viewmodels.frame import Message as ShownMessage
     from tui.viewmodels.session import Session
     from tui.viewmodels.text import ItemRef, Line
@@ -224,7 +223,7 @@ class TextView(ScrollView):
 
     def action_to_end(self, way: int) -> None:
         """Scroll to the begin of the first line, or to the last one."""
-        self.action_scroll_by(way * self._text.total, min(0, way) * len(self._text.index.text))
+        self.action_scroll_by(way * self._text.total, min(0, way) * len(self._text.lines.text))
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Scroll up."""

@@ -13,7 +13,7 @@ from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from engine.base.errors import exit_text
-from engine.base.values import HOUR_MS, called, format_clock, format_time, shortened
+from engine.base.values import HOUR_MS, called, format_time, shortened
 from engine.rules.processes.setup import url_of_resource_file
 from engine.run.agenda import cut_short, next_words
 from engine.specs.account import without_query
@@ -379,11 +379,6 @@ def task_name(world: World, task: int) -> str:
 def moment(world: World, ms: int) -> str:
     """Return a moment of the run: ``10:42:58``."""
     return format_time(world.scenario.start, ms)
-
-
-def span_words(ms: int) -> str:
-    """Return a length of time: ``00:03:35``."""
-    return format_clock(ms).lstrip("+")
 
 
 def some(count: int, noun: str) -> str:

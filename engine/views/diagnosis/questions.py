@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.lifecycles import READY
 from engine.base.log import plain
 from engine.base.terms import AllocationState, JobState, OnAllTasksComplete, TaskResult, TaskState
-from engine.base.values import called
+from engine.base.values import called, format_span
 from engine.run.agenda import PlannedInputs, subjects_of
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED
@@ -31,7 +31,6 @@ from engine.views.diagnosis.model import (
     note,
     plural,
     some,
-    span_words,
     task_name,
 )
 from engine.views.diagnosis.nodes import why_node, why_preparation, why_release
@@ -167,7 +166,7 @@ def _why_released_late(simulation: Simulation, job: Job) -> Explanation | None:
     ended = [instances.node[row] for row in rows if instances.release_end[row] == span.end_ms]
     names = listed([name_of(world, node) for node in ended or nodes_of_failed_releases(world, job)])
     how, rule = ("ended", "REL-6") if ended else ("given up", "REL-13")
-    text = f"{how} on {names or 'nodes out of reach'} at {end}, {span_words(span.end_ms - span.begin_ms)} later"
+    text = f"{how} on {names or 'nodes out of reach'} at {end}, {format_span(span.end_ms - span.begin_ms)} later"
     findings = check("tasks", True, f"over at {began}", "JOB-15"), check(Condition.RELEASE, False, text, rule)
     return answer(world, f"What did {called('job', job.id)} wait for after its tasks?", findings)
 

@@ -13,7 +13,7 @@ from string import digits
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, PoolState, TaskResult, TaskState
-from engine.base.values import HOUR_MS, MINUTE_MS, called, equals, picked, places
+from engine.base.values import HOUR_MS, MINUTE_MS, called, equals, format_span, picked, places
 from engine.rules.decisions.verdicts import MOST_PARENTS, circular
 from engine.state.tables import NEVER_MS
 from engine.state.tasks import COMPLETED, RUNNING
@@ -28,7 +28,6 @@ from engine.views.diagnosis.model import (
     name_of,
     named,
     some,
-    span_words,
 )
 from engine.views.diagnosis.waste import CAUSES, restarts
 from engine.views.log.reader import Kept, KeptByKey, LogReader, is_event, matching, of_kind
@@ -214,10 +213,10 @@ def hanging_preparations(simulation: Simulation, *, names_jobs: bool) -> Iterato
             on, names = named("node", first_names(world, nodes), len(nodes))
             of = f" of {job.id}" if names_jobs else ""
             begun_ms = min(instances.prep_start[row] for row in late)
-            compared = f"the longest took {span_words(max(took_ms))}" if took_ms else "none has ended yet"
+            compared = f"the longest took {format_span(max(took_ms))}" if took_ms else "none has ended yet"
             yield concern(
                 Condition.PREPARATION,
-                f"preparation task{of} has run on {on} for {span_words(now_ms - begun_ms)}",
+                f"preparation task{of} has run on {on} for {format_span(now_ms - begun_ms)}",
                 begun_ms + limit_ms,
                 compared,
                 "" if is_bounded else Clause("nothing limits it", "PREP-3"),
@@ -260,9 +259,9 @@ class HangingTasks:
             ran_ms = now_ms - min(tasks.started[task] for task in late)
             yield concern(
                 Condition.TASK_HANGS,
-                f"{who} of {job.id} {'has' if len(late) == 1 else 'have'} run for {span_words(ran_ms)}",
+                f"{who} of {job.id} {'has' if len(late) == 1 else 'have'} run for {format_span(ran_ms)}",
                 min(since_ms for since_ms, _, _ in found),
-                f"the longest of the kind took {span_words(max(longest_ms for _, longest_ms, _ in found))}",
+                f"the longest of the kind took {format_span(max(longest_ms for _, longest_ms, _ in found))}",
                 remedy=f"terminate {'it' if len(late) == 1 else 'them'}, or set a maxWallClockTime",
                 items=Items(tasks=late, jobs=(job.id,)),
                 names=names,
@@ -388,7 +387,7 @@ class Interruptions:
             f"{who} of {job.id} {verb} interrupted {times}",
             log.when[min(self._last[task] for task in tasks)],
             Clause(f"last because {cause}" if cause else "", rule),
-            f"{span_words(lost_ms)} of work lost" if lost_ms else "",
+            f"{format_span(lost_ms)} of work lost" if lost_ms else "",
             remedy="let the formula count running tasks, or drain with taskcompletion"
             if by_formula and not is_over
             else "",

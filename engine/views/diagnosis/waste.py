@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import exit_text
 from engine.base.lifecycles import UNBILLED
 from engine.base.terms import AllocationState, JobScheduleState, JobState, NodeState, OnAllTasksComplete, TaskState
-from engine.base.values import HOUR_MS, called, picked
+from engine.base.values import HOUR_MS, called, format_span, picked
 from engine.run.agenda import may_act, subjects_of_job
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED
-from engine.views.diagnosis.model import Clause, Condition, Items, concern, first_names, ids_of, named, some, span_words
+from engine.views.diagnosis.model import Clause, Condition, Items, concern, first_names, ids_of, named, some
 from engine.views.log.histories import TaskHistory
 from engine.views.log.latest import ready_ms
 from engine.views.log.reader import Kept, matching
@@ -212,7 +212,7 @@ def hanging_start_tasks(simulation: Simulation) -> Iterator[Finding]:
             who, names = named("node", first_names(world, late), len(late))
             yield concern(
                 Condition.START_TASK_HANGS,
-                f"start task of {called('pool', pool.id)} has run on {who} for {span_words(now_ms - begun_ms)}",
+                f"start task of {called('pool', pool.id)} has run on {who} for {format_span(now_ms - begun_ms)}",
                 begun_ms + _LONG_MS,
                 Clause("no tasks run there until it has ended; nothing limits it", "START-4"),
                 items=Items(nodes=late, pools=(pool.id,)),
@@ -271,7 +271,7 @@ class Restart(NamedTuple):
     @property
     def words(self) -> str:
         """The reason, number and cost: ``4 times because of operations on nodes; 00:03:35 of work lost``."""
-        lost = f"; {span_words(self.lost_ms)} of work lost" if self.lost_ms else ""
+        lost = f"; {format_span(self.lost_ms)} of work lost" if self.lost_ms else ""
         return f"{some(self.times, 'time')} because {self.cause}{lost}"
 
 

@@ -1,21 +1,18 @@
 """Counts and times of a part of the log, by which runs, branches and moments are compared.
 
-The times that tasks have taken are those of ``engine.views.results``, also for a run that has been left and for an
-earlier moment. They are read in bulk, as are those of preparations and releases.
+The times of preparations and releases are read in bulk, also for a run that has been left and for an earlier moment.
 """
 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable
 from enum import Enum
-from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from engine.base.lifecycles import NODE_STATES, Interruption
-from engine.base.log import LogSubject, plain
+from engine.base.log import plain
 from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
 from engine.base.values import HOUR_MS
 from engine.run.conditions import price_of
@@ -23,7 +20,7 @@ from engine.views.log.levels import RareLevels
 from engine.views.log.reader import is_event, matching, where
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from engine import Simulation
     from engine.base.log import EventLog, Shape
@@ -257,60 +254,6 @@ def _of_node(old: Hashable, new: Hashable) -> Measure | None:
 
 
 _PREPARATION, _RELEASE = "JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged"
-
-
-class TaskTimes(NamedTuple):
-    """Times in ms: of tasks in no order, of preparations and releases the sum over all nodes."""
-
-    waits: list[int]  # from the creation of a task to its latest start
-    runs: list[int]  # from the latest start of a task to its end
-    preparation: int
-    release: int
-
-
-def task_times(simulation: Simulation, columns: LogColumns, stop: int) -> TaskTimes:
-    """Return the times up to before the entry ``stop``, without those of deleted tasks and jobs.
-
-    The columns may be those of a run of this simulation that has been left.
-    """
-    shapes = simulation.log.shapes
-    when, rows, kinds = columns.when, columns.row_a[:stop], columns.shape_of[:stop]
-    changes = [shape.event == "TaskStateChanged" and shape.subject is LogSubject.TASK for shape in shapes]
-    begins, ends = (
-        [is_change and move <= set(shape.fields) for shape, is_change in zip(shapes, changes, strict=True)]
-        for move in ({("to", TaskState.RUNNING)}, {("from", TaskState.RUNNING), ("to", TaskState.COMPLETED)})
-    )
-    started = _latest(begins, kinds, rows)
-    created = _Creations(shapes, columns, stop)
-    waits: list[int] = []
-    runs: list[int] = []
-    for task, at in _latest(changes, kinds, rows).items():
-        if (begins[kinds[at]] or ends[kinds[at]]) and task in started:
-            start_ms = when[started[task]]
-            waits.append(start_ms - created.of(task))
-            if ends[kinds[at]]:
-                runs.append(when[at] - start_ms)
-    return TaskTimes(waits, runs, *hook_times(simulation.log, columns, stop))
-
-
-def _latest(wanted: Sequence[bool], kinds: Sequence[int], rows: Iterable[int]) -> dict[int, int]:
-    """Return the number of the last entry of a wanted shape about each row."""
-    flags = bytes(map(wanted.__getitem__, kinds))
-    return dict(zip(compress(rows, flags), compress(range(len(flags)), flags), strict=True))
-
-
-class _Creations:
-    """The moments at which tasks were added, in blocks or singly."""
-
-    def __init__(self, shapes: Sequence[Shape], columns: LogColumns, stop: int) -> None:
-        added = [shape.event == "TaskStateChanged" and ("from", None) in shape.fields for shape in shapes]
-        found = sorted((columns.row_a[at], columns.when[at]) for at in where(added, columns.shape_of[:stop], 0))
-        self._firsts = [first for first, _ in found]
-        self._when = [when_ms for _, when_ms in found]
-
-    def of(self, task: int) -> int:
-        """Return when a task was added."""
-        return self._when[bisect_right(self._firsts, task) - 1]
 
 
 class HookTimes(NamedTuple):

@@ -242,11 +242,6 @@ class InstancePage(InstanceStatuses):
             self._version, lambda: {status: count for status in _DUE if (count := codes.count(status.value))}
         )
 
-    def failed_nodes(self) -> list[int]:
-        """Return the nodes on which it has failed, in the order in which the job came to them."""
-        nodes = self._simulation.world.instances.node
-        return [nodes[self._rows[at]] for at in places(self.codes(), HookStatus.FAILED.value)]
-
     def order(self, *, with_all: bool = False) -> Sequence[int]:
         """Return the nodes: trouble first, then running ones, newest start first, then the rest.
 

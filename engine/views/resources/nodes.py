@@ -179,17 +179,6 @@ class NodePage:
 
         return self._hooks.get((self._simulation.jumps, len(self.nodes()), codes), hooks)
 
-    def failures(self) -> list[int]:
-        """Count the failures on each of ``nodes``: tasks, and preparation and release of the job in focus."""
-        world = self._simulation.world
-        nodes = self.nodes()
-        found = list(values(world.nodes.failed, nodes))
-        for failed in (*self._prep.failed_nodes(), *self._release.failed_nodes()):
-            at = world.nodes[failed].position
-            if at < len(nodes) and nodes[at] == failed:
-                found[at] += 1
-        return found
-
     def is_dedicated(self, node: int) -> bool:
         """Return whether the node is a dedicated one, not a Spot node."""
         return self._simulation.world.nodes[node].dedicated

@@ -253,24 +253,14 @@ class RowsModel(ColumnsModel, ABC):
         self.sort_column = name
 
     def remembered(self) -> dict[str, Any]:
-        """Return the user's choices for this list, for the settings file."""
-        chosen = self.chosen_columns
-        found = {
-            "columns": None if chosen is None else [each.name for each in self.named_columns if each.name in chosen],
-            "sort": self.sort_column,
-            "descending": self.is_descending,
-            "filter": self.filter_text,
-        }
-        return {name: value for name, value in found.items() if value not in (None, False, "")}
+        """Return the user's choices for this list, for another run."""
+        order = {"sort": self.sort_column, "descending": self.is_descending}
+        return {"columns": self.chosen_columns, **order, "filter": self.filter_text}
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Restore the user's choices, as far as their columns still exist."""
-        columns, sort = values.get("columns"), values.get("sort")
-        known = frozenset(column.name for column in self.named_columns)
-        self.chosen_columns = None if columns is None else known & frozenset(columns)
-        self.sort_column = sort if sort in self.column_names and sort and not self.only_order else None
-        self.is_descending = values.get("descending", False)
-        self.filter_text = values.get("filter", "")
+        """Restore the user's choices."""
+        self.chosen_columns, self.filter_text = values.get("columns"), values.get("filter", "")
+        self.sort_column, self.is_descending = values.get("sort"), values.get("descending", False)
 
     def arrangement(self) -> Line:
         """Return how the list is sorted and filtered."""

@@ -168,20 +168,14 @@ class TimelineModel:
         self.cursor_ms, self._is_fitted = None, True
 
     def remembered(self) -> dict[str, Any]:
-        """Return the user's choices, for the settings file."""
-        values: dict[str, Any] = {
-            "rows": self.rows.name if self.rows is not self._kinds[0] else None,
-            "zoom": None if self._is_fitted else self.columns.step_ms / SECOND_MS,
-        }
-        return {name: value for name, value in values.items() if value is not None}
+        """Return the user's choices, for another run."""
+        return {"rows": self._kinds.index(self.rows), "step_ms": None if self._is_fitted else self.columns.step_ms}
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Restore the user's choices: rows, and seconds per column."""
-        self.rows = next((kind for kind in self._kinds if kind.name == values.get("rows")), self._kinds[0])
-        self.keys = ()
-        if "zoom" in values:
-            self.columns = self.columns._replace(step_ms=max(1, round(values["zoom"] * SECOND_MS)))
-            self._is_fitted = False
+        """Restore the user's choices."""
+        self.rows, self.keys, step_ms = self._kinds[values.get("rows", 0)], (), values.get("step_ms")
+        if step_ms is not None:
+            self.columns, self._is_fitted = self.columns._replace(step_ms=step_ms), False
 
     def next_rows(self) -> None:
         """Show the next kind of rows: nodes, tasks, jobs."""

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import NodeState
 from engine.views.hook_status import Hook, HookStatus
+from engine.views.log.reader import KeptByKey
 from engine.views.resources.nodes import hooks_on, last_output, tasks_on
 from tui.viewmodels import format as fmt
 from tui.viewmodels.glyphs import NODE, TASK, hook_glyph
 from tui.viewmodels.properties import next_words
 from tui.viewmodels.text import ItemRef, Line, Role, Span, between, cut, fit, line, merged, one_line, squeeze, width
-from tui.viewmodels.watch.lenses import Form, Lens
-from tui.viewmodels.watch.node_map import MOST_OUTPUT
+from tui.viewmodels.watch.node_map import MOST_OUTPUT, Form, Lens
 
 if TYPE_CHECKING:
     from engine.views.resources.nodes import HookOnNode, LastOutput, NodeRow, TaskOnNode
     from tui.viewmodels.glyphs import Glyph
-    from tui.viewmodels.watch.lenses import Layout
-    from tui.viewmodels.watch.node_map import NodeMapModel
+    from tui.viewmodels.watch.node_map import Layout, NodeMapModel
 
 
 _MOST_SLOT_CELLS = 8
@@ -34,8 +33,7 @@ class Cards:
 
     def __init__(self, model: NodeMapModel) -> None:
         self._model = model
-        self._outputs: dict[int, LastOutput | None] = {}  # by node, at a moment
-        self._read_at: object = None
+        self._outputs: KeptByKey[LastOutput | None] = KeptByKey()
 
     # -- a card --------------------------------------------------------------------------------------------------
 
@@ -182,13 +180,7 @@ class Cards:
     def _output(self, node: int) -> LastOutput | None:
         """Return the last lines of output on a node, read once for each moment."""
         simulation = self._model.session.simulation
-        moment = simulation.moment
-        if self._read_at != moment:
-            self._read_at = moment
-            self._outputs.clear()
-        if node not in self._outputs:
-            self._outputs[node] = last_output(simulation, node, MOST_OUTPUT)
-        return self._outputs[node]
+        return self._outputs.get(simulation.moment, node, lambda: last_output(simulation, node, MOST_OUTPUT))
 
     # -- a line --------------------------------------------------------------------------------------------------
 

@@ -1,41 +1,221 @@
-"""The nodes of the pool in focus through a lens: which are shown, with which glyph, and how many of each."""
+"""The nodes of the pool in focus through a lens: which are shown, in which form and glyph, and how many of each.
+
+A lens is the property of each node that the map shows, and its glyphs. The nodes of a pool are drawn in one of several
+forms, from a card each to a cell for many. The legend has entries with counts, laid out in lines.
+"""
 
 from __future__ import annotations
 
-from itertools import compress
-from typing import TYPE_CHECKING, Any
+from enum import Enum, auto
+from functools import lru_cache
+from itertools import chain, compress, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.values import called
-from engine.views.resources.nodes import count_gone, count_tasks, in_pool, last_output, tasks_on
+from engine.views.resources.nodes import count_gone, count_tasks, hooks_in, in_pool, last_output, state_in, tasks_on
 from tui.viewmodels import format as fmt
-from tui.viewmodels.glyphs import NODE, TASK, Glyph, phase_glyph
-from tui.viewmodels.text import ItemRef, Line, Role, Span, line, width
-from tui.viewmodels.watch.lenses import (
-    LENSES,
-    MOST_CARDS,
-    Form,
-    Layout,
-    Lens,
-    Needs,
-    facts_of,
-    first_lens,
-    glyph_for,
-    layout_for,
-    legend,
-    rank_of,
-    severity_of,
-)
+from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, TASK, Glyph, phase_glyph
+from tui.viewmodels.text import ItemRef, Line, Role, Span, as_fits, cut, line, width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from engine.views.resources.jobs import JobRow
     from engine.views.resources.nodes import NodePage
+    from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.session import Session
+
+
+_CARD_CELLS, _CARD_BEST_CELLS = 26, 48  # narrowest card, and the width from which on it gains nothing
+_CARD_LINES = 3  # lowest card
+MOST_CARDS = 32
+_LINE_CELLS, _LINE_BEST_CELLS = 20, 64
+_GAP = 2  # cells between cards, and between columns of lines
+_ROUND = 10, 12, 15, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90
+_GROUPS = (*range(2, 10), *(size * factor for factor in (1, 10, 100) for size in _ROUND))
+
+
+class Form(Enum):
+    """The ways to draw nodes, the richest first."""
+
+    CARD = auto()  # a card for each node
+    LINE = auto()  # a line of words
+    NAME = auto()  # a name beside its symbol
+    CELL = auto()  # a symbol
+    GROUP = auto()  # a symbol for several nodes
+
+
+class Layout(NamedTuple):
+    """The places of nodes on the screen: units in rows, each so many cells wide and lines high.
+
+    ``nodes`` is the number of nodes in a unit, ``label`` the cells before each row.
+    """
+
+    form: Form
+    columns: int
+    cells: int
+    lines: int = 1
+    nodes: int = 1
+    label: int = 0
+
+    @property
+    def gap(self) -> int:
+        """The cells between two units."""
+        return _GAP if self.form in (Form.CARD, Form.LINE) else 0
+
+    def units(self, count: int) -> int:
+        """Return the number of units for so many nodes."""
+        return -(-count // self.nodes)
+
+    def rows(self, count: int) -> int:
+        """Return the number of rows for so many nodes."""
+        return -(-self.units(count) // self.columns)
+
+    def height(self, count: int) -> int:
+        """Return the number of lines that so many nodes take."""
+        return self.rows(count) * self.lines
+
+
+class Needs(NamedTuple):
+    """The sizes of what there is to show: lines of a card with all that matters and at most, cells of a name."""
+
+    card: int
+    card_most: int
+    name: int
+
+
+@lru_cache(maxsize=256)
+def layout_for(count: int, cells: int, lines: int, needs: Needs) -> Layout:
+    """Return the richest form in which so many nodes fit; the smallest cells stand for as many nodes as they must."""
+    cells, lines = max(10, cells), max(1, lines)
+    for found in (
+        _cards(count, cells, lines, needs),
+        _in_words(count, cells, lines),
+        _names(count, cells, lines, needs),
+        *(_symbols(count, cells, pitch, step=step) for pitch, step in ((2, 10), (1, 10), (1, 5))),
+    ):
+        if found is not None and found.height(count) <= lines:
+            return found
+    return next(
+        (group for size in _GROUPS if (group := _symbols(count, cells, 1, size)).height(count) <= lines),
+        _symbols(count, cells, 1, _GROUPS[-1]),
+    )
+
+
+def _cards(count: int, cells: int, lines: int, needs: Needs) -> Layout | None:
+    """Return the cards that show most; None if they would be too small."""
+    best, most = None, 0
+    for columns in range(1, min(count, MOST_CARDS) + 1) if count <= MOST_CARDS else ():
+        width = (cells + _GAP) // columns - _GAP
+        height = min(lines // -(-count // columns), needs.card_most)
+        if width < _CARD_CELLS or height < min(_CARD_LINES, needs.card):
+            continue
+        shown = min(height, needs.card) * min(width, _CARD_BEST_CELLS)
+        if shown > most:
+            best, most = Layout(Form.CARD, columns, width, height), shown
+    return best
+
+
+def _in_words(count: int, cells: int, lines: int) -> Layout | None:
+    columns = -(-count // lines)
+    width = (cells + _GAP) // columns - _GAP if columns else 0
+    if not columns or width < _LINE_CELLS:
+        return None
+    wider = (cells + _GAP) // (_LINE_BEST_CELLS + _GAP)
+    columns = max(columns, min(wider, count))
+    return Layout(Form.LINE, columns, (cells + _GAP) // columns - _GAP)
+
+
+def _names(count: int, cells: int, lines: int, needs: Needs) -> Layout | None:
+    """Return cells with a symbol, a name, a mark and a gap, in as few rows as the lines allow."""
+    columns = cells // (needs.name + 3)
+    if not columns:
+        return None
+    columns = min(columns, max(1, count))
+    return Layout(Form.NAME, columns, cells // columns if count >= columns * lines // 2 else needs.name + 3)
+
+
+def _symbols(count: int, cells: int, pitch: int, nodes: int = 1, step: int = 5) -> Layout:
+    label = len(f"{max(0, count - 1):,}") + 2
+    columns = max(step, (cells - label) // pitch // step * step)
+    return Layout(Form.CELL if nodes == 1 else Form.GROUP, columns, pitch, nodes=nodes, label=label)
+
+
+class Lens(Enum):
+    """A property that the map can show; the value is its name on the screen."""
+
+    STATE = "node state"
+    PHASE = "job phase"
+
+
+LENSES = tuple(Lens)
+# Roles of states in which preparation and release have to wait: the lens of phases shows the state instead.
+_OUT_OF_PHASE = (Role.FAILED, Role.TRANSITION, Role.OFF, Role.PREEMPTED)
+
+
+def first_lens(job: JobRow | None) -> Lens:
+    """Return the lens until the user chooses one: a job without preparation has no phases that a node could be in."""
+    return Lens.PHASE if job is not None and job.phases.preparation.is_specified else Lens.STATE
+
+
+def facts_of(lens: Lens, page: NodePage) -> bytes:
+    """Return the property of each of the page's nodes as a number."""
+    return page.all_hooks() if lens is Lens.PHASE else bytes(len(page.nodes()))
+
+
+def glyph_for(lens: Lens, state: int, fact: int) -> Glyph:
+    """Return the glyph of a node from its state and the lens's property."""
+    node_state = state_in(state)
+    glyph = NODE[node_state]
+    if node_state is None or lens is Lens.STATE or glyph.role in _OUT_OF_PHASE:
+        return glyph
+    return phase_glyph(*hooks_in(fact))
+
+
+def severity_of(glyph: Glyph) -> tuple[bool, int]:
+    """Return the sort key by which the worst of several glyphs is the highest one."""
+    return glyph.role is Role.FAILED, _RANKS[glyph]
+
+
+_RANKED = (*PREPARATION.values(), *RELEASE.values(), *NODE.values())
+_RANKS = {glyph: rank for rank, glyph in enumerate(_RANKED)}
+
+
+def rank_of(glyph: Glyph) -> tuple[bool, int]:
+    """Return the sort key of a glyph in the legend: failures first, then in the order of the state tables."""
+    return glyph.role is not Role.FAILED, _RANKS[glyph]
+
+
+_ENTRY_GAP = "   "
+
+
+def legend(counts: Sequence[tuple[Glyph, int]], glyphs: GlyphSet, cells: int, most_lines: int = 0) -> list[Line]:
+    """Return each glyph with its name and number of nodes, in as many lines as needed.
+
+    If they are more than ``most_lines``, the last one of these ends with the number of the others.
+    """
+    parts: list[Line] = [
+        (glyphs.span(glyph), Span(f" {glyph.name} {count:,}"), Span(_ENTRY_GAP)) for glyph, count in counts
+    ]
+    starts, room = list[int](), 0  # the first entry of each line, and the cells that are left in the last one
+    for at, part in enumerate(parts):
+        if not starts or width(part[:-1]) > room:
+            starts.append(at)
+            room = cells
+        room -= width(part)
+
+    def others(first: int) -> str:
+        numbers = [count for _, count in counts[starts[-1] + first :]]
+        return f"+{len(numbers):,} more, {fmt.counted(sum(numbers), 'node')}"
+
+    if most_lines:
+        starts = starts[:most_lines]
+    whole = [cut(tuple(chain.from_iterable(parts[at:stop])), cells) for at, stop in pairwise(starts)]
+    return [*whole, as_fits(parts[starts[-1] :], cells, others)] if starts else []
 
 
 _MOST_TASKS = 4  # on a card
 _OUTPUT_LINES, MOST_OUTPUT = 2, 6  # on a card: wished, and at most
-_LASTING = (Lens.STATE, Lens.PHASE)  # lenses whose property changes only with a node's state or hooks
 
 
 class NodeMapModel:
@@ -49,38 +229,31 @@ class NodeMapModel:
         self.page: NodePage = session.nodes()
         self.glyphs: Sequence[Glyph] = ()  # those that occur, the worst last
         self.codes = b""  # for each node: the place of its glyph in ``glyphs``
-        self.facts: Sequence[int] = ()  # for each node: the lens's property
-        self.zooms: list[range] = []  # parts of the pool in view, each within the one before
         self._positions: Sequence[int] = ()  # for each node: its index in the pool
-        self._states = b""
         self._seen: object = None  # what ``update`` has read
         self.changes = 0  # grows with each update that may have found something else
         self._coded: object = None  # the input of ``glyphs`` and ``codes``
         self._measured: object = None  # jumps in time and pool for which the cards have been measured
         self._measured_at: object = None  # the moment of it
         self._told = self._told_most = 1  # lines of tasks and output on a card: wished, and at most
-        self._count = 0  # of nodes without a zoom
         self._hidden = 0  # nodes that are left out because they have left the pool
 
     def remembered(self) -> dict[str, Any]:
         """Return the user's choices, for another run of this scenario."""
-        return {} if self._chosen is None else {"lens": self._chosen.value}
+        return {"lens": self._chosen}
 
     def recall(self, values: Mapping[str, Any]) -> None:
         """Restore the user's choice of lens."""
-        self._chosen = next((lens for lens in LENSES if lens.value == values.get("lens")), None)
+        self._chosen = values.get("lens")
 
     # -- what is shown -------------------------------------------------------------------------------------------
 
     def update(self) -> None:
         """Read the simulation again."""
-        page = self.session.nodes()
-        if page.pool_id != self.page.pool_id:
-            self.zooms.clear()
-        self.page = page
+        self.page = page = self.session.nodes()
         self.lens = self._chosen or first_lens(self.session.job(self.session.job_id))
-        seen = (page, page.version, self.lens, tuple(self.zooms)) if self.lens in _LASTING else None
-        if seen is None or seen != self._seen:
+        seen = page, page.version, self.lens
+        if seen != self._seen:
             self._seen = seen
             self.changes += 1
             self._read(page)
@@ -99,25 +272,21 @@ class NodeMapModel:
         if self._hidden:
             shown = in_pool(states)
             nodes, positions = tuple(compress(nodes, shown)), tuple(compress(positions, shown))
-            states, facts = bytes(compress(states, shown)), tuple(compress(facts, shown))
-        self._count = len(nodes)
-        while self.zooms and self.zooms[-1].start >= self._count:
-            self.zooms.pop()
-        if self.zooms:
-            here = slice(self.zooms[-1].start, self.zooms[-1].stop)
-            nodes, positions, states, facts = nodes[here], positions[here], states[here], facts[here]
+            states, facts = bytes(compress(states, shown)), bytes(compress(facts, shown))
         self.nodes = tuple(nodes)  # a copy: later drawing must show this moment
-        self._positions, self._states, self.facts = positions, states, facts
-        self._code()
+        self._positions = positions
+        self._code(states, facts)
 
-    def _code(self) -> None:
-        """Find the glyph of each node, all at once: a frame must not loop over ten thousand nodes in Python."""
-        most = max(self.facts, default=0)
-        known = self.lens, most, self._states, self.facts
+    def _code(self, states: bytes, facts: bytes) -> None:
+        """Find the glyph of each node from its state and the lens's property, all at once.
+
+        A frame must not loop over ten thousand nodes in Python.
+        """
+        known = self.lens, states, facts
         if self._coded == known:
             return
-        pairs = list(zip(self._states, self.facts, strict=True))
-        found = {pair: glyph_for(self.lens, *pair, most) for pair in set(pairs)}
+        pairs = list(zip(states, facts, strict=True))
+        found = {pair: glyph_for(self.lens, *pair) for pair in set(pairs)}
         self.glyphs = sorted(set(found.values()), key=severity_of)
         places = {glyph: place for place, glyph in enumerate(self.glyphs)}
         self.codes = bytes(map({pair: places[glyph] for pair, glyph in found.items()}.__getitem__, pairs))
@@ -131,18 +300,6 @@ class NodeMapModel:
     def next_lens(self) -> None:
         """Choose the next lens."""
         self.look_through(LENSES[(LENSES.index(self.lens) + 1) % len(LENSES)])
-
-    def zoom(self, first: int, count: int) -> None:
-        """Show only so many of the nodes in view, from this index on."""
-        begin = self.zooms[-1].start if self.zooms else 0
-        self.zooms.append(range(begin + first, begin + min(first + count, len(self.nodes))))
-        self.update()
-
-    def unzoom(self) -> int:
-        """Show what was in view before the last zoom; return the index there of the first node in view until now."""
-        left = self.zooms.pop()
-        self.update()
-        return left.start - (self.zooms[-1].start if self.zooms else 0)
 
     # -- the layout ----------------------------------------------------------------------------------------------
 
@@ -188,9 +345,7 @@ class NodeMapModel:
         is_of_one = self.lens is Lens.PHASE and self.session.has_several_jobs
         of_job = f"phase of {called('job', self.session.job_id)}" if is_of_one else lens
         nodes = fmt.counted(len(self.nodes), "node")
-        if self.zooms:
-            nodes = f"{self.span_name(0, len(self.nodes))} of {self._count:,} · esc back"
-        elif self._hidden:
+        if self._hidden:
             nodes = f"{nodes}, {self._hidden:,} gone"
         long = short = ""
         if layout.form is Form.GROUP:

@@ -1,4 +1,4 @@
-"""Times read from the log are those of the tables, at every moment."""
+"""Times of preparations and releases read from recorded columns are those of the events, at every moment."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import json
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.views import results
-from engine.views.log.tally import recorded_columns, task_times
+from engine.views.log.tally import hook_times, recorded_columns
 
 SCENARIOS = [
     "delete-without-terminate",
@@ -41,16 +40,13 @@ def spent_ms(simulation, event):
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_times_of_the_log_are_those_of_the_tables(name):
+def test_times_of_the_log_are_those_of_the_events(name):
     simulation = Simulation(load_scenario(name))
     simulation.run_until(simulation.end_ms)
     columns = recorded_columns(simulation)
     moments = sorted(set(columns.when))
     for when_ms in moments[:: -(-len(moments) // 40)] + moments[-1:]:
         simulation.seek(when_ms)
-        found = task_times(simulation, columns, len(simulation.log))
-        world = simulation.world
-        assert sorted(found.waits) == sorted(results.task_waits_ms(world)), when_ms
-        assert sorted(found.runs) == sorted(results.task_runs_ms(world)), when_ms
+        found = hook_times(simulation.log, columns, len(simulation.log))
         assert found.preparation == spent_ms(simulation, "JobPreparationTaskStateChanged"), when_ms
         assert found.release == spent_ms(simulation, "JobReleaseTaskStateChanged"), when_ms
