@@ -1,15 +1,18 @@
-"""Planned and estimated ends of what runs.
+"""Planned and estimated ends of what runs, and usual durations of preparation and release.
 
 Planned ends are known; the ends of a job, its tasks and its preparation are estimated as if nothing went wrong, with
-as many tasks at once as now, or as on average so far.
+as many tasks at once as now, or as on average so far. Usual durations are those on the nodes where preparation or
+release has succeeded.
 """
 
 from __future__ import annotations
 
+from itertools import compress
+from operator import sub
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, JobState, NodeState, OnAllTasksComplete, TaskState
-from engine.base.values import places, values
+from engine.base.values import equals, percentile, places, values
 from engine.rules.decisions.verdicts import ends_with_manager
 from engine.rules.processes.execution import release_duration
 from engine.rules.release import UNREACHABLE_WAIT_MS
@@ -18,6 +21,7 @@ from engine.specs import draws
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.diagnosis.stuck import has_misfits
 from engine.views.hook_status import HookStatus
+from engine.views.log.reader import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -227,3 +231,36 @@ def planned_end_ms(simulation: Simulation, node: int) -> int | None:
         if instances.release_state[row] == InstanceState.RUNNING:
             ends.append(instances.release_end[row])
     return max(filter(world.is_known, ends), default=None)
+
+
+_SUCCEEDED = equals(HookStatus.SUCCEEDED.value)
+
+
+class Spread(NamedTuple):
+    """The spread of some durations, in ms."""
+
+    median_ms: int
+    p95_ms: int
+    slowest_ms: int
+
+
+class Durations:
+    """The durations of the successful runs of a page, in order; kept until one more has ended, or another began."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Create without a page."""
+        self._simulation = simulation
+        self._sorted_ms: Kept[list[int]] = Kept()
+
+    def spread(self, page: InstancePage) -> Spread | None:
+        """Return the spread of the successful runs so far; None where there are none."""
+        rows, (_, all_starts, ends), codes = page.rows(), page.columns(), page.codes()
+        starts, done = values(all_starts, rows), codes.translate(_SUCCEEDED)
+        sources = self._simulation.jumps, page, done, starts
+        found = self._sorted_ms.get(
+            sources, lambda: sorted(map(sub, compress(values(ends, rows), done), compress(starts, done)))
+        )
+        if not found:
+            return None
+        median_ms, p95_ms = (round(percentile(found, share) or 0) for share in (0.5, 0.95))
+        return Spread(median_ms, p95_ms, found[-1])

@@ -9,6 +9,7 @@ from engine.base.errors import exit_text
 from engine.base.terms import InstanceState, JobState, TaskResult
 from engine.base.values import called
 from engine.specs.bodies import JobPreparationTask, JobReleaseTask
+from engine.views.diagnosis.estimates import Durations
 from engine.views.hook_status import Hook, HookStatus, eligible_again, is_released_after_preparation, released_where
 from engine.views.log.histories import NodeHistory, trigger_of
 from engine.views.log.reader import KeptByKey
@@ -89,11 +90,22 @@ class InstancesModel(NodeRowsModel[InstanceBrief, InstanceRow]):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._page = self._new_page()
+        self._durations = Durations(session.simulation)
+
+    def spread(self) -> str:
+        """Return median, 95th percentile and maximum of the successful durations; empty before the first."""
+        spread = self._durations.spread(self._new_page())
+        if spread is None:
+            return ""
+        times = zip(("p50", "p95", "slowest"), spread, strict=True)
+        return "  ".join(f"{name} {fmt.span(ms).removeprefix('00:')}" for name, ms in times)
 
     def told(self, cells: int) -> str:
-        """Return what a frame around the list says: the number of nodes and, where they fit, its symbols."""
-        said = "   ".join(filter(None, (self.of_all(), self.legend())))
-        return said if len(said) <= cells else self.of_all()
+        """Return what a frame around the list says: the number of nodes, symbols and durations, as much as fits."""
+        parts = [part for part in (self.of_all(), self.legend(), self.spread()) if part]
+        while len(parts) > 1 and len("   ".join(parts)) > cells:
+            parts.pop()
+        return "   ".join(parts)
 
     def legend(self) -> str:
         """Return the symbols in the list that differ from what the column State says, with their meanings."""
