@@ -98,7 +98,7 @@ def carry_out(words, capsys):
             if scenario := context.params["scenario"]:
                 assert main(["check", str(scenario)]) == 0
         case ["batchdeck", "study", *_]:  # with two seeds; tests of the bundled studies play all of them
-            assert main([*words[1:], "--seeds", "2"]) == 0, capsys.readouterr().out
+            assert main([*words[1:], "--seeds", "2", "--workers", "1"]) == 0, capsys.readouterr().out
         case ["batchdeck", *rest]:
             rest, _, files = " ".join(rest).partition(" > ")
             status = main([*rest.split(), "--yes"] if rest == "sample" else rest.split())

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ import pytest
 from engine import load_scenario
 from engine.base.partial_files import is_locked
 from engine.studies.runs import Run, planned
+from tests.cli.conftest import put_one_worker_here
 from tests.command import COMMAND
 from tests.studies.conftest import NIGHT
 from tui.cli.commands import main
@@ -399,11 +400,12 @@ def reference(tmp_path_factory):
     """The lines of the study that is begun, and what it prints, with one worker."""
     directory = tmp_path_factory.mktemp("reference")
     (directory / "night.yaml").write_text(with_tasks(TASKS) + STUDY)
-    command = [*COMMAND, "study", "night.yaml", "--results", "r.jsonl", "--seeds", SEEDS, "--workers", "1"]
-    there = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([*command, "--output", "json"], cwd=directory, env=there, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (1, b"")
-    return lines_of(directory / "r.jsonl"), done.stdout.decode()
+    arguments = ["study", "night.yaml", "--results", "r.jsonl", "--seeds", SEEDS, "--workers", "1", "--output", "json"]
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()) as out:
+        put_one_worker_here(patch)
+        patch.chdir(directory)
+        assert main(arguments) == 1
+    return lines_of(directory / "r.jsonl"), out.getvalue()
 
 
 @posix_only
