@@ -52,6 +52,17 @@ for name in names:
         importlib.import_module(name)
 print(len(names), *(name for name in sys.modules if name.partition(".")[0] in ("engine", "tui", "scenarios")))
 """
+PLAYS = """
+import contextlib, os, shlex, sys
+from batchdeck.tui.cli.commands import main
+
+for line in sys.argv[1:]:
+    call, _, file = line.partition(" | ")[0].partition(" > ")
+    with open(file or os.devnull, "w", encoding="utf-8") as out, contextlib.redirect_stdout(out):
+        status = main(shlex.split(call)[1:])
+    if status:
+        sys.exit(f"{line}: status {status}")
+"""
 PLUGIN = """
 import engine, tui, scenarios
 
@@ -206,6 +217,8 @@ def adapted(line):
         return f"{line.partition(' --results ')[0]} --list"
     if line.startswith("batchdeck study"):
         return f"{re.sub(r' --seeds [0-9]+', '', line).rstrip()} --seeds 1"
+    if line.startswith("batchdeck test"):
+        return re.sub("batchdeck test", "batchdeck test --workers 1", line)
     return f"{line} --yes" if line == "batchdeck sample" else line
 
 
@@ -214,8 +227,8 @@ def test_every_command_of_the_pages_works(run):
     lines = [line for name in having("sh") for _, block in blocks(name, "sh") for line in block.splitlines()]
     ours = [line for line in lines if re.match(r"(\.venv/bin/pip .* && \.venv/bin/)?batchdeck ", line)]
     assert len(ours) > 30
-    for line in dict.fromkeys(map(adapted, ours)):  # each once: a file that one writes is read by a later one
-        run("bash", "-ec", line)
+    # Each once, in one process: a file that one writes is read by a later one.
+    run("python", "-c", PLAYS, *dict.fromkeys(map(adapted, ours)))
 
 
 @pytest.mark.usefixtures("examples")
