@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,7 +13,8 @@ import yaml
 from packaging.requirements import Requirement
 
 from tui import __version__
-from tui.cli.commands import cli
+from tui.cli import testing
+from tui.cli.commands import cli, main
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "tui" / "cli" / "CI.md").read_text(encoding="utf-8")
@@ -22,6 +22,7 @@ SNIPPETS = dict(re.findall(r"<!-- ci: (\S+) -->\n```\w+\n(.*?)```", TEXT, re.DOT
 GOOD = re.findall(
     r"<!-- example: first.yaml -->\n```yaml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
 )[0]
+CALLS = "calls.txt"
 BAD = GOOD.replace("completed: 60", "completed: 61")
 needs_test = pytest.mark.skipif("test" not in cli.commands, reason="batchdeck test is not there yet")
 
@@ -71,9 +72,13 @@ LINES = {"github": github, "azure": azure, "gitlab": gitlab, "shell": shell, "pr
 
 @pytest.fixture
 def clone(tmp_path, monkeypatch):
-    """A clone of somebody's repository, with `python3`, `pip` and `batchdeck` that install nothing."""
-    own = f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m tui "$@"\n'
-    programs = {"bin/batchdeck": own, ".venv/bin/batchdeck": own}
+    """A clone of somebody's repository, with `python3` and `pip` that install nothing.
+
+    Its `batchdeck` notes its arguments, and ends with the status that the variable `check` or `test` has, else with 0.
+    """
+    notes = f'for each; do printf "%s\\0" "$each"; done >> {CALLS}; echo >> {CALLS}; eval "exit \\${{$1:-0}}"'
+    notes = f"#!/bin/sh\n{notes}\n"
+    programs = {"bin/batchdeck": notes, ".venv/bin/batchdeck": notes}
     programs |= dict.fromkeys(("bin/pip", "bin/python3", ".venv/bin/pip"), "#!/bin/sh\n")
     for name, text in programs.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -81,13 +86,24 @@ def clone(tmp_path, monkeypatch):
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     (tmp_path / "scenarios").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(testing, "processors", lambda: 1)  # a worker, which plays here
     return tmp_path
 
 
-def carry_out(lines, folder):
-    """Return the status of the first line that fails, as a service stops there; 0 if none does."""
-    script = "\n".join(["set -e", *lines])
-    return subprocess.run(["bash", "-c", script], cwd=folder, stdin=subprocess.DEVNULL, check=False).returncode
+def carry_out(lines):
+    """Return the status of the first line that fails, as a service stops there; 0 if none does.
+
+    The shell finds the calls of `batchdeck` in the lines. They are carried out here, and then the shell gets what
+    came of them.
+    """
+    script = ["bash", "-ec", "\n".join(lines)]
+    Path(CALLS).write_text("")
+    subprocess.run(script, stdin=subprocess.DEVNULL, check=True)
+    calls = [call.split("\0")[:-1] for call in Path(CALLS).read_text().splitlines()]
+    assert calls
+    statuses = {call[0]: str(main(call)) for call in calls}
+    return subprocess.run(script, env=os.environ | statuses, stdin=subprocess.DEVNULL, check=False).returncode
 
 
 def test_each_snippet_is_tested():
@@ -105,7 +121,7 @@ def test_a_snippet_installs_a_version_like_this_one(name):
 @pytest.mark.parametrize("name", LINES)
 def test_a_snippet_ends_well_with_a_scenario_that_holds(name, clone):
     (clone / "scenarios" / "first.yaml").write_text(GOOD)
-    assert carry_out(LINES[name](), clone) == 0
+    assert carry_out(LINES[name]()) == 0
     if name != "pre-commit":
         assert ElementTree.parse(clone / "scenarios.xml").findall(".//testcase")
 
@@ -114,13 +130,13 @@ def test_a_snippet_ends_well_with_a_scenario_that_holds(name, clone):
 @pytest.mark.parametrize("name", LINES)
 def test_a_snippet_fails_with_a_scenario_that_does_not_hold(name, clone):
     (clone / "scenarios" / "first.yaml").write_text(BAD)
-    assert carry_out(LINES[name](), clone) == 1
+    assert carry_out(LINES[name]()) == 1
     if name != "pre-commit":
         assert ElementTree.parse(clone / "scenarios.xml").findall(".//failure")
 
 
 @needs_test
 def test_the_statuses_of_the_page_are_those_of_the_command(clone):
-    assert carry_out(["batchdeck test scenarios"], clone) == 5
+    assert carry_out(["batchdeck test scenarios"]) == 5
     (clone / "scenarios" / "wrong.yaml").write_text("scenario: wrong\npool: []\n")
-    assert carry_out(["batchdeck test scenarios"], clone) == 2
+    assert carry_out(["batchdeck test scenarios"]) == 2
