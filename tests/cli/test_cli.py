@@ -199,29 +199,32 @@ def test_quiet_leaves_the_status_to_tell(small, capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "module"),
+    ("arguments", "modules"),
     [
-        (["run", "--quiet"], "textual"),
-        (["run", "--quiet"], "engine.views.trace"),
-        (["run", "--quiet"], "engine.studies"),
-        (["check"], "engine.run.simulation"),
-        (["--version"], "pydantic"),
+        (["run", "--quiet"], {"textual", "engine.views.trace", "engine.studies"}),
+        (["check"], {"engine.run.simulation"}),
+        (["--version"], {"pydantic"}),
     ],
 )
-def test_commands_do_not_load_what_others_need(arguments, module, small):
-    code = f"import sys; from tui.cli import main; main(sys.argv[1:]); sys.exit({module!r} in sys.modules)"
+def test_commands_do_not_load_what_others_need(arguments, modules, small):
+    code = f"import sys; from tui.cli import main; main(sys.argv[1:]); sys.exit(str({modules} & set(sys.modules) or 0))"
     call = [sys.executable, "-c", code, *arguments, small()]
-    subprocess.run(call, check=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    done = subprocess.run(call, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False)
+    assert done.stderr == b"0\n"
 
 
 # --- things that go wrong outside
 
 
+def environment():
+    """Return the environment that a shell has, without what a test run or a container sets for Python."""
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
+    return kept | {"PYTHONPATH": str(ROOT)}
+
+
 def start(*call, **streams):
-    """Start the command as a shell does, without what a test run or a container sets for Python."""
-    environment = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
-    environment["PYTHONPATH"] = str(ROOT)
-    return subprocess.Popen([*COMMAND, *call], env=environment, stderr=subprocess.PIPE, text=True, **streams)
+    """Start the command as a shell does."""
+    return subprocess.Popen([*COMMAND, *call], env=environment(), stderr=subprocess.PIPE, text=True, **streams)
 
 
 @pytest.fixture
@@ -231,20 +234,37 @@ def with_results(small, tmp_path):
     (tmp_path / "formula.txt").write_text("$TargetDedicatedNodes = 1;")
 
 
-with_every_command = pytest.mark.parametrize(
-    "call",
-    [
-        "run small.yaml --events - --quiet",
-        "run small.yaml --output json",
-        "run small.yaml",
-        "check small.yaml",
-        "autoscale formula.txt",
-        "scenarios",
-        "schema",
-        "sample --yes",
-        "--help",
-    ],
+CALLS = (
+    "run small.yaml --events - --quiet",
+    "run small.yaml --output json",
+    "run small.yaml",
+    "check small.yaml",
+    "autoscale formula.txt",
+    "scenarios",
+    "schema",
+    "sample --yes",
+    "--help",
 )
+# Each call in a process of its own, which ends as every process does, forked from one that has loaded the modules.
+FORKS = """
+import contextlib, os, sys
+from tui.cli import main
+
+for call in sys.argv[1:]:
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        assert main(call.split()) == 0
+for call in sys.argv[1:]:
+    if os.fork() == 0:
+        sys.argv = ["batchdeck", *call.split()]
+        sys.exit(main())
+    print(f"{call}: status {os.waitstatus_to_exitcode(os.wait()[1])}", file=sys.stderr, flush=True)
+"""
+
+
+def said_of_each(stdout):
+    """Return what each of the calls, and then its status, puts on stderr, while they all write to this stdout."""
+    call = [sys.executable, "-c", FORKS, *CALLS]
+    return subprocess.run(call, env=environment(), stdout=stdout, stderr=subprocess.PIPE, text=True, check=True).stderr
 
 
 def test_a_place_that_cannot_be_written_is_told_before_the_run(small, capsys):
@@ -257,14 +277,11 @@ def test_a_place_that_cannot_be_written_is_told_before_the_run(small, capsys):
 
 @needs_posix
 @pytest.mark.usefixtures("with_results")
-@with_every_command
-def test_a_reader_that_leaves_changes_nothing_but_what_it_reads(call):
+def test_a_reader_that_leaves_changes_nothing_but_what_it_reads():
     reading, writing = os.pipe()
     os.close(reading)
-    process = start(*call.split(), stdout=writing)
-    os.close(writing)
-    _, err = process.communicate()
-    assert (process.returncode, err) == (0, "")
+    with os.fdopen(writing) as stdout:
+        assert said_of_each(stdout) == "".join(f"{call}: status 0\n" for call in CALLS)
 
 
 @needs_posix
@@ -288,12 +305,10 @@ def test_both_streams_may_lose_their_reader(small):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.usefixtures("with_results")
-@with_every_command
-def test_a_full_disk_behind_stdout_is_a_sentence_and_status_1(call):
+def test_a_full_disk_behind_stdout_is_a_sentence_and_status_1():
+    error = "Error: cannot write standard output: No space left on device\n"
     with open("/dev/full", "w") as full:
-        process = start(*call.split(), stdout=full)
-        _, err = process.communicate()
-    assert (process.returncode, err) == (1, "Error: cannot write standard output: No space left on device\n")
+        assert said_of_each(full) == "".join(f"{error}{call}: status 1\n" for call in CALLS)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
