@@ -94,9 +94,9 @@ def _at(values: list[float], share: float) -> float:
     ],
 )
 def test_time_2_to_4_from_the_request_to_a_node_that_is_idle(profile, body, median, p90):
-    moves = [move for seed in range(8) for move in _moves(_pools(100, **body), {"profile": profile}, seed=seed)]
+    moves = [move for seed in range(4) for move in _moves(_pools(100, **body), {"profile": profile}, seed=seed)]
     idle = [move["t"] for move in moves if move["event"] == "NodeStateChanged" and move["to"] == "idle"]
-    assert len(idle) == 800
+    assert len(idle) == 400
     assert _at(idle, 0.5) == pytest.approx(median, rel=0.05)
     assert _at(idle, 0.9) == pytest.approx(p90, rel=0.1)
 
