@@ -124,8 +124,9 @@ def test_check_of_every_text_of_every_property(says, tmp_path):
     assert seen > 500
 
 
-@pytest.mark.parametrize("text", [valid_documents()[-1], hostile_run()], ids=["every property", "a run"])
-def test_a_hostile_scenario_through_every_command(says, tmp_path, text):
+@pytest.mark.parametrize("made", [lambda: valid_documents()[-1], hostile_run], ids=["every property", "a run"])
+def test_a_hostile_scenario_through_every_command(says, tmp_path, made):
+    text = made()
     (tmp_path / "s.json").write_text(text)
     says("check", "s.json")
     _, out, _ = says("run", "s.json")

@@ -1,6 +1,6 @@
 """Signals at every moment of every command: status 128 + n, one line, the terminal as it was, no half-written file.
 
-A dozen moments of each command by default, at other places in its first seconds than those of the others;
+Six moments of each command by default, at other places in its first seconds than those of the others;
 ``BATCHDECK_MOMENTS=150`` takes so many of each command and signal.
 """
 
@@ -132,8 +132,8 @@ def moments_of(command):
             (number, at_s, None if at % 2 else 0.005 * (at % 20)) for at, at_s in enumerate(steps) for number in SIGNALS
         ]
     chance = random.Random(command)
-    at_s = [LONGEST_S * (at + chance.random()) / 12 for at in range(12)]
-    return [(SIGNALS[at % 3], at_s[at], chance.choice([None, 0.0, 0.03])) for at in range(12)]
+    at_s = [LONGEST_S * (at + chance.random()) / 6 for at in range(6)]
+    return [(SIGNALS[at % 3], at_s[at], chance.choice([None, 0.0, 0.03])) for at in range(6)]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
