@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import timedelta
-from time import perf_counter
+from time import process_time
 
 import pytest
 import yaml
@@ -17,16 +16,19 @@ from engine.scenario.load import KEYS, load
 from engine.scenario.text import decode
 from engine.specs.commands import COMMANDS
 
-# A limit that a busy machine does not exceed.
-UNHURRIED = settings(deadline=timedelta(seconds=5), suppress_health_check=[HealthCheck.too_slow])
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MOST_S = 10.0  # of the processor, on a slow machine; other programs do not count
 
 
 def feed(text: str) -> list[str]:
     """Return the problems of a text, of which there may be any number; no other exception may be raised."""
+    begin_s = process_time()
     try:
         load("s.yaml", text=text)
     except ScenarioError as error:
         return list(map(str, error.problems))
+    finally:
+        assert process_time() - begin_s < MOST_S
     return []
 
 
@@ -75,9 +77,7 @@ MERGE_BOMB = (
     ids=lambda text: text[:24],
 )
 def test_it_ends_soon_with_a_sentence(text):
-    begin = perf_counter()
     problems = feed(text)
-    assert perf_counter() - begin < 10
     assert problems
     assert max(map(len, problems)) < 1000
 

@@ -15,6 +15,7 @@ from engine.scenario.load import load
 from engine.specs import commands
 from engine.specs.catalogue import vm_size
 from engine.specs.prices import PriceFile, price_list, read_prices
+from tests.cli.conftest import put_one_worker_here
 from tests.tui.acting import trial_of
 from tests.tui.pages import content_of, page_of
 from tui.app.process import Recorder
@@ -213,13 +214,14 @@ def test_sizes_show_the_prices_of_a_file(tmp_path, capsys):
     assert main(["sizes", "d2s_v3", "--prices", str(tmp_path / "eur.json"), "--output", "json"]) == 2
 
 
-def test_a_study_and_its_workers_use_the_prices(tmp_path, capsys):
+def test_a_study_and_its_workers_use_the_prices(tmp_path, capsys, monkeypatch):
     for name, text in (("s.yaml", TEXT), ("mine.csv", MINE), ("eur.json", EUR)):
         (tmp_path / name).write_text(text)
     study = ["study", str(tmp_path / "s.yaml"), "--seeds", "1", "--workers", "1", "--output", "json"]
     assert main([*study, "--prices", str(tmp_path / "mine.csv")]) == 0
     variant = json.loads(capsys.readouterr().out)["variants"][0]
     assert variant["costUsd"]["mean"] == pytest.approx(2 * 0.25, rel=0.01)
+    put_one_worker_here(monkeypatch)
     assert main([*study, "--prices", str(tmp_path / "eur.json")]) == 0
     variant = json.loads(capsys.readouterr().out)["variants"][0]
     assert variant["costUsd"] == dict.fromkeys(("mean", "p5", "median", "p95"))

@@ -414,9 +414,9 @@ def test_arguments_are_split_as_shlex_does(line):
 @pytest.mark.parametrize("end", ['"', "'", "\\"])
 def test_task_4_a_long_line_with_an_open_quote_is_split_at_once(end):
     """There are very many ways to divide a word, and none of them closes the quote."""
-    before = time.perf_counter()
+    before = time.process_time()
     program = parse(f"price {'a' * 40_000} b{end}", LINUX)
-    assert time.perf_counter() - before < 5
+    assert time.process_time() - before < 5
     (command,) = simple_commands(program.text.script)
     assert [word.constant for word in command.words] == ["price", "a" * 40_000, f"b{end}"]
 
