@@ -61,13 +61,21 @@ class Cluster:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    started = Cluster(tmp_path_factory.mktemp("dask"))
-    try:
-        started.wait_for_workers(2)
-        yield started
-    finally:
-        started.end()
+def started():
+    """The clusters that there were, which all end with the last test."""
+    clusters = []
+    yield clusters
+    for each in clusters:
+        each.end()
+
+
+@pytest.fixture
+def cluster(started, tmp_path_factory):
+    """A cluster that other tests use too: another one only after a test has ended its scheduler."""
+    if not started or started[-1].scheduler.poll() is not None:
+        started.append(Cluster(tmp_path_factory.mktemp("dask")))
+        started[-1].wait_for_workers(2)
+    return started[-1]
 
 
 @pytest.fixture(scope="module")
@@ -130,18 +138,14 @@ def test_an_address_without_a_cluster_is_wrong_input(night, monkeypatch, capsys)
     assert "--dask" in capsys.readouterr().err
 
 
-def test_a_scheduler_that_ends_ends_the_study(tmp_path):
+def test_a_scheduler_that_ends_ends_the_study(cluster, tmp_path):
     (tmp_path / "night.yaml").write_text(with_tasks(TASKS) + STUDY)
-    started = Cluster(tmp_path)
-    try:
-        started.wait_for_workers(2)
-        path = tmp_path / "r.jsonl"
-        process = study(tmp_path, "--results", "r.jsonl", "--dask", started.address)
-        wait_for(lambda: path.exists() and path.read_text().count("\n") > 3)
-        started.scheduler.kill()
-        out, err = process.communicate(timeout=60)
-    finally:
-        started.end()
+    path = tmp_path / "r.jsonl"
+    process = study(tmp_path, "--results", "r.jsonl", "--dask", cluster.address)
+    wait_for(lambda: path.exists() and path.read_text().count("\n") > 3)
+    cluster.scheduler.kill()
+    cluster.scheduler.wait()
+    out, err = process.communicate(timeout=60)
     assert (out, process.returncode) == ("", 1)
     assert re.search(
         rf"^Error: the Dask cluster is gone, after \d+ of {RUNS} runs; they are in r.jsonl, ", err, re.MULTILINE
