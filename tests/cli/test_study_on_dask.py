@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import signal
@@ -134,6 +135,8 @@ def test_an_address_without_a_cluster_is_wrong_input(night, monkeypatch, capsys)
     monkeypatch.setattr(dask, "PATIENCE_S", 1)
     assert main(["study", "night.yaml", "--dask", "tcp://127.0.0.1:9"]) == 2
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err
+    for name in ("distributed", "distributed.client", "tornado.application"):  # they log tracebacks of lost connections
+        assert not logging.getLogger(name).isEnabledFor(logging.ERROR), name
     assert main(["study", "night.yaml", "--dask", "nonsense://"]) == 2
     assert "--dask" in capsys.readouterr().err
 

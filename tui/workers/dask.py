@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 10
 _COUNTED_S = 1.0  # between two questions to the scheduler
-_LOGGERS = ("distributed", "distributed.client")  # those that Dask gives a level of their own
+_LOGGERS = ("distributed", "distributed.client", "tornado.application")  # those that Dask gives a level of their own
 # What the client raises when the scheduler does not answer any more; once it has closed itself, its scheduler is None.
 _GONE = (OSError, TimeoutError, RuntimeError, ClosedClientError, AttributeError)
 
