@@ -65,8 +65,8 @@ class CreatePool(PoolSpec, Command):
 
     @property
     def spec(self) -> PoolSpec:
-        """The body as a pool."""
-        return PoolSpec.from_wire(self.wire())
+        """The body as a pool, which need not be read again."""
+        return PoolSpec.model_construct(self.model_fields_set, **vars(self))
 
 
 class DeletePool(OnPool):
@@ -307,8 +307,8 @@ class CreateJobSchedule(JobScheduleSpec, Command):
 
     @property
     def spec(self) -> JobScheduleSpec:
-        """The body as a job schedule."""
-        return JobScheduleSpec.from_wire(self.wire())
+        """The body as a job schedule, which need not be read again."""
+        return JobScheduleSpec.model_construct(self.model_fields_set, **vars(self))
 
 
 class UpdateJobSchedule(JobScheduleUpdate, OnJobSchedule):
