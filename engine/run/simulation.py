@@ -289,8 +289,7 @@ class Simulation:
     def _enter_scenario(self) -> None:
         scenario = self.scenario
         for pool in scenario.pools:
-            of_pool = c.CreatePool.model_construct(pool.spec.model_fields_set, **vars(pool.spec))
-            self._enter(pool.at_ms, of_pool)
+            self._enter(pool.at_ms, c.CreatePool.model_construct(pool.spec.model_fields_set, **vars(pool.spec)))
         for job in scenario.jobs:
             self._enter(job.at_ms, c.CreateJob.of(job.spec), Extras(job.tasks, job.factory))
         for schedule in scenario.job_schedules:

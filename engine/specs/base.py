@@ -222,7 +222,8 @@ def _wire_durations(model: type[BaseModel]) -> list[str]:
 class Spec(BaseModel):
     """Base of all bodies: frozen, without unknown properties; null means absent.
 
-    Pydantic builds the validation of a body when it is first needed.
+    Pydantic builds the validation of a body when it is first needed. A default that is a body is made with
+    ``model_construct``, which needs none.
 
     ``SERVICE_NAMES`` are the properties that only the service writes into such a body when it returns it, and those
     that only the state document of a run adds. The body that creates the thing does not have them.

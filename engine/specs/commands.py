@@ -232,7 +232,7 @@ class CreateJob(JobSpec, Command):
 
 
 # With all fields in their order; its own id and pool are replaced.
-_WITHOUT_BODY = CreateJob.model_construct(id="", pool_info=PoolInfo())
+_WITHOUT_BODY = CreateJob.model_construct(id="", pool_info=PoolInfo.model_construct())
 
 
 class UpdateJob(JobUpdate, OnJob):
@@ -275,7 +275,7 @@ class AddTasks(OnJob):
 class UpdateTask(OnTask):
     """Replace the constraints of a task; absent ones get their defaults (TASK-12)."""
 
-    constraints: TaskConstraints = TaskConstraints()
+    constraints: TaskConstraints = TaskConstraints.model_construct()
 
 
 class TerminateTask(OnTask):
