@@ -289,13 +289,12 @@ class Simulation:
     def _enter_scenario(self) -> None:
         scenario = self.scenario
         for pool in scenario.pools:
-            command: Command = c.CreatePool.from_wire(pool.spec.written())
-            self._enter(pool.at_ms, command)
+            self._enter(pool.at_ms, c.CreatePool.model_construct(pool.spec.model_fields_set, **vars(pool.spec)))
         for job in scenario.jobs:
-            command = c.CreateJob.of(job.spec)
-            self._enter(job.at_ms, command, Extras(job.tasks, job.factory))
+            self._enter(job.at_ms, c.CreateJob.of(job.spec), Extras(job.tasks, job.factory))
         for schedule in scenario.job_schedules:
-            self._enter(schedule.at_ms, c.CreateJobSchedule.from_wire(schedule.spec.written()))
+            of_schedule = c.CreateJobSchedule.model_construct(schedule.spec.model_fields_set, **vars(schedule.spec))
+            self._enter(schedule.at_ms, of_schedule)
         for entry in scenario.timeline:
             if entry.at_ms is not None:
                 self.journal.add(self._input_of(entry, entry.at_ms, Origin.SCENARIO))

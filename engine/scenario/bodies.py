@@ -244,10 +244,9 @@ _IN_QUOTES = {
 
 @cache
 def _inner_types(model: type[Spec]) -> dict[str, type]:
-    """Return the properties that take a number, true or false, or have such values inside, but not ``simulate``."""
+    """Return the properties that take a number, true or false, or a body, but not ``simulate``."""
     found = {name: model_of(field) or _number_type(field) for name, field in fields_of(model).items()}
-    own = {name: kind for name, kind in found.items() if kind is not None and name != "simulate"}
-    return {name: kind for name, kind in own.items() if kind in _IN_QUOTES or _inner_types(kind)}
+    return {name: kind for name, kind in found.items() if kind is not None and name != "simulate"}
 
 
 def _number_type(field: FieldInfo) -> type | None:
@@ -262,7 +261,7 @@ def _is_quoted(value: Plain, kind: type) -> bool:
     if kind in _IN_QUOTES:
         return isinstance(value, str) and _IN_QUOTES[kind].fullmatch(value) is not None
     if isinstance(value, list):
-        return any(_is_quoted(inner, kind) for inner in value)
+        return bool(_inner_types(kind)) and any(_is_quoted(inner, kind) for inner in value)
     if not isinstance(value, dict):
         return False
     types = _inner_types(kind)

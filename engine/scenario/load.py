@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from engine.base import runtime
 from engine.base.errors import WARNINGS, Position, Problem, ScenarioError, Severity
@@ -154,7 +154,7 @@ class _ScenarioReader:
         self._job_ids = Ids()
         self._asked: Asked = []
         self._counts: Counter[str] = Counter()  # of pools, and of jobs and schedules, that exist from the start
-        self._account = Account()
+        self._account = Account.model_construct()
         has_words = "does" in words or "until" in words  # the expression alone takes ten times as long
         has_acts = has_words and len(_ACTS.findall(words)) > (root.get("until") is not None)
         self._given = Given(DeclaredIds(), self._asked, has_acts=has_acts)
@@ -290,7 +290,8 @@ class _ScenarioReader:
 
     def _body(self, place: DocumentPlace, key: str, model: type[Model]) -> Model:
         inner = place.get(key)
-        return (read_body(as_created(inner, model), model) if inner is not None else None) or model()
+        given = read_body(as_created(inner, model), model) if inner is not None else None
+        return cast("Model", model.model_construct()) if given is None else given  # for mypy's plugin it is a Spec
 
     def _globs(self, place: DocumentPlace, key: str, model: type[Model]) -> Iterator[tuple[str, Model]]:
         inner = place.get(key)

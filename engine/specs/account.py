@@ -170,7 +170,7 @@ class Account(Spec):
     subscription_id: Text | None = None
     storage_account: Text | None = None
     pool_allocation_mode: PoolAllocationMode = PoolAllocationMode.BATCH_SERVICE
-    quotas: Quotas = Quotas()
+    quotas: Quotas = Quotas.model_construct()
     prices: Text | None = None
     applications: tuple[Application, ...] = ()
     certificates: tuple[Certificate, ...] = ()

@@ -222,6 +222,9 @@ def _wire_durations(model: type[BaseModel]) -> list[str]:
 class Spec(BaseModel):
     """Base of all bodies: frozen, without unknown properties; null means absent.
 
+    Pydantic builds the validation of a body when it is first needed. A default that is a body is made with
+    ``model_construct``, which needs none.
+
     ``SERVICE_NAMES`` are the properties that only the service writes into such a body when it returns it, and those
     that only the state document of a run adds. The body that creates the thing does not have them.
     """
@@ -235,6 +238,7 @@ class Spec(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
         protected_namespaces=(),
+        defer_build=True,
     )
 
     @classmethod
@@ -307,13 +311,11 @@ _IN_BUILD: ContextVar[type[BaseModel] | None] = ContextVar("_IN_BUILD", default=
 
 
 class Occasional(Spec):
-    """Base of bodies that few runs need: pydantic builds their validation when the first one is made.
+    """Base of bodies that few runs need: the validation of a body that contains one only calls the part's class.
 
-    The validation of a body with an occasional part contains a call of the part's class only. It costs a microsecond
-    for each such part, so the parts of tasks that come by the thousand are not occasional.
+    The validation of the part is then built when the first one is made. The call costs a microsecond for each such
+    part, so the parts of tasks that come by the thousand are not occasional.
     """
-
-    model_config = ConfigDict(defer_build=True)
 
     @classmethod
     def model_rebuild(cls, **arguments: Any) -> bool | None:  # noqa: ANN401 - those of pydantic

@@ -151,7 +151,7 @@ class PoolSpecification(Occasional):
     application_package_references: tuple[ApplicationPackageReference, ...] = ()
     certificate_references: tuple[CertificateReference, ...] = ()
     task_slots_per_node: Annotated[Int, _TASK_SLOTS] = 1
-    task_scheduling_policy: TaskSchedulingPolicy = TaskSchedulingPolicy()
+    task_scheduling_policy: TaskSchedulingPolicy = TaskSchedulingPolicy.model_construct()
     user_accounts: tuple[UserAccount, ...] = ()
     metadata: tuple[MetadataItem, ...] = ()
     mount_configuration: tuple[MountConfiguration, ...] = ()
@@ -312,7 +312,7 @@ class TaskSpec(CommandLine, Identified):
     exit_conditions: ExitConditions | None = None
     output_files: tuple[OutputFile, ...] = ()
     affinity_info: AffinityInfo | None = None
-    constraints: TaskConstraints = TaskConstraints()
+    constraints: TaskConstraints = TaskConstraints.model_construct()
     required_slots: Int = 1
     multi_instance_settings: MultiInstanceSettings | None = None
     depends_on: TaskDependencies | None = None
@@ -337,7 +337,7 @@ class JobPreparationTask(CommandLine, Occasional):
     """The task that runs on a node before the job's first task there (PREP-2)."""
 
     id: Text = "jobpreparation"
-    constraints: PreparationConstraints = PreparationConstraints()
+    constraints: PreparationConstraints = PreparationConstraints.model_construct()
     wait_for_success: Bool = True
     rerun_on_node_reboot_after_success: Bool = True
 
@@ -355,7 +355,7 @@ class JobManagerTask(CommandLine, Identified, Occasional):
 
     display_name: Text | None = None
     output_files: tuple[OutputFile, ...] = ()
-    constraints: TaskConstraints = TaskConstraints()
+    constraints: TaskConstraints = TaskConstraints.model_construct()
     required_slots: Int = 1
     kill_job_on_completion: Bool = True
     run_exclusive: Bool = True
@@ -388,7 +388,7 @@ class JobSpecification(Occasional):
     allow_task_preemption: Bool = False
     max_parallel_tasks: Int = -1
     uses_task_dependencies: Bool = False
-    constraints: JobConstraints = JobConstraints()
+    constraints: JobConstraints = JobConstraints.model_construct()
     job_manager_task: JobManagerTask | None = None
     job_preparation_task: JobPreparationTask | None = None
     job_release_task: JobReleaseTask | None = None

@@ -65,8 +65,8 @@ class CreatePool(PoolSpec, Command):
 
     @property
     def spec(self) -> PoolSpec:
-        """The body as a pool."""
-        return PoolSpec.from_wire(self.wire())
+        """The body as a pool, which need not be read again."""
+        return PoolSpec.model_construct(self.model_fields_set, **vars(self))
 
 
 class DeletePool(OnPool):
@@ -232,7 +232,7 @@ class CreateJob(JobSpec, Command):
 
 
 # With all fields in their order; its own id and pool are replaced.
-_WITHOUT_BODY = CreateJob.model_construct(id="", pool_info=PoolInfo())
+_WITHOUT_BODY = CreateJob.model_construct(id="", pool_info=PoolInfo.model_construct())
 
 
 class UpdateJob(JobUpdate, OnJob):
@@ -275,7 +275,7 @@ class AddTasks(OnJob):
 class UpdateTask(OnTask):
     """Replace the constraints of a task; absent ones get their defaults (TASK-12)."""
 
-    constraints: TaskConstraints = TaskConstraints()
+    constraints: TaskConstraints = TaskConstraints.model_construct()
 
 
 class TerminateTask(OnTask):
@@ -307,8 +307,8 @@ class CreateJobSchedule(JobScheduleSpec, Command):
 
     @property
     def spec(self) -> JobScheduleSpec:
-        """The body as a job schedule."""
-        return JobScheduleSpec.from_wire(self.wire())
+        """The body as a job schedule, which need not be read again."""
+        return JobScheduleSpec.model_construct(self.model_fields_set, **vars(self))
 
 
 class UpdateJobSchedule(JobScheduleUpdate, OnJobSchedule):

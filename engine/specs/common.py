@@ -340,7 +340,7 @@ class NameValue(Spec):
     value: Text = ""
 
 
-class EnvironmentSetting(NameValue):
+class EnvironmentSetting(NameValue, defer_build=False):  # three bodies of most scenarios contain it
     """An environment variable (JOB-4, ENV-1)."""
 
 
@@ -393,7 +393,7 @@ class OutputFile(Occasional):
 
     file_pattern: Text
     destination: OutputFileDestination
-    upload_options: OutputFileUploadOptions = OutputFileUploadOptions()
+    upload_options: OutputFileUploadOptions = OutputFileUploadOptions.model_construct()
 
 
 class AutoUser(Spec):

@@ -7,7 +7,17 @@ from engine.base.terms import Deallocation, DisableTasks
 from engine.rules import commands as carrying_out
 from engine.specs import commands
 from engine.specs.bodies import JobConstraints, JobSpec, PoolSpec, TaskSpec
-from engine.specs.commands import COMMANDS, FAULTS, AddTasks, CreateJob, CreatePool, RemoveNodes, UpdateJob, UpdatePool
+from engine.specs.commands import (
+    COMMANDS,
+    FAULTS,
+    AddTasks,
+    CreateJob,
+    CreateJobSchedule,
+    CreatePool,
+    RemoveNodes,
+    UpdateJob,
+    UpdatePool,
+)
 
 ON_NODE = {"poolId": "p", "node": 1}
 ENTRIES = {
@@ -98,6 +108,23 @@ def test_a_created_object_is_the_plain_spec():
     job = CreateJob.from_wire(ENTRIES["createJob"])
     assert job.spec == JobSpec.from_wire({"id": "j", "poolInfo": {"poolId": "p"}})
     assert job.tasks[0].simulate.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (CreatePool, {"vmSize": "small", "maxTasksPerNode": 2, "id": "p", "startTask": {"commandLine": "true"}}),
+        (CreateJobSchedule, {"jobSpecification": {"poolInfo": {"poolId": "p"}}, "id": "s", "schedule": {}}),
+    ],
+)
+def test_a_pool_or_job_schedule_that_has_been_read_is_created_as_if_it_were_read_again(kind, body):
+    spec = kind.__bases__[0].from_wire(body)
+    command, read = kind.model_construct(spec.model_fields_set, **vars(spec)), kind.from_wire(spec.written())
+    assert command == read
+    assert command.model_fields_set == read.model_fields_set
+    assert list(command.written().items()) == list(read.written().items())
+    assert command.spec == spec
+    assert list(command.spec.wire().items()) == list(spec.wire().items())
 
 
 def test_a_job_that_has_been_read_is_created_as_if_it_were_read_again():

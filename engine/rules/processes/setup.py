@@ -89,7 +89,7 @@ def registry_of_image(image: str, settings: ContainerSettings | None = None) -> 
     return server if slash and ("." in server or ":" in server) else None
 
 
-_NOT_MENTIONED = SimulateStorage()
+_NOT_MENTIONED = SimulateStorage.model_construct()
 _EMPTY = BlobContent(0, "")
 
 
