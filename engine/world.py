@@ -37,7 +37,7 @@ from engine.state.tasks import ACTIVE, PREPARING, RUNNING, TaskTable
 
 if TYPE_CHECKING:
     from engine.scenario.model import Scenario
-    from engine.shell.protocol import ActsText, HookProcess, Plan
+    from engine.shell.protocol import ActsText, HookProcess, PlainProcess, Plan
     from engine.specs.account import Account
     from engine.specs.base import Distribution
     from engine.state.task_records import TaskProfile
@@ -246,6 +246,8 @@ class World:
         self.release_hooks: dict[int, HookProcess] = {}
         # Plans of later attempts of running tasks, by task, with their attempt and profile: each is used twice.
         self.plans: dict[int, tuple[int, TaskProfile, Plan]] = {}
+        # By job: the bodies of the job and its pool, and with these the profiles of short bodies, see ``operations``.
+        self.short_profiles: dict[int, tuple[tuple[object, object], dict[Any, tuple[int, PlainProcess | None]]]] = {}
         # What processes do, by what their `simulate` says of it.
         self.acts_of = cache(self._read_acts)
         # Handlers of each kind of fact, in order: see ``engine.rules.reactions``.

@@ -153,6 +153,7 @@ class TaskProfile(NamedTuple):
     exclusive: bool = False
     dedicated_only: bool = False
     load: Load | None = None
+    own_duration: bool = False  # the one in the task's body counts, not that of the process, which such tasks share
     outputs: PlainOutputs | None = None  # what a plain process leaves and uploads after exit code 0
     instances: int = 0  # nodes at once of a multi-instance task (MI-1); 0 for any other
     modified_ms: int | None = None  # of the last update; None: not since it was added (GEN-6)

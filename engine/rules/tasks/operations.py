@@ -25,6 +25,7 @@ from engine.shell.protocol import Launch
 from engine.specs import draws
 from engine.specs.bodies import JobManagerTask, TaskSpec
 from engine.specs.catalogue import SCHEDULING_LATENCY_MS
+from engine.specs.job_refusals import is_short
 from engine.state.task_records import ListedTasks, TaskProfile, TaskSource
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING, TIME_LIMIT_CODE
 
@@ -222,12 +223,44 @@ def _refused_ordinals(world: World, job: Job, factory: TaskSource) -> set[int]:
     return {ordinal for ordinal in found if ordinal is not None}
 
 
+def _planned_of_short(world: World, job: Job, spec: TaskSpec) -> tuple[int, int, int] | None:
+    """Return the number of the profile, the duration and the exit code of a task.
+
+    Bodies that differ in ids and durations share a profile while the job has this pool and that has this body. None if
+    the task's body is not short, or anything is drawn.
+    """
+    if not is_short(spec):
+        return None
+    pool, simulate = world.pools.find(job.pool_id), spec.simulate
+    owners = job.spec, None if pool is None else pool.spec
+    known, profiles = world.short_profiles.get(job.row, ((None, None), {}))
+    if known[0] is not owners[0] or known[1] is not owners[1]:
+        profiles = {}
+        world.short_profiles[job.row] = owners, profiles
+    duration, code = (None, None) if simulate is None else (simulate.duration, simulate.exit_code)
+    key = spec.command_line, spec.required_slots, duration is None, code
+    if key not in profiles:
+        profile = profile_of(world, job, spec)._replace(own_duration=duration is not None)
+        profiles[key] = world.tasks.profile_number(profile), profile.process
+    number, process = profiles[key]
+    if process is None:
+        return number, 0, 0
+    if not process.is_certain or isinstance(process.exit_code, tuple):
+        return None
+    (own_ms,) = process.duration.values if duration is None else duration.values
+    return number, min(round(own_ms) + process.overhead_ms, world.longest_ms), process.exit_code
+
+
 def _add(world: World, job: Job, source: TaskSource, specs: Sequence[TaskSpec]) -> None:
     """Add a block of new tasks; ``specs`` has one body each, or a single one for all."""
     tasks = world.tasks
     profiles, planned_ms, codes = array("I"), array(tasks.planned.typecode), array("i")
     alike = source if len(specs) == 1 else None
-    for spec in specs:
+    planned = _planned_of_short(world, job, specs[0]) if source.count == 1 else None
+    if planned is not None:
+        for column, value in zip((profiles, planned_ms, codes), planned, strict=True):
+            column.append(value)
+    for spec in specs if planned is None else ():
         profile = profile_of(world, job, spec)
         more_ms, more_codes = first_attempts(world, job, spec, profile, job.total, alike)
         profiles.extend(array("I", [tasks.profile_number(profile)]) * len(more_ms))
