@@ -76,10 +76,16 @@ class Scheduler(Kept):
 
     # -- jobs ----------------------------------------------------------------------------------------------------
 
-    def tasks_became_ready(self, job: Job, count: int) -> None:
-        """Count tasks that have been put into the job's queues, and let the job take turns."""
+    def tasks_became_ready(self, job: Job, count: int, *, are_last: bool = False) -> None:
+        """Count tasks that have been put into the job's queues, and let the job take turns.
+
+        With ``are_last`` nothing later in this instant gives a node room. Then no pass is needed if none has any.
+        """
         job.ready_count += count
-        self.let_job_take_turns(job)
+        self.enter_turns(job)
+        pool = self._pools.rows[job.pool] if job.in_turn else None
+        if pool is not None and (not are_last or pool.has_preemptible or any(pool.buckets[1:])):
+            self.request_pass(pool)
 
     def let_job_take_turns(self, job: Job) -> None:
         """Enter the job among those that have something to place, if it may be there, and request a pass."""
