@@ -253,7 +253,7 @@ class World:
         # Plans of later attempts of running tasks, by task, with their attempt and profile: each is used twice.
         self.plans: dict[int, tuple[int, TaskProfile, Plan]] = {}
         # By job: the bodies of the job and its pool, and with these the profiles of short bodies, see ``operations``.
-        self.short_profiles: dict[int, tuple[tuple[object, object], dict[Any, tuple[int, PlainProcess | None]]]] = {}
+        self.short_profiles: dict[int, tuple[object, object, dict[Any, tuple[int, PlainProcess | None]]]] = {}
         # What processes do, by what their `simulate` says of it.
         self.acts_of = cache(self._read_acts)
         # Handlers of each kind of fact, in order: see ``engine.rules.reactions``.

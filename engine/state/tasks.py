@@ -193,7 +193,7 @@ class TaskTable(PagedColumns[TaskExtra]):
 
     def find(self, job: int, task_id: str) -> int | None:
         """Return the row of a job's task; None if there is none. Case is ignored (GEN-1)."""
-        numbers: Sequence[int] = self.jobs[job].blocks
+        numbers: Sequence[int] = self.jobs.rows[job].blocks
         if len(numbers) > _MOST_BLOCKS:
             listed, numbers = self._listed_of(job, numbers)
             row = listed.get(task_id.lower())
