@@ -37,7 +37,7 @@ from engine.state.tasks import ACTIVE, PREPARING, RUNNING, TaskTable
 
 if TYPE_CHECKING:
     from engine.scenario.model import Scenario
-    from engine.shell.protocol import ActsText, HookProcess, Plan
+    from engine.shell.protocol import ActsText, HookProcess, PlainProcess, Plan
     from engine.specs.account import Account
     from engine.specs.base import Distribution
     from engine.state.task_records import TaskProfile
@@ -76,10 +76,16 @@ class Scheduler(Kept):
 
     # -- jobs ----------------------------------------------------------------------------------------------------
 
-    def tasks_became_ready(self, job: Job, count: int) -> None:
-        """Count tasks that have been put into the job's queues, and let the job take turns."""
+    def tasks_became_ready(self, job: Job, count: int, *, are_last: bool = False) -> None:
+        """Count tasks that have been put into the job's queues, and let the job take turns.
+
+        With ``are_last`` nothing later in this instant gives a node room. Then no pass is needed if none has any.
+        """
         job.ready_count += count
-        self.let_job_take_turns(job)
+        self.enter_turns(job)
+        pool = self._pools.rows[job.pool] if job.in_turn else None
+        if pool is not None and (not are_last or pool.has_preemptible or any(pool.buckets[1:])):
+            self.request_pass(pool)
 
     def let_job_take_turns(self, job: Job) -> None:
         """Enter the job among those that have something to place, if it may be there, and request a pass."""
@@ -246,6 +252,8 @@ class World:
         self.release_hooks: dict[int, HookProcess] = {}
         # Plans of later attempts of running tasks, by task, with their attempt and profile: each is used twice.
         self.plans: dict[int, tuple[int, TaskProfile, Plan]] = {}
+        # By job: the bodies of the job and its pool, and with these the profiles of short bodies, see ``operations``.
+        self.short_profiles: dict[int, tuple[object, object, dict[Any, tuple[int, PlainProcess | None]]]] = {}
         # What processes do, by what their `simulate` says of it.
         self.acts_of = cache(self._read_acts)
         # Handlers of each kind of fact, in order: see ``engine.rules.reactions``.

@@ -136,10 +136,8 @@ class EventLog:
 
     def shape(self, event: str, subject: LogSubject, *fields: tuple[str, Hashable]) -> int:
         """Return the number of a shape; add it if it is new."""
-        key = (event, subject, fields)
-        number = self._known.get(key)
-        if number is None:
-            number = self._known[key] = len(self.shapes)
+        number = self._known.setdefault((event, subject, fields), len(self.shapes))
+        if number == len(self.shapes):
             self.shapes.append(Shape(event, subject, fields))
         return number
 

@@ -202,6 +202,7 @@ _UNITS_MS = 7 * DAY_MS, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS  # of weeks, days,
 UNLIMITED_FROM_MS = 10_675_199 * DAY_MS  # longer durations mean "no limit"
 
 
+@lru_cache(1024)  # long lists have few durations
 def parse_duration(text: str) -> int | None:
     """Return the milliseconds of an ISO 8601 duration such as ``PT1M30.5S``, or None for "no limit" (GEN-4).
 

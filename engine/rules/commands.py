@@ -99,9 +99,9 @@ def give(world: World, command: Command, extras: Extras = NOTHING, giver: Giver 
     event = "FaultInjected" if type(command) in c.FAULTS else "CommandAccepted"
     rule = () if command.RULE is None else (("rule", command.RULE),)
     subject, *rows = giver
-    before = len(log)
+    before = len(log.when)
     shape = log.shape(event, subject, ("command", command.NAME), ("body", body), *rule)
-    log.append(world.now_ms, shape, *rows)
+    log.append(world.calendar.now_ms, shape, *rows)
     try:
         execute(world, command, extras)
     except BatchError as refusal:
@@ -181,15 +181,7 @@ def _add_tasks(world: World, job: Job, command: c.AddTasks, extras: Extras) -> N
 
 def _add(world: World, job: Job, extras: Extras) -> None:
     """Add tasks, each of which is accepted or refused by itself; raises the first refusal (TASK-3)."""
-    malformed: dict[int, BatchError] = {}
-    taken: dict[int, TaskSpec] = {}
-    for place, spec in enumerate(extras.tasks):
-        found = task_refusals(spec, job.spec)
-        if found:
-            malformed[place] = found[0].error(spec)
-        else:
-            taken[place] = spec
-    listed = malformed | operations.add_listed(world, job, taken)
+    listed = operations.add_listed(world, job, extras.tasks)
     refused = list(listed.values())
     if extras.factory is not None:
         refused += operations.add_factory(world, job, extras.factory)

@@ -318,7 +318,7 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
 
     def follow(pool: Pool, job: Job, queue: ReadyQueue, slots: int) -> None:  # noqa: C901, PLR0915
         first = queue.next
-        profile = profile_of[first]  # tasks of a range were added together and are alike, but for updated limits
+        profile = profile_of[first]  # all tasks of a range have the same brief
         # The last task of the queue is left to the other loop. So one task of the job stays active and another one
         # runs, and no completion here can be one that matters to the job (``Job.reports_from``).
         last = min(queue.end - 1, first + calendar.left, first + _TOGETHER)

@@ -341,7 +341,8 @@ def enter_refills(world: World) -> None:
 def _enter_refill(world: World, pool: Pool) -> None:
     """Enter the next attempt if the pool is short of Spot nodes, forget about it if it is not."""
     if not (pool.target_spot and capacity.missing_nodes(world, pool)):
-        pool.assign(short_since_ms=None, refill_at_ms=None)
+        if pool.short_since_ms is not None:
+            pool.assign(short_since_ms=None, refill_at_ms=None)
         return
     since_ms = pool.begin_shortage(world.now_ms)
     attempts = (world.now_ms - since_ms) // SPOT_REFILL_INTERVAL_MS + 1

@@ -252,26 +252,25 @@ def tasks_are_ready(world: World, due: Due) -> None:
         return
     tasks = world.tasks
     book = world.dependencies.get(job.row)
-    rows = block.rows
-    first, count = rows.start, len(rows)
-    profiles = tasks.profile[first : first + count]
-    alike = tasks.profiles[profiles[0]] if profiles.count(profiles[0]) == count else None
-    if book is None and alike is not None and not alike.manager and not any(tasks.state[first : first + count]):
-        job.queue_of(alike.queue_key).add_range(first, count)
-        world.scheduler.tasks_became_ready(job, count)
-        return
-    ready = 0
-    for task in rows:
-        if tasks.state[task] == ACTIVE and not (book is not None and book.is_waiting(task)):
-            profile = tasks.profile_of(task)
-            queue = job.queue_of(profile.queue_key)
-            if profile.manager:
-                queue.add_first(task)
-            else:
-                queue.add_range(task, 1)
-            ready += 1
+    first, ready = block.first, block.source.count
+    profiles = tasks.profile[first : first + ready]
+    alike = tasks.profiles[profiles[0]] if profiles.count(profiles[0]) == ready else None
+    if book is None and alike is not None and not alike.manager and not any(tasks.state[first : first + ready]):
+        joins = first > 0 and tasks.briefs[tasks.profile[first - 1]] == tasks.briefs[profiles[0]]
+        job.queue_of(alike.queue_key).add_range(first, ready, joins=joins)
+    else:
+        ready = 0
+        for task in block.rows:
+            if tasks.state[task] == ACTIVE and not (book is not None and book.is_waiting(task)):
+                profile = tasks.profile_of(task)
+                queue = job.queue_of(profile.queue_key)
+                if profile.manager:
+                    queue.add_first(task)
+                else:
+                    queue.add_range(task, 1)
+                ready += 1
     if ready:
-        world.scheduler.tasks_became_ready(job, ready)
+        world.scheduler.tasks_became_ready(job, ready, are_last=True)  # only the pass comes later: see ``DueKind``
 
 
 def _report_no_room(world: World, pool: Pool, job: Job, task: int, profile: TaskProfile) -> None:

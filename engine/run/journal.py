@@ -112,7 +112,8 @@ class Journal:
 
     def add(self, new: Input) -> None:
         """Add an input that has not taken effect yet."""
-        if not self.inputs or self.inputs[-1].order <= new.order:  # a scenario is in order, mostly
+        last = self.inputs[-1] if self.inputs else None  # a scenario is in order, mostly
+        if last is None or last.when_ms < new.when_ms or last.order <= new.order:
             self.inputs.append(new)
         else:
             at = bisect_right(self.inputs, new.order, key=lambda one: one.order)

@@ -42,6 +42,8 @@ def parse_time(text: str | float, start: datetime) -> int:
     Raises:
         ValueError: The text is not a time, or lies before ``start``. The message is for the user.
     """
+    if type(text) is int and 0 <= text <= LATEST_MS // SECOND_MS:  # as in a cluster's log
+        return text * SECOND_MS
     ms = _milliseconds(str(text).strip(), start)
     if ms < 0:
         raise ValueError(f"{shortened(str(text))} lies before the start of the scenario")

@@ -31,7 +31,7 @@ from engine.specs.common import CommandLine
 from engine.specs.draws import draw_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Hashable, Iterator, Sequence
     from datetime import datetime
 
     from engine.base.terms import Plain
@@ -370,7 +370,7 @@ class ProcessLimits:
         """Report the processes that something limits, in a run until then."""
         end_ms = inf if until_ms is None else until_ms
         on_disk: defaultdict[NodeOwner, list[_Writer]] = defaultdict(list)
-        known: dict[str, _Writer] = {}  # long lists have many of a kind
+        known: dict[Hashable, _Writer] = {}  # long lists have many of a kind
         for process in self._processes:
             try:
                 kind = self._kind(process)
@@ -391,13 +391,14 @@ class ProcessLimits:
         for owner, writers in on_disk.items():
             _check_disk(self._names.all_nodes_of(owner), writers, end_ms)
 
-    def _kind(self, process: Process) -> str:
+    def _kind(self, process: Process) -> Hashable:
         """Return what the limits of a process follow from: all but what tells it from others of its kind."""
         body = process.place.plain
         given = {name: value for name, value in body.items() if name not in _OWN} if isinstance(body, dict) else {}
         usual = self._simulate.tasks.duration if process.model is TaskSpec else None
         is_timed = usual is not None or value_at(body, "simulate", "duration") is not None
-        return repr((process[1:] if not is_timed else process._replace(line="")[1:], given))
+        line = "" if is_timed else process.line
+        return process.model, process.owner, repr((line, process.at_ms, process.number, process.schedule, given))
 
     def _writer(self, process: Process, end_ms: float) -> _Writer:
         spec = process.model.from_wire(process.place.plain)

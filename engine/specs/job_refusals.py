@@ -95,8 +95,8 @@ def task_refusals(spec: TaskSpec, job: JobSpecification) -> list[Refusal]:
 
     Rules: TASK-2, DEP-1, DEP-2, EXIT-1, EXIT-4, MI-2, PREP-2, REL-1.
     """
-    if spec.model_fields_set <= _SHORT:  # nothing else of it can be refused
-        slots = at_least_refusals(spec.required_slots, 1, ("requiredSlots",))
+    if spec.__pydantic_fields_set__ <= _SHORT:  # nothing else of it can be refused
+        slots = at_least_refusals(spec.required_slots, 1, ("requiredSlots",)) if spec.required_slots < 1 else ()
         return [*id_refusals(spec.id, ("id",)), *_special_ids(spec.id, job, ("id",)), *slots]
     return [
         *_task(spec, job),
@@ -114,25 +114,30 @@ def _list_of_tasks() -> TypeAdapter[list[TaskSpec]]:
 def add_tasks_refusals(tasks: Sequence[TaskSpec]) -> list[Refusal]:
     """Return what the service refuses in a collection of tasks as a whole (TASK-3)."""
     path, code = ("tasks",), "RequestBodyTooLarge"
-    refusals = list(most_refusals(len(tasks), "tasks", COLLECTION_MAX_TASKS, path, code))
-    if not refusals and not all(map(_is_short, tasks)):
-        size = len(_list_of_tasks().dump_json(list(tasks), by_alias=True, exclude_unset=True))
-        if size >= _COLLECTION_MAX_BYTES:
-            refusals.append(Refusal(code, path, f"has {size} bytes, less than 1 MB are allowed"))
-    return refusals
+    if len(tasks) > COLLECTION_MAX_TASKS:
+        return list(most_refusals(len(tasks), "tasks", COLLECTION_MAX_TASKS, path, code))
+    if all(map(is_short, tasks)):
+        return []
+    size = len(_list_of_tasks().dump_json(list(tasks), by_alias=True, exclude_unset=True))
+    too_large = Refusal(code, path, f"has {size} bytes, less than 1 MB are allowed")
+    return [too_large] if size >= _COLLECTION_MAX_BYTES else []
 
 
 # A collection of tasks with at most so many characters in id and command line, and nothing else that can be long, is
 # never too large: a character takes six bytes at most.
 _SHORT, _SHORT_CHARACTERS = {"id", "command_line", "required_slots", "simulate"}, 1000
+_CERTAIN = {"duration", "exit_code"}
 
 
-def _is_short(task: TaskSpec) -> bool:
+def is_short(task: TaskSpec) -> bool:
+    """Return whether a task is short, and gives at most its slots, a constant duration and a certain exit code."""
     simulate = task.simulate
-    if len(task.id) + len(task.command_line) > _SHORT_CHARACTERS or not task.model_fields_set <= _SHORT:
+    if len(task.id) + len(task.command_line) > _SHORT_CHARACTERS or not task.__pydantic_fields_set__ <= _SHORT:
         return False
-    kind = None if simulate is None or simulate.duration is None else simulate.duration.kind
-    return simulate is None or (simulate.model_fields_set == {"duration"} and kind == "constant")
+    if simulate is None:
+        return True
+    is_constant = simulate.duration is not None and simulate.duration.kind == "constant"
+    return is_constant and simulate.__pydantic_fields_set__ <= _CERTAIN and not isinstance(simulate.exit_code, tuple)
 
 
 def schedule_refusals(spec: JobScheduleSpec) -> list[Refusal]:

@@ -153,6 +153,7 @@ class TaskProfile(NamedTuple):
     exclusive: bool = False
     dedicated_only: bool = False
     load: Load | None = None
+    own_duration: bool = False  # the one in the task's body counts, not that of the process, which such tasks share
     outputs: PlainOutputs | None = None  # what a plain process leaves and uploads after exit code 0
     instances: int = 0  # nodes at once of a multi-instance task (MI-1); 0 for any other
     modified_ms: int | None = None  # of the last update; None: not since it was added (GEN-6)
@@ -189,10 +190,16 @@ class ReadyQueue(Record):
     _ranges: deque[tuple[int, int]] | tuple[()] = ()  # the others
     late: list[int] = field(default_factory=list)  # new tasks out of order, as a heap
 
-    def add_range(self, first: int, count: int) -> None:
-        """Queue new tasks ``first`` ... in creation order; they come after all earlier ranges."""
+    def add_range(self, first: int, count: int, *, joins: bool = False) -> None:
+        """Queue new tasks ``first`` ... in creation order; they come after all earlier ranges.
+
+        With ``joins`` the fast path may treat the task before the first like them. Then its range goes on, if it is the
+        only one.
+        """
         self.size += count
-        if self.next == self.end:
+        if joins and self.end == first and not self._ranges:
+            self.end += count
+        elif self.next == self.end:
             self.next, self.end = first, first + count
         else:
             self._ranges = self._ranges or deque()

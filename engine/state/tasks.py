@@ -193,7 +193,7 @@ class TaskTable(PagedColumns[TaskExtra]):
 
     def find(self, job: int, task_id: str) -> int | None:
         """Return the row of a job's task; None if there is none. Case is ignored (GEN-1)."""
-        numbers: Sequence[int] = self.jobs[job].blocks
+        numbers: Sequence[int] = self.jobs.rows[job].blocks
         if len(numbers) > _MOST_BLOCKS:
             listed, numbers = self._listed_of(job, numbers)
             row = listed.get(task_id.lower())
@@ -212,7 +212,8 @@ class TaskTable(PagedColumns[TaskExtra]):
         for number in numbers[read:]:
             first, source = self.blocks[number].first, self.blocks[number].source
             if isinstance(source, ListedTasks):
-                listed.update((task_id, first + ordinal) for task_id, ordinal in source.ordinals.items())
+                for task_id, ordinal in source.ordinals.items():
+                    listed[task_id] = first + ordinal
             else:
                 others.append(number)
         self._listed[job] = len(numbers), listed, others
@@ -263,11 +264,12 @@ class TaskTable(PagedColumns[TaskExtra]):
     ) -> TaskBlock:
         """Add tasks, all ``active``, with columns of their profiles, first durations and first exit codes (TASK-3)."""
         count = len(profiles)
-        self.state.extend(bytes(count))
-        self.satisfied.extend(bytes(count))
+        zeros, nowhere = bytes(count), array("i", [-1]) * count
+        self.state.extend(zeros)
+        self.satisfied.extend(zeros)
         self.profile.extend(profiles)
-        self.node.extend(array("i", [-1]) * count)
-        self.start_entry.extend(array("i", [-1]) * count)
+        self.node.extend(nowhere)
+        self.start_entry.extend(nowhere)
         never = array(self.started.typecode, [NEVER_MS]) * count
         self.started.extend(never)
         self.ended.extend(never)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from engine import Simulation, load_scenario
 from engine.rules.decisions.verdicts import retry_verdict
 from engine.state.task_records import TaskExtra, TaskProfile
 from tests.builders import (
@@ -320,3 +323,23 @@ def test_retry_12_output_begins_anew_and_the_working_directory_stays(start):
     assert task_extra(sim).attempts == 3
     assert file(sim, "workitems/j/job-1/t1/stdout.txt") == "run\n"
     assert file(sim, "workitems/j/job-1/t1/wd/kept") == "more\nmore\nmore\n"
+
+
+def test_tasks_added_one_by_one_share_a_profile_and_retry_for_their_own_durations():
+    added = [
+        {"id": f"t{seconds}", "commandLine": "job", "simulate": {"duration": seconds, "exitCode": 1}}
+        for seconds in (10, 25, 40)
+    ]
+    document = {
+        "scenario": "durations",
+        "pools": [{"id": "p", "vmSize": "standard_d1_v2", "targetDedicatedNodes": 1, "taskSlotsPerNode": 4}],
+        "jobs": [{"id": "j", "poolInfo": {"poolId": "p"}, "constraints": {"maxTaskRetryCount": 1}}],
+        "timeline": [{"at": at, "addTasks": {"jobId": "j", "tasks": [task]}} for at, task in enumerate(added)],
+    }
+    simulation = Simulation(load_scenario("durations", text=json.dumps(document)))
+    simulation.run_until(simulation.end_ms)
+    tasks = simulation.world.tasks
+    assert len(set(tasks.profile)) == 1
+    # a second each to start
+    assert [ended - started for started, ended in zip(tasks.started, tasks.ended, strict=True)] == [11000, 26000, 41000]
+    assert [tasks.extra(task).attempts for task in range(3)] == [2, 2, 2]

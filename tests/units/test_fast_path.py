@@ -8,6 +8,8 @@ from functools import partial
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.base.calendar import Due, DueKind
+from engine.rules.scheduling import run_pass
 from engine.state.instances import InstanceTable
 from engine.state.nodes import NodeTable
 from engine.world import World
@@ -166,6 +168,45 @@ def test_preparations_and_releases_leave_the_same_log_however_they_are_handled(j
         fast = play(entries, fast=True)
         assert list(fast.json_lines()) == lines
         assert fast.world.tasks.columns == ordinary.world.tasks.columns
+
+
+def line_of_log(number: int, **properties: object) -> dict[str, object]:
+    """Return a line of a timeline as of a cluster's log, which adds a task after so many seconds."""
+    simulated = {"duration": 60 + number * 37 % 900, "exitCode": int(number % 13 == 5)}
+    task = {"id": f"line-{number}", "commandLine": "job", "simulate": simulated, **properties}
+    return {"at": number, "addTasks": {"jobId": "job-0", "tasks": [task]}}
+
+
+@pytest.mark.parametrize("last_slots", [1, 2])
+def test_tasks_that_are_added_one_by_one_leave_the_same_log_however_they_are_handled(last_slots):
+    lines = [line_of_log(number, requiredSlots=last_slots if number % 50 > 40 else 1) for number in range(600)]
+    limit = {"jobId": "job-0", "taskId": "line-300", "constraints": {"maxWallClockTime": "PT2M"}}
+    end = {"jobId": "job-0", "taskId": "line-301"}
+    timeline = [*lines, {"at": 601, "updateTask": limit}, {"at": 601, "terminateTask": end}]
+    play = partial(played, Workload("a log", 400, 10, 4, prepared=True), timeline)
+    ordinary = play(700, fast=False)
+    for entries in (97, 5_000):
+        fast = play(entries, fast=True)
+        assert list(fast.json_lines()) == list(ordinary.json_lines())
+        assert fast.world.tasks.columns == ordinary.world.tasks.columns
+
+
+def test_tasks_that_are_added_one_by_one_wait_as_one_range_and_need_no_pass_while_no_node_has_room():
+    document = json.loads(Workload("a log", 4, 1, 4).scenario())
+    document["timeline"] = [line_of_log(number) for number in range(400, 500)]
+    document["jobs"][0]["taskFactory"]["repeatTask"]["simulate"] = {"duration": "PT1H"}
+    simulation = Simulation(load_scenario("log", text=json.dumps(document)))
+    simulation.run_until(399_000)
+    world, passes = simulation.world, []
+
+    def count_pass(due: Due) -> None:
+        passes.append(world.now_ms)
+        run_pass(world, due)
+
+    world.calendar.on(DueKind.PASS, count_pass)
+    simulation.run_until(510_000)
+    queue = world.jobs[0].ready[1]
+    assert (queue.size, queue.end - queue.next, passes) == (100, 100, [])
 
 
 def test_a_large_run_goes_on_in_the_same_way_from_the_middle_of_it():

@@ -14,7 +14,7 @@ RULES = Path(engine.__file__).parent / "rules"
 # The fast paths write columns directly; a property test compares their logs with those of the tables.
 MODULES = sorted(set(RULES.rglob("*.py")) - set(RULES.glob("fast_*.py")))
 # No state of the run: they are found out again when they are needed.
-CACHES = {"world.prep_hooks", "world.release_hooks", "world.plans", "world.reactions"}
+CACHES = {"world.prep_hooks", "world.release_hooks", "world.plans", "world.short_profiles", "world.reactions"}
 MUTATORS = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"}
 
 

@@ -241,6 +241,9 @@ def plan_of_attempt(world: World, task: int, profile: TaskProfile, attempt: int)
     process = profile.process
     if profile.wall_clock_ms is not None:  # the process has no limit, since that of a task may change (TASK-12)
         process = process._replace(wall_clock_ms=profile.wall_clock_ms)
+    simulate = world.tasks.spec(task).simulate if profile.own_duration else None
+    if simulate is not None and simulate.duration is not None:
+        process = process._replace(duration=simulate.duration)
     plan = process.plan(world.seed, subject, attempt)
     world.plans[task] = attempt, profile, plan
     return plan

@@ -25,11 +25,12 @@ from engine.shell.protocol import Launch
 from engine.specs import draws
 from engine.specs.bodies import JobManagerTask, TaskSpec
 from engine.specs.catalogue import SCHEDULING_LATENCY_MS
+from engine.specs.job_refusals import is_short, task_refusals
 from engine.state.task_records import ListedTasks, TaskProfile, TaskSource
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING, TIME_LIMIT_CODE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from engine.rules.facts import JobBegun
     from engine.shell.protocol import PlainProcess
@@ -157,30 +158,26 @@ def add_verdict(world: World, job: Job, task_id: str) -> BatchError | None:
     return None
 
 
-def add_listed(world: World, job: Job, specs: Mapping[int, TaskSpec]) -> dict[int, BatchError]:
+def add_listed(world: World, job: Job, specs: Sequence[TaskSpec]) -> dict[int, BatchError]:
     """Add task bodies, each of which is accepted or refused by itself (TASK-3).
 
-    Args:
-        world: The world.
-        job: The job.
-        specs: The bodies by their places in the request.
-
-    Returns:
-        The refusals by the places of their bodies.
+    Returns the refusals by the places of their bodies, first those of bodies that no job could take.
     """
-    refusals: dict[int, BatchError] = {}
+    malformed: dict[int, BatchError] = {}
+    existing: dict[int, BatchError] = {}
     taken: dict[str, TaskSpec] = {}
-    for place, spec in specs.items():
-        refusal = add_verdict(world, job, spec.id)
-        if refusal is None and spec.id.lower() in taken:
-            refusal = BatchError("TaskExists", taskId=spec.id)
-        if refusal is None:
-            taken[spec.id.lower()] = spec
+    for place, spec in enumerate(specs):
+        found, folded = task_refusals(spec, job.spec), spec.id.lower()
+        if found:
+            malformed[place] = found[0].error(spec)
+        elif folded in taken or world.tasks.find(job.row, folded) is not None:
+            existing[place] = BatchError("TaskExists", taskId=spec.id)
         else:
-            refusals[place] = refusal
+            taken[folded] = spec
     if taken:
-        _add(world, job, ListedTasks(tuple(taken.values())), list(taken.values()))
-    return refusals
+        bodies = tuple(taken.values())
+        _add(world, job, ListedTasks(bodies), bodies)
+    return malformed | existing
 
 
 def add_factory(world: World, job: Job, factory: TaskSource) -> list[BatchError]:
@@ -222,27 +219,64 @@ def _refused_ordinals(world: World, job: Job, factory: TaskSource) -> set[int]:
     return {ordinal for ordinal in found if ordinal is not None}
 
 
+def _planned_of_short(world: World, job: Job, spec: TaskSpec) -> tuple[int, int, int] | None:
+    """Return the number of the profile, the duration and the exit code of a task.
+
+    Bodies that differ in ids and durations share a profile while the job has this pool and that has this body. None if
+    the task's body is not short, or anything is drawn.
+    """
+    if not is_short(spec):
+        return None
+    pool, simulate = world.pools.find(job.pool_id), spec.simulate
+    of_pool = None if pool is None else pool.spec
+    known_job, known_pool, profiles = world.short_profiles.get(job.row) or (None, None, {})
+    if known_job is not job.spec or known_pool is not of_pool:
+        profiles = {}
+        world.short_profiles[job.row] = job.spec, of_pool, profiles
+    duration, code = (None, None) if simulate is None else (simulate.duration, simulate.exit_code)
+    key = spec.command_line, spec.required_slots, duration is None, code
+    if key not in profiles:
+        profile = profile_of(world, job, spec)._replace(own_duration=duration is not None)
+        profiles[key] = world.tasks.profile_number(profile), profile.process
+    number, process = profiles[key]
+    if process is None:
+        return number, 0, 0
+    exit_code = process.exit_code
+    if isinstance(exit_code, tuple) or process.duration.kind != "constant":
+        return None
+    (own_ms,) = process.duration.values if duration is None else duration.values
+    return number, min(round(own_ms) + process.overhead_ms, world.longest_ms), exit_code
+
+
 def _add(world: World, job: Job, source: TaskSource, specs: Sequence[TaskSpec]) -> None:
     """Add a block of new tasks; ``specs`` has one body each, or a single one for all."""
     tasks = world.tasks
     profiles, planned_ms, codes = array("I"), array(tasks.planned.typecode), array("i")
     alike = source if len(specs) == 1 else None
+    has_own = len(specs) == source.count
     for spec in specs:
+        planned = _planned_of_short(world, job, spec) if has_own else None
+        if planned is not None:
+            profiles.append(planned[0])
+            planned_ms.append(planned[1])
+            codes.append(planned[2])
+            continue
         profile = profile_of(world, job, spec)
         more_ms, more_codes = first_attempts(world, job, spec, profile, job.total, alike)
         profiles.extend(array("I", [tasks.profile_number(profile)]) * len(more_ms))
         planned_ms.extend(more_ms)
         codes.extend(more_codes)
-    block = tasks.add_block(world.now_ms, job.row, source, profiles, planned_ms, codes)
+    now_ms = world.calendar.now_ms
+    block = tasks.add_block(now_ms, job.row, source, profiles, planned_ms, codes)
     if job.spec.uses_task_dependencies:
         for ordinal, spec in enumerate(specs):
             if spec.depends_on is not None:
                 # Ids that do not exist yet, and its own, block it too (DEP-4, DEP-5, DEP-7).
                 world.dependency_book(job.row).add(block.first + ordinal, spec.depends_on)
     block_number = len(tasks.blocks) - 1
-    world.calendar.at(world.now_ms + SCHEDULING_LATENCY_MS, DueKind.TASKS_READY, block_number)
-    if world.now_ms + LIFETIME_MS <= (world.scenario.until_ms or 0):
-        world.calendar.at(world.now_ms + LIFETIME_MS, DueKind.LIFETIME_OVER, block_number)
+    world.calendar.at(now_ms + SCHEDULING_LATENCY_MS, DueKind.TASKS_READY, block_number)
+    if now_ms + LIFETIME_MS <= (world.scenario.until_ms or 0):
+        world.calendar.at(now_ms + LIFETIME_MS, DueKind.LIFETIME_OVER, block_number)
 
 
 def add_manager(world: World, begun: JobBegun) -> None:
