@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from unittest import mock
 
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.rules import fast_path
 from engine.state.instances import InstanceTable
 from engine.state.nodes import NodeTable
 from engine.world import World
@@ -166,6 +168,19 @@ def test_preparations_and_releases_leave_the_same_log_however_they_are_handled(j
         fast = play(entries, fast=True)
         assert list(fast.json_lines()) == lines
         assert fast.world.tasks.columns == ordinary.world.tasks.columns
+
+
+def test_one_loop_follows_a_job_whose_tasks_fail_and_begin_again(monkeypatch):
+    workload = Workload("retried", 2_000, 5, 4, prepared=True, retried=True)
+    ordinary = played(workload, [], 700, fast=False)
+    with monkeypatch.context() as patched:
+        asked = mock.Mock(wraps=fast_path.next_queue)
+        patched.setattr(fast_path, "next_queue", asked)
+        fast = played(workload, [], 5_000, fast=True)
+    assert list(fast.json_lines()) == list(ordinary.json_lines())
+    assert fast.world.tasks.columns == ordinary.world.tasks.columns
+    assert fast.world.nodes.columns == ordinary.world.nodes.columns
+    assert asked.call_count < 60  # a hundred attempts fail
 
 
 def test_a_large_run_goes_on_in_the_same_way_from_the_middle_of_it():
