@@ -20,7 +20,6 @@ from datetime import datetime, timedelta
 from enum import IntEnum
 from functools import cache, cached_property
 from itertools import chain, compress, count
-from operator import add
 from typing import Any, NamedTuple, Protocol
 
 from engine.base.values import SECOND_MS, visible_json
@@ -351,18 +350,18 @@ class _Lines:
             rows_b[entry - first] = -1  # the number of tasks, of which none is on a node
         task_shapes = {number for number, shape in shapes.items() if shape.subject in _OF_TASKS}
         if len(task_shapes) == len(shapes):
-            ids: Iterable[str] = map(add, *self._of_tasks(rows_a, rows_b))
+            ids: Iterable[tuple[str, str]] = zip(*self._of_tasks(rows_a, rows_b), strict=True)
         else:
             of_tasks = list(map(task_shapes.__contains__, numbers))
-            rest = map(add, *self._of_tasks(*(list(compress(rows, of_tasks)) for rows in (rows_a, rows_b))))
+            rest = zip(*self._of_tasks(*(list(compress(rows, of_tasks)) for rows in (rows_a, rows_b))), strict=True)
             ids = [
-                next(rest) if of_task else self._names.ids(shapes[number].subject, row_a, row_b)
+                next(rest) if of_task else ("", self._names.ids(shapes[number].subject, row_a, row_b))
                 for of_task, number, row_a, row_b in zip(of_tasks, numbers, rows_a, rows_b, strict=True)
             ]
         texts = {number: (f",{shape.head}", shape.tail + "}") for number, shape in shapes.items()}
         lines = [
-            f'{{"seq":{seq},{stamp}{head}{of_subject}{tail}'
-            for seq, stamp, (head, tail), of_subject in zip(
+            f'{{"seq":{seq},{stamp}{head}{of_node}{of_subject}{tail}'
+            for seq, stamp, (head, tail), (of_node, of_subject) in zip(
                 count(log.seq_of(first)), self._clock.stamps(log.when[first:last]), map(texts.__getitem__, numbers), ids
             )
         ]

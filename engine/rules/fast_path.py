@@ -22,7 +22,7 @@ from engine.base.calendar import Due, DueKind
 from engine.base.terms import InstanceState, JobState, ReleaseAfter
 from engine.rules import preparation, scheduling
 from engine.rules.facts import TaskStopped
-from engine.rules.fast_retries import PREPARED, SETTLED, end_retried, next_queue, retry_in_place
+from engine.rules.fast_retries import PREPARED, SETTLED, begin_again, end_retried, next_queue
 from engine.rules.processes import output_files
 from engine.rules.tasks import attempts
 from engine.state.instances import FLAGS, PREP, PrepFlag
@@ -149,7 +149,7 @@ def _fixed_plan(world: World, job: Job) -> Plan | None:
 
 
 _NO_ROWS = array("i")
-_TOGETHER = 1024  # tasks that are looked at together at most: few are followed where attempts fail
+_TOGETHER = 1024  # tasks that are looked at together at most
 _STATE_RUNNING = bytes([RUNNING])
 _JOB_ACTIVE = JobState.ACTIVE
 
@@ -196,19 +196,20 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
             ):
                 attempts.task_ended(world, calendar.take_task_end())
                 continue
+            node = on_node[task]
+            pool = pools[records[node].pool]
+            if needs_care and not token:
+                chosen = next_queue(world, pool, node, slots)
+                if chosen and chosen[0] is job and not chosen[1].returned and follow(pool, *chosen, slots, 1):
+                    continue
             calendar.now_ms = now_ms
             calendar.left -= 1
-            node = on_node[task]
             if has_outputs and not needs_care and not leave_outputs(world, task, node, profiles[profile_of[task]]):
                 needs_care = 1
-            pool = pools[records[node].pool]
             here = running[node]
             shape = success
-            if needs_care and ends_plainly and not has_outputs:
-                if not token and retry_in_place(world, pool, job, task, node):
-                    continue
-                if token and (retried := end_retried(world, task)) is not None:
-                    needs_care, shape = 0, retried
+            if token and ends_plainly and not has_outputs and (retried := end_retried(world, task)) is not None:
+                needs_care, shape = 0, retried[0]
             if needs_care:
                 attempts.end_with_care(world, task, node, profiles[profile_of[task]])
                 pool.change_busy_slots(now_ms, slots)  # until it is known that no task follows
@@ -295,58 +296,60 @@ def ender_of_tasks(world: World) -> Callable[[], None]:  # noqa: C901, PLR0915  
                 look_elsewhere(ended_task)
             elif not has_outputs and turns and turns[0] & ROW_MASK == job.row:
                 # Just served and still the first, it stays so: among equals it would be the last (Pool.turn_key).
-                follow(pool, job, queue, slots)
+                follow(pool, job, queue, slots, _TOGETHER)
 
     return end_tasks
 
 
-def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], None]:  # noqa: C901, PLR0915  # long on purpose
+def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int, int], bool]:  # noqa: C901, PLR0915  # long on purpose
     """Return a function that handles ends of tasks as long as each is plain and one job's next task takes the slots.
 
-    What the next entry depends on is written at once, and everything else for all tasks together. The function takes
-    the pool, the job, its queue for these task slots, and how many slots they are. It returns at the first entry that
-    the loop of ``ender_of_tasks`` has to handle, and may have handled none.
+    A task of that job that fails begins again where it is, and takes none from the queue. What the next entry depends
+    on is written at once, and everything else for all tasks together. The function takes the pool, the job whose turn
+    it is, its queue for these task slots, how many slots they are, and how many entries it may handle. It returns at
+    the first entry that the loop of ``ender_of_tasks`` has to handle; False if it has handled none.
     """
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
     state, planned, on_node, code = tasks.state, tasks.planned, tasks.node, tasks.code
-    ended, profile_of, briefs = tasks.ended, tasks.profile, tasks.briefs
+    started, ended, start_entry = tasks.started, tasks.ended, tasks.start_entry
+    profile_of, briefs = tasks.profile, tasks.briefs
     is_open, free, ran, running, records = nodes.open, nodes.free, nodes.ran, nodes.running, nodes.records.rows
     nodes_dirty = nodes.dirty[BUSY]
     jobs, flags, instance_rows = world.jobs.rows, instances.flags, instances.rows
     heap, others = calendar.ends, calendar.others
     shapes = [tasks.first_success, tasks.first_start]
 
-    def follow(pool: Pool, job: Job, queue: ReadyQueue, slots: int) -> None:  # noqa: C901, PLR0915
+    def follow(pool: Pool, job: Job, queue: ReadyQueue, slots: int, most: int) -> bool:  # noqa: C901, PLR0912, PLR0915
         first = queue.next
         profile = profile_of[first]  # all tasks of a range have the same brief
         # The last task of the queue is left to the other loop. So one task of the job stays active and another one
         # runs, and no completion here can be one that matters to the job (``Job.reports_from``).
-        last = min(queue.end - 1, first + calendar.left, first + _TOGETHER)
-        _, _, ends_plainly, has_outputs = briefs[profile]
+        last = min(queue.end - 1, first + calendar.left, first + most)
+        _, _, ends_plainly, has_outputs = brief = briefs[profile]
         if first >= last or has_outputs or not ends_plainly:
-            return
+            return False
         pool_row, next_number = pool.row, calendar.next_number
         limit_ms = min(calendar.limit_ms, others[0][0]) if others else calendar.limit_ms
         needed = (SETTLED if job.has_release else PREPARED) if job.has_prep else 0
         rows = instance_rows.get(job.row, _NO_ROWS)
         completed_of_others = 0
         times_ms: list[int] = []
-        ends_ms: list[int] = []
-        completed: list[int] = []
+        done_tasks: list[int] = []
         used_nodes: list[int] = []
+        retried: list[int] = []  # which of these tasks begin again
+        particular: list[tuple[int, Sequence[int]]] = []  # other shapes than usual, by their place in the log
         state[first:last] = _STATE_RUNNING * (last - first)  # those that do not start are active again below
-        for task, length_ms in zip(range(first, last), planned[first:last], strict=True):
+        task = first
+        for number in range(last - first):
             now_ms, _, done, token = heap[0]
-            if now_ms > limit_ms or code[done]:
+            is_particular = token or code[done]
+            if now_ms > limit_ms or (is_particular and briefs[profile_of[done]] != brief):
                 break
-            if first <= done < task:  # started in this loop, on a node that was looked at before
-                node = used_nodes[done - first]
-            else:
-                node = on_node[done]
+            node = on_node[done]
+            if not first <= done < task:  # else it started in this loop, on a node that was looked at before
                 if (
                     state[done] != RUNNING
                     or ended[done] != now_ms
-                    or token
                     or records[node].pool != pool_row
                     or not is_open[node]
                     or (slots > 1 and free[node])
@@ -371,33 +374,49 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
                         counts[RUNNING] -= 1
                         counts[COMPLETED] += 1
                         completed_of_others += 1
-            end_ms = now_ms + length_ms
+            if is_particular:
+                changed = end_retried(world, done) if token else begin_again(world, job, done, node)
+                if changed is None:
+                    break
+                particular.append((2 * number, changed))
+            times_ms.append(now_ms)
+            done_tasks.append(done)
+            used_nodes.append(node)
+            if is_particular and not token:
+                retried.append(number)
+                continue
+            ended[task] = end_ms = now_ms + planned[task]
+            on_node[task] = node
             heapreplace(heap, (end_ms, next_number(), task, 0))
             state[done] = COMPLETED
             here = running[node]
             here.discard(done)
             here.add(task)
-            times_ms.append(now_ms)
-            ends_ms.append(end_ms)
-            completed.append(done)
-            used_nodes.append(node)
-        count = len(used_nodes)
-        end = first + count
-        state[end:last] = bytes(last - end)
-        if not count:
-            return
+            task += 1
+        count = task - first
+        state[task:last] = bytes(last - task)
+        if not times_ms:
+            return False
         calendar.now_ms = times_ms[-1]
-        calendar.left -= count
+        calendar.left -= len(times_ms)
         # TaskTable.start; and TaskTable.succeed, which finds the planned end in its column already.
         at = len(log.when)
-        on_node[first:end] = array("i", used_nodes)
-        tasks.started[first:end] = array(tasks.started.typecode, times_ms)
-        ended[first:end] = array(ended.typecode, ends_ms)
-        tasks.start_entry[first:end] = array("i", range(at + 1, at + 2 * count, 2))
+        begun = list(range(first, task))
+        for number in retried:
+            begun.insert(number, done_tasks[number])
+        if retried:
+            for number, task in enumerate(begun):
+                started[task], start_entry[task] = times_ms[number], at + 1 + 2 * number
+        else:
+            started[first:task] = array(started.typecode, times_ms)
+            start_entry[first:task] = array("i", range(at + 1, at + 2 * count, 2))
+        kinds = shapes * len(times_ms)
+        for place, found in particular:
+            kinds[place : place + len(found)] = found
         log.extend(
             _interleaved(times_ms, times_ms),
-            shapes * count,
-            _interleaved(completed, range(first, end)),
+            kinds,
+            _interleaved(done_tasks, begun),
             _interleaved(used_nodes, used_nodes),
         )
         for node in used_nodes:
@@ -408,12 +427,13 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int], Non
         counts[RUNNING] += completed_of_others
         counts[COMPLETED] += count - completed_of_others
         # ReadyQueue.take, Pool.end_turn
-        queue.next = end
+        queue.next += count
         queue.size -= count
         job.ready_count -= count
-        pool.served += count
+        pool.served += len(times_ms)
         job.served = pool.served
-        pool.turns[0] = pool.turn_key(job)
+        heapreplace(pool.turns, pool.turn_key(job))
+        return True
 
     return follow
 

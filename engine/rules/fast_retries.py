@@ -16,7 +16,7 @@ from engine.state.instances import PrepFlag
 from engine.state.pools import ROW_MASK
 from engine.state.tables import PAGE_BITS
 from engine.state.task_records import PLAIN
-from engine.state.tasks import COMPLETED, TIME_LIMIT_CODE
+from engine.state.tasks import TIME_LIMIT_CODE
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
@@ -48,40 +48,30 @@ def next_queue(world: World, pool: Pool, node: int, slots: int) -> tuple[Job, Re
     return (job, queue) if is_active and not job.ineligible and job.max_parallel < 0 else None
 
 
-def retry_in_place(world: World, pool: Pool, job: Job, task: int, node: int) -> bool:
-    """Start a plain task again on its node whose first attempt has failed, and return True.
+def begin_again(world: World, job: Job, task: int, node: int) -> tuple[int, int] | None:
+    """Start a plain task again on its node whose first attempt has failed; return the shapes of its end and the start.
 
-    No other task comes first there. The end of the attempt is the first in the calendar; that of the next one takes its
-    place. Returns False, and has changed nothing, if the task needs more than that.
+    The end of the attempt is the first in the calendar; that of the next one takes its place. The caller writes the
+    log, the time of the start, and that a task has run on the node. Returns None, and has changed nothing, if the task
+    needs more than that.
     """
-    calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
+    calendar, tasks, nodes = world.calendar, world.tasks, world.nodes
     extras, exit_code, profile = tasks.sparse[task >> PAGE_BITS], tasks.code[task], tasks.profile_of(task)
-    chosen = next_queue(world, pool, node, profile.required_slots)
-    is_next = chosen is not None and chosen[0] is job and not chosen[1].returned
-    is_retried = task not in extras and exit_code != TIME_LIMIT_CODE and retry_verdict(profile, job, PLAIN, exit_code)
-    if not is_next or not is_retried or job.counts[COMPLETED] >= job.reports_from:
-        return False
-    if job.has_prep:
-        row = instances.row(job.row, node)
-        needed = SETTLED if job.has_release else PREPARED
-        if row < 0 or instances.flags[row] & needed != needed:
-            return False
-    now_ms = calendar.now_ms
+    if task in extras or exit_code == TIME_LIMIT_CODE or not retry_verdict(profile, job, PLAIN, exit_code):
+        return None
+    now_ms = calendar.ends[0][0]
     # The attempt ends (attempts.end_with_care, TaskTable.back_to_active), and the next one starts (attempts.start).
     end_ms = min(now_ms + attempts.plan_of_attempt(world, task, profile, 2).total_ms, world.latest_ms)
     extras[task] = PLAIN._replace(attempts=2, retry_count=1, last_retry_ms=now_ms)
-    tasks.started[task], tasks.ended[task], tasks.start_entry[task] = now_ms, end_ms, len(log) + 1
-    log.extend([now_ms] * 2, [*tasks.retry_shapes(exit_code)], [task] * 2, [node] * 2)
-    nodes.end_task(task, node, well=False)
+    tasks.ended[task] = end_ms
+    nodes.failed[node] += 1
+    nodes.running[node].discard(task)
     nodes.running[node].add(task)  # among the others it comes last
     heapreplace(calendar.ends, (end_ms, calendar.next_number(), task, 1))
-    # The job has had its turn (Pool.end_turn); its slots stay busy.
-    pool.change_busy_slots(now_ms, 0)
-    pool.end_turn(world.jobs.edit(job.row))
-    return True
+    return tasks.retry_shapes(exit_code)
 
 
-def end_retried(world: World, task: int) -> int | None:
+def end_retried(world: World, task: int) -> tuple[int] | None:
     """Note what is particular about a plain task that succeeds in a later attempt; return its shape of the log.
 
     Returns None, and has changed nothing, if the attempt has ended otherwise.
@@ -93,4 +83,4 @@ def end_retried(world: World, task: int) -> int | None:
         return None
     del world.plans[task]
     tasks.set_extra(task, extra._replace(exit_code=0, failure=None))
-    return tasks.success_shape(extra.attempts)
+    return (tasks.success_shape(extra.attempts),)

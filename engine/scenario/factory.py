@@ -12,7 +12,7 @@ the service's tools.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from math import prod
@@ -65,12 +65,13 @@ class CompiledPattern:
             at = pattern.index(Placeholder(0))
             self._ends = "".join(map(str, pattern[:at])), "".join(map(str, pattern[at + 1 :]))
 
-    def plain_texts(self, values: Iterable[int], before: str = "", after: str = "") -> list[str]:
-        """Return the texts for many values of the first parameter of a plain pattern, each between two other texts."""
+    def plain_texts(self, first: range, numbers: Sequence[int], before: str = "", after: str = "") -> list[str]:
+        """Return the texts of many tasks by a plain pattern and the first parameter, each between two other texts."""
+        start, step = first.start, first.step  # asking the range for each value takes as long as writing it
         if self._ends is None:
-            return [f"{before}{self._text % value}{after}" for value in values]
+            return [f"{before}{self._text % (start + step * number)}{after}" for number in numbers]
         before, after = before + self._ends[0], self._ends[1] + after
-        return [f"{before}{value}{after}" for value in values]
+        return [f"{before}{start + step * number}{after}" for number in numbers]
 
     def text(self, k: int, values: tuple[int, ...]) -> str:
         """Return the text of task ``k`` with these parameter values."""
@@ -199,7 +200,7 @@ class TaskFactory:
 
     def _texts(self, form: CompiledPattern, numbers: Sequence[int], before: str = "", after: str = "") -> list[str]:
         if len(self.parameters) == 1 and form.is_plain:
-            return form.plain_texts(map(self.parameters[0].__getitem__, numbers), before, after)
+            return form.plain_texts(self.parameters[0], numbers, before, after)
         return [f"{before}{form.text(k, self.values(k))}{after}" for k in numbers]
 
     def output_path(self, k: int, output: int) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from unittest import mock
 
 import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.calendar import Due, DueKind
+from engine.rules import fast_path
 from engine.rules.scheduling import run_pass
 from engine.state.instances import InstanceTable
 from engine.state.nodes import NodeTable
@@ -207,6 +209,19 @@ def test_tasks_that_are_added_one_by_one_wait_as_one_range_and_need_no_pass_whil
     simulation.run_until(510_000)
     queue = world.jobs[0].ready[1]
     assert (queue.size, queue.end - queue.next, passes) == (100, 100, [])
+
+
+def test_one_loop_follows_a_job_whose_tasks_fail_and_begin_again(monkeypatch):
+    workload = Workload("retried", 2_000, 5, 4, prepared=True, retried=True)
+    ordinary = played(workload, [], 700, fast=False)
+    with monkeypatch.context() as patched:
+        asked = mock.Mock(wraps=fast_path.next_queue)
+        patched.setattr(fast_path, "next_queue", asked)
+        fast = played(workload, [], 5_000, fast=True)
+    assert list(fast.json_lines()) == list(ordinary.json_lines())
+    assert fast.world.tasks.columns == ordinary.world.tasks.columns
+    assert fast.world.nodes.columns == ordinary.world.nodes.columns
+    assert asked.call_count < 60  # a hundred attempts fail
 
 
 def test_a_large_run_goes_on_in_the_same_way_from_the_middle_of_it():
