@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -97,10 +98,16 @@ def _style_sheets_are_parsed_once(monkeypatch):
     monkeypatch.setattr(Stylesheet, "_parse_rules", parse_once)
 
 
+@cache
+def scenario_of(name):
+    """A scenario of these tests, or a bundled one. No run changes it, so that it is loaded once."""
+    path = SCENARIOS / f"{name}.yaml"
+    return load_scenario(str(path) if path.exists() else name)
+
+
 def simulation_at(seconds, name="one-node-fails"):
     """A run of a scenario, taken to a moment."""
-    path = SCENARIOS / f"{name}.yaml"
-    simulation = Simulation(load_scenario(str(path) if path.exists() else name))
+    simulation = Simulation(scenario_of(name))
     simulation.run_until(round(seconds * 1000))
     return simulation
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import drive, typed
+from tests.tui.driving import drive, look, typed
 from tests.tui.screen_text import contains, messages_of, text_of
 from tui.viewmodels.go_line import TABS, completions, find, not_found, written_out
 
@@ -92,30 +92,23 @@ def test_the_beginning_of_several_commands_tells_them(session_at):
     assert said == "'st' begins several commands: statistics, storage, study."
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [("stat", "Waiting"), ("critical path", "The chain of tasks that ends last"), ("theme", "Settings")],
-)
-def test_the_go_line_opens_tabs_and_settings(dashboard_at, text, shown):
+def test_the_go_line_opens_tabs_and_settings(dashboard_at):
+    shown = {"stat": "Waiting", "critical path": "The chain of tasks that ends last", "theme": "Settings"}
     seen = []
-    drive(dashboard_at(LATER_S), *typed(f":{text}"), "enter", lambda app: seen.extend(text_of(app)))
-    assert contains(seen, shown)
+    drive(dashboard_at(LATER_S), *chain.from_iterable((*typed(f":{text}"), "enter", look(seen)) for text in shown))
+    for (text, part), lines in zip(shown.items(), seen, strict=True):
+        assert contains(lines, part), text
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("08:01:20", 80), ("PT1M", 60), ("+5s", 335), ("-30s", 300), ("1m30", 90), ("end", 478)],
-)
-def test_a_time_is_gone_to(dashboard_at, text, seconds):
-    seen = []
-    drive(
-        dashboard_at(LATER_S),
-        ":",
-        *typed(text),
-        "enter",
-        lambda app: seen.append((app.session.now_ms, messages_of(app))),
-    )
-    assert seen == [(seconds * 1000, [])]
+def test_a_time_is_gone_to(dashboard_at):
+    moments_s = {"+5s": 335, "end": 478, "-30s": 448, "08:01:20": 80, "PT1M": 60, "1m30": 90}
+    seen = {}
+
+    def note(text):
+        return lambda app: seen.update({text: (app.session.now_ms, messages_of(app))})
+
+    drive(dashboard_at(LATER_S), *chain.from_iterable((":", *typed(text), "enter", note(text)) for text in moments_s))
+    assert seen == {text: (seconds * 1000, []) for text, seconds in moments_s.items()}
 
 
 def test_a_time_before_the_run_is_told_as_such(dashboard_at):
@@ -130,27 +123,24 @@ def test_a_number_in_an_id_is_searched_for(dashboard_at):
     assert seen == [LATER_S * 1000]
 
 
-@pytest.mark.parametrize(
-    ("keys", "text", "wrong", "corrected", "after"),
-    [
+def test_a_text_that_cannot_be_used_stays_to_be_corrected(dashboard_at):
+    rows = [
         ("t", "99:99:99x", "'99:99:99x' is not a time", "1m", ("watch", 60_000)),
-        ("colon", "speed fast", "'fast' is not a speed", "pools", ("pools", LATER_S * 1000)),
-        ("colon", "seed x", "'x' is not a seed", "pools", ("pools", LATER_S * 1000)),
-        ("colon", "nowhere", "No view, command or id is called", "pools", ("pools", LATER_S * 1000)),
-    ],
-)
-def test_a_text_that_cannot_be_used_stays_to_be_corrected(dashboard_at, keys, text, wrong, corrected, after):
-    seen = []
-    drive(
-        dashboard_at(LATER_S),
-        *(keys, *typed(f":{text}")[1:], "enter"),
-        lambda app: seen.append(text_of(app)),
-        *("ctrl+u", *corrected, "enter"),
-        lambda app: seen.append((app.main_screen.view.id, app.session.now_ms)),
-    )
-    assert contains(seen[0], wrong)
-    assert contains(seen[0][-1:], text)
-    assert seen[1] == after
+        ("colon", "speed fast", "'fast' is not a speed", "pools", ("pools", 60_000)),
+        ("colon", "seed x", "'x' is not a seed", "jobs", ("jobs", 60_000)),
+        ("colon", "nowhere", "No view, command or id is called", "tasks", ("tasks", 60_000)),
+    ]
+    seen, places = [], []
+
+    def note(app):
+        places.append((app.main_screen.view.id, app.session.now_ms))
+
+    steps = ((key, *typed(text), "enter", look(seen), "ctrl+u", *fix, "enter", note) for key, text, _, fix, _ in rows)
+    drive(dashboard_at(LATER_S), *chain.from_iterable(steps))
+    for (_, text, wrong, _, after), lines, place in zip(rows, seen, places, strict=True):
+        assert contains(lines, wrong), text
+        assert contains(lines[-1:], text)
+        assert place == after, text
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])

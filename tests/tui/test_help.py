@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pytest
 
 from engine.base.terms import JobState, TaskState
 from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
-from tests.tui.driving import drive
+from tests.tui.driving import drive, look
 from tests.tui.screen_text import contains, text_of
 from tui.app.dashboard import Dashboard
 from tui.app.main_screen import MainScreen, palette_entries
@@ -172,17 +174,20 @@ def test_keys_below_a_sheet_that_have_no_room_are_left_out_and_escape_stays(dash
     assert below.isascii()
 
 
-@pytest.mark.parametrize("key", ["1", "3", "5", "8"])
-def test_one_key_tells_the_meaning_of_the_symbols_on_the_screen(dashboard_at, key):
-    app, seen = dashboard_at(900, "nodes-fail-and-recover"), []
-    look = lambda app: seen.append((text_of(app), list(app.screen.view.symbols) if not seen else []))  # noqa: E731
-    drive(app, key, look, "question_mark", look, size=(80, 40))
-    (screen, symbols), (explained, _) = seen
-    assert contains(explained, "On the screen now")
-    assert symbols
-    for glyph in symbols:
-        assert contains(screen, glyph.symbol), glyph
-        assert contains(explained, f"{glyph.symbol} {glyph.name}"), glyph
+def test_one_key_tells_the_meaning_of_the_symbols_on_the_screen(dashboard_at):
+    keys, shown, explained = "1358", [], []
+
+    def note(app):
+        shown.append((text_of(app), list(app.screen.view.symbols)))
+
+    steps = ((key, note, "question_mark", look(explained), "escape") for key in keys)
+    drive(dashboard_at(900, "nodes-fail-and-recover"), *chain.from_iterable(steps), size=(80, 40))
+    for key, (lines, symbols), meanings in zip(keys, shown, explained, strict=True):
+        assert contains(meanings, "On the screen now"), key
+        assert symbols, key
+        for glyph in symbols:
+            assert contains(lines, glyph.symbol), (key, glyph)
+            assert contains(meanings, f"{glyph.symbol} {glyph.name}"), (key, glyph)
 
 
 def test_the_tab_of_preparation_tells_its_symbols_beside_several_jobs():

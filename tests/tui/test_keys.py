@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import chain
 
 import pytest
 from textual import events
@@ -10,7 +11,7 @@ from textual._compositor import Compositor
 from textual.actions import parse
 
 from engine import Simulation, load_scenario
-from tests.tui.driving import drive
+from tests.tui.driving import drive, typed
 from tests.tui.screen_text import after, contains, messages_of, strips_of, text_of
 from tui.app.main_screen import SHOWN_PAGES, palette_entries
 from tui.viewmodels.go_line import PAGES, TABS
@@ -111,20 +112,22 @@ def test_a_session_is_saved_over_no_other_file(dashboard_at, tmp_path, monkeypat
 
 
 def test_the_go_line_knows_views_ids_times_and_speeds(dashboard_at):
-    app = dashboard_at(LATER_S)
-    seen = []
+    seen = {}
 
-    def note(app):
-        seen.append((app.screen.view.id, app.session.now_ms, app.screen.playback.pacer.speed))
+    def enter(text):
+        def note(app):
+            seen[text] = (app.screen.view.id, app.session.now_ms, app.screen.playback.pacer.speed)
 
-    for text in ("tasks", "deal-7", "time 100", "speed 600", "speed nan", "no such thing"):
-        keys = [{" ": "space", "-": "minus"}.get(letter, letter) for letter in text]
-        drive(app, "colon", *keys, "enter", note)
-        app = dashboard_at(LATER_S)
-    assert [view for view, _, _ in seen[:2]] == ["tasks", "tasks"]
-    assert seen[2][1] == 100_000
-    assert seen[3][2] == 600
-    assert seen[4][2] == seen[0][2] != 600  # the usual speed, which the length of the run decides
+        return ("colon", *typed(text), "enter", note)
+
+    texts = ("tasks", "pools", "deal-7", "time 100", "speed 600")
+    drive(dashboard_at(LATER_S), *chain.from_iterable(map(enter, texts)))
+    drive(dashboard_at(LATER_S), *enter("speed nan"), "escape", *enter("no such thing"))
+    assert [seen[text][0] for text in texts[:3]] == ["tasks", "pools", "tasks"]
+    assert seen["time 100"][1] == 100_000
+    assert seen["speed 600"][2] == 600
+    assert seen["speed nan"][2] == seen["tasks"][2] != 600  # the usual speed, which the length of the run decides
+    assert seen["no such thing"] == seen["speed nan"]
 
 
 def test_every_page_that_the_go_line_offers_can_be_shown():

@@ -73,6 +73,8 @@ NAMES = {
     (Screen, "_on_timer_update"): ["self"],
     (Screen, "_screen_resized"): ["self", "size"],
     (Screen, "_on_screen_resume"): ["self", "event"],
+    (Screen, "_get_breakpoint_classes"): ["self", "dimension", "breakpoints"],
+    (Widget, "_compose"): ["self"],
     (Screen, "_update_focus_styles"): ["self", "focused", "blurred"],
     (DOMNode, "_has_focus_within"): None,
     (App, "_start_widget"): ["self", "parent", "widget"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import chain
 
 import pytest
 from textual import events, messages, screen
@@ -17,10 +18,11 @@ from textual.widget import Widget
 from tests.tui.driving import drive
 from tests.tui.screen_text import frames_of, text_of
 from tui.app.main_screen import MainScreen
+from tui.dialogs.action_form import ActionForm
 from tui.dialogs.sheets import Sheet
 from tui.panes.pages import ListPage
 from tui.textual.overrides import handles
-from tui.textual.screens import Modal, ScreenCompositor
+from tui.textual.screens import Frame, Modal, ScreenCompositor
 from tui.textual.views import LinesView
 from tui.viewmodels.text import line
 from tui.widgets.table import Table
@@ -211,31 +213,62 @@ def test_a_sheet_longer_than_the_screen_is_drawn_with_its_scrollbar_and_the_hint
     assert all(frame == drawn[-1] for frame in drawn)
 
 
-@pytest.mark.parametrize("key", ["w", "a", "question_mark", "ctrl+p", "f", "s"])
-def test_a_dialog_that_opens_neither_lays_out_the_screen_below_nor_styles_it_or_itself_anew(
-    dashboard_at, monkeypatch, key
-):
-    seen, styled = [], []
-    reflow, update_nodes = ScreenCompositor.reflow, Stylesheet.update_nodes
+def styled_by(monkeypatch):
+    """The nodes that are styled from now on, other than at their mounting, and whether each had a parent."""
+    styled, update_nodes = [], Stylesheet.update_nodes
+
+    def style(stylesheet, nodes, animate=False):
+        nodes = set(nodes)
+        styled.extend((node, node.parent is not None) for node in nodes)
+        return update_nodes(stylesheet, nodes, animate)
+
+    monkeypatch.setattr(Stylesheet, "update_nodes", style)
+    return styled
+
+
+def test_a_dialog_that_opens_neither_lays_out_the_screen_below_nor_styles_it_or_itself_anew(dashboard_at, monkeypatch):
+    seen, found, styled = [], {}, styled_by(monkeypatch)
+    reflow = ScreenCompositor.reflow
 
     def arrange(compositor, parent, size):
         seen.append(parent)
         return reflow(compositor, parent, size)
 
-    def style(stylesheet, nodes, animate=False):
-        nodes = set(nodes)
-        styled.extend(nodes)
-        return update_nodes(stylesheet, nodes, animate)
-
     def begin(_):
-        monkeypatch.setattr(ScreenCompositor, "reflow", arrange)
-        monkeypatch.setattr(Stylesheet, "update_nodes", style)
+        seen.clear()
+        styled.clear()
 
-    app = dashboard_at(330)
-    drive(app, NODES, begin, key)
-    assert seen
-    assert not any(isinstance(each, MainScreen) for each in [*seen, *styled])
-    assert not any(isinstance(each, Modal) and not each.HORIZONTAL_BREAKPOINTS for each in styled)
+    def end(key):
+        return lambda _: found.update({key: (seen[:], [node for node, _ in styled])})
+
+    monkeypatch.setattr(ScreenCompositor, "reflow", arrange)
+    keys = ("w", "a", "question_mark", "ctrl+p", "f", "s")
+    drive(dashboard_at(330), NODES, *chain.from_iterable((begin, key, end(key), "escape") for key in keys))
+    for key in keys:
+        laid_out, anew = found[key]
+        assert laid_out, key
+        assert not any(isinstance(each, MainScreen) for each in [*laid_out, *anew]), key
+        assert not any(isinstance(each, Modal) and not each.HORIZONTAL_BREAKPOINTS for each in anew), key
+
+
+def test_a_form_is_styled_when_it_is_mounted_and_neither_before_nor_again(dashboard_at, monkeypatch):
+    found, styled = [], styled_by(monkeypatch)
+
+    def end(app):
+        assert isinstance(app.screen, ActionForm)
+        found.extend(styled)
+
+    drive(dashboard_at(330), "4", lambda _: styled.clear(), "ctrl+n", end)
+    assert found
+    assert all(has_parent for _, has_parent in found)
+    assert not any(isinstance(node, Frame) for node, _ in found)
+
+
+def test_the_main_screen_is_styled_when_it_is_mounted_and_not_again(dashboard_at, monkeypatch):
+    found, styled = [], styled_by(monkeypatch)
+    drive(dashboard_at(330), lambda app: found.extend((app.main_screen.query_one("#header"), list(styled))))
+    header, anew = found
+    assert header not in [node for node, _ in anew]
 
 
 @pytest.mark.parametrize(

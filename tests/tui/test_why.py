@@ -48,23 +48,22 @@ def test_where_a_pool_has_no_nodes_it_says_why(dashboard_at):
 
 
 def test_on_watch_a_node_and_the_oldest_wait_are_explained_together(dashboard_at):
-    app = dashboard_at(360, "priorities-and-fairness")
+    app, seen = dashboard_at(360, "priorities-and-fairness"), []
     app.session.focus_job("overnight-a")
-    shown = after(app, "w", size=(120, 50))
+    drive(app, look(seen), "w", look(seen), size=(120, 50))
+    before, shown = seen
+    assert contains(before, "overnight-a", "w why", "oldest wait")
     assert contains(shown, "Why is n0 of pool shared running?", "Why is task book-3 of job overnight-a waiting?")
     assert contains(shown, "0 of this job; job urgent (500) went first")
-    again = dashboard_at(360, "priorities-and-fairness")
-    again.session.focus_job("overnight-a")
-    assert contains(after(again), "overnight-a", "w why", "oldest wait")
 
 
-@pytest.mark.parametrize("view", ["1", "4"])
-def test_after_the_end_the_jobs_that_had_the_slots_are_named(dashboard_at, view):
-    app = dashboard_at(2_000, "priorities-and-fairness")
+def test_after_the_end_the_jobs_that_had_the_slots_are_named(dashboard_at):
+    app, seen = dashboard_at(2_000, "priorities-and-fairness"), []
     app.session.focus_job("overnight-a")
-    shown = after(app, view, *(["home"] if view == "4" else []), "w", size=(120, 50))
-    assert contains(shown, "What did task book-5 of job overnight-a, the last one, wait for?")
-    assert contains(shown, "tasks of job urgent (priority 500) took slots")
+    drive(app, "1", "w", look(seen), "escape", "4", "home", "w", look(seen), size=(120, 50))
+    for view, shown in zip("14", seen, strict=True):
+        assert contains(shown, "What did task book-5 of job overnight-a, the last one, wait for?"), view
+        assert contains(shown, "tasks of job urgent (priority 500) took slots"), view
 
 
 @pytest.mark.parametrize("pool", ["research-b", ""])
@@ -190,13 +189,15 @@ def test_a_completed_task_says_what_it_waited_for(dashboard_at):
     assert contains(shown, "What did task book-", " of job overnight-a wait for?")
 
 
-@pytest.mark.parametrize("tab", ["critical", "statistics"])
-def test_on_the_critical_path_and_among_slow_tasks_w_explains_the_one_at_the_cursor(dashboard_at, tab):
-    app = dashboard_at(1203, "pipeline-with-dependencies")
+def test_on_the_critical_path_and_among_slow_tasks_w_explains_the_one_at_the_cursor(dashboard_at):
+    app, seen = dashboard_at(1203, "pipeline-with-dependencies"), []
     app.session.focus_job("study-17")
-    down = [] if tab == "critical" else ["down"] * 2  # past the cost of the job
-    shown = after(app, "colon", *tab, "enter", *down, "w", size=(120, 50))
-    assert contains(shown, "What did task ", " of job study-17 wait for?")
+    to_slow_tasks = ("colon", *"statistics", "enter", "down", "down")  # past the cost of the job
+    drive(
+        app, "colon", *"critical", "enter", "w", look(seen), "escape", *to_slow_tasks, "w", look(seen), size=(120, 50)
+    )
+    for tab, shown in zip(("critical", "statistics"), seen, strict=True):
+        assert contains(shown, "What did task ", " of job study-17 wait for?"), tab
 
 
 def test_what_is_expected_from_the_timeline_is_not_beside_nothing_by_itself():
@@ -262,16 +263,15 @@ def _release_fails(seconds=600):
     return app
 
 
-@pytest.mark.parametrize("view", ["7", "1"])
-def test_a_release_that_failed_is_explained_first_where_it_is_asked_about(view):
-    shown = []
+def test_a_release_that_failed_is_explained_first_where_it_is_asked_about():
+    seen = []
 
     def point(app):
-        if view == "1":
-            app.main_screen.query_one(Attention).focus()
+        app.main_screen.query_one(Attention).focus()
 
-    drive(_release_fails(), view, point, "w", lambda app: shown.extend(text_of(app)))
-    assert contains(shown, "Why did release fail on n", "✗ release", "exit code 110")
+    drive(_release_fails(), "7", "w", look(seen), "escape", "1", point, "w", look(seen))
+    for view, shown in zip("71", seen, strict=True):
+        assert contains(shown, "Why did release fail on n", "✗ release", "exit code 110"), view
 
 
 def test_a_node_on_which_release_failed_says_so_in_every_view():

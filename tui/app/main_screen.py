@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from textual import events
-    from textual.app import App, ComposeResult
+    from textual.app import App
     from textual.binding import Binding, BindingType
     from textual.geometry import Size
 
@@ -206,13 +206,6 @@ class MainScreen(ViewScreen):
         self._first = first
         self._fitted: Size | None = None  # the size for which the panes were filled
         self.hold_frames()  # until the first complete one
-
-    def compose(self) -> ComposeResult:
-        # Textual would give the screen its classes when all is on it, and look up the styles of everything again.
-        width, height = self.app.size
-        for cells, breakpoints in ((width, self.HORIZONTAL_BREAKPOINTS), (height, self.VERTICAL_BREAKPOINTS)):
-            self.add_class(max(each for each in breakpoints if each[0] <= cells)[1])
-        return super().compose()
 
     def on_mount(self) -> None:
         if self._first.view in VIEW_NAMES and self._first.view != self.view.id:

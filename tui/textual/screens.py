@@ -160,9 +160,11 @@ class ParsedOnce(Stylesheet):
             super().set_variables(variables)
             self._parse_cache = self._parsed.setdefault(frozenset(variables.items()), self._parse_cache)
 
-    def reparse(self) -> None:
-        """Parse what is new, or everything with new variables."""
-        self.parse()
+    reparse = Stylesheet.parse  # what is new, or everything with new variables
+
+    def update_nodes(self, nodes: Iterable[DOMNode], animate: bool = False) -> None:
+        """Style nodes again. Those that are still being made have no parent yet, and get their styles with it."""
+        super().update_nodes((node for node in nodes if node.parent is not None or node.is_dom_root), animate)
 
     @classmethod
     def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:
@@ -323,6 +325,16 @@ class HeldScreen(_Screen):
         self.refresh()
         self._on_timer_update()  # else it waits for the next tick of a timer
 
+    async def _compose(self) -> None:
+        """Take the classes of this size first. Textual does so when all is mounted, and styles everything again."""
+        for cells, limits in zip(self.app.size, (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS), strict=True):
+            self.add_class(*self._get_breakpoint_classes(cells, limits or []))
+        await super()._compose()
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Keep the styles: all parts have just got theirs."""
+        event.refresh_styles = False
+
     def _screen_resized(self, size: Size) -> None:
         """Lay the screen out. Textual does so with the screens below, too, when a dialog opens."""
         if self.is_active or size != self._compositor.size:
@@ -386,10 +398,6 @@ class Modal(ActsWhileShown, HeldScreen, ModalScreen[ResultT]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "app.interrupt", "quit", show=False, id="dialog.interrupt")
     ]
-
-    def _on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Keep the styles: all parts have just got theirs."""
-        event.refresh_styles = False
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.fill)
