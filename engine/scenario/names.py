@@ -376,17 +376,26 @@ def _reason(kind: str, word: str, names: Iterable[str]) -> str:
     return f"no part of the scenario creates the {kind} {shown(word)}" + did_you_mean(word, names)
 
 
+Owner = str | DocumentPlace  # of an id: its words, or the place of a task, whose line is only needed for a report
+
+
+def owner_text(owner: Owner) -> str:
+    """Return what has an id, for a message."""
+    return owner if isinstance(owner, str) else f"the task in line {owner.line}"
+
+
 @dataclass(slots=True)
 class Ids:
     """Ids taken so far, compared without regard to case (GEN-1); jobs and job schedules share one set (GEN-2)."""
 
-    names: dict[str, str] = field(default_factory=dict)
+    names: dict[str, Owner] = field(default_factory=dict)
 
-    def take(self, new_id: str, what: str, place: DocumentPlace) -> None:
+    def take(self, new_id: str, what: Owner, place: DocumentPlace) -> None:
         """Take an id for ``what``, whose body is at a place; report it if it is taken already."""
         owner = self.names.get(new_id.casefold())
         if owner is not None:
-            (place.get("id") or place).report(f"the id {shown(new_id)} is taken by {owner} (case does not count)")
+            taken = f"the id {shown(new_id)} is taken by {owner_text(owner)} (case does not count)"
+            (place.get("id") or place).report(taken)
         else:
             self.names[new_id.casefold()] = what
 

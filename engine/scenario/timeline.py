@@ -26,7 +26,7 @@ from engine.scenario.conditions import Asked, parse_time, read_condition, read_t
 from engine.scenario.document import DocumentPlace, check_keys, read_text
 from engine.scenario.factory import TaskFactory, parse_pattern, template_strings
 from engine.scenario.model import TimelineEntry
-from engine.scenario.names import Ids
+from engine.scenario.names import Ids, Owner, owner_text
 from engine.scenario.pasted import command_as_created
 from engine.scenario.text import one_of, shown
 from engine.scenario.tree import JsonTree, Tree
@@ -179,29 +179,29 @@ def read_job_tasks(place: DocumentPlace, spec: JobSpec | None) -> tuple[tuple[Ta
     return tuple(task for _, task in listed), factory
 
 
-def _check_listed(listed: Listed, spec: JobSpec | None) -> list[tuple[str, str]]:
+def _check_listed(listed: Listed, spec: JobSpec | None) -> list[tuple[str, Owner]]:
     """Report mistakes in listed tasks; return the taken ids and their owners."""
     own = _special_ids(spec) if spec is not None else []
     taken = Ids()
     if spec is not None and spec.job_manager_task is not None:
         taken.names[spec.job_manager_task.id.casefold()] = "the job manager task"
-    owned = [(task.id, f"the task in line {place.line}") for place, task in listed]
-    for (place, task), owner in zip(listed, owned, strict=True):
-        taken.take(*owner, place)
+    for place, task in listed:
+        taken.take(task.id, place, place)
         if spec is not None:
             report_refusals(place, TaskSpec, task_refusals(task, spec))
-    return own + owned
+    return own + [(task.id, place) for place, task in listed]
 
 
 def _check_factory(
-    place: DocumentPlace, factory: TaskFactory, taken: list[tuple[str, str]], spec: JobSpec | None
+    place: DocumentPlace, factory: TaskFactory, taken: list[tuple[str, Owner]], spec: JobSpec | None
 ) -> None:
     template = place.get("repeatTask") or place
     for task_id, what in taken:
         k = factory.ordinal_of(task_id)
         if k is not None:
             at = template.get("id") or template
-            at.report(f"task {k} of the factory has the id {quoted(factory.task_id(k))}, which is taken by {what}")
+            own = quoted(factory.task_id(k))
+            at.report(f"task {k} of the factory has the id {own}, which is taken by {owner_text(what)}")
     if spec is None:
         return
     for k in factory.samples():
@@ -211,7 +211,7 @@ def _check_factory(
             return
 
 
-def _special_ids(spec: JobSpec) -> list[tuple[str, str]]:
+def _special_ids(spec: JobSpec) -> list[tuple[str, Owner]]:
     """Return the ids of the job's special tasks, which its tasks may not have, with their owners."""
     special = ((what, getattr(spec, f"job_{what}_task")) for what in ("preparation", "release", "manager"))
     return [(task.id, f"the job {what} task") for what, task in special if task is not None]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, cast
 
 import yaml
 
@@ -91,8 +91,11 @@ class JsonTree(Tree):
 
     __slots__ = ("_inside", "_start", "_text")
 
-    def __init__(self, text: JsonText, start: int, plain: object, size: int = 1) -> None:
-        """Create the value ``plain``, which begins at ``start``. ``size`` is what it counts in a list around it."""
+    def __init__(self, text: JsonText, start: int | JsonTree, plain: object, size: int = 1) -> None:
+        """Create the value ``plain``, which begins at ``start``. ``size`` is what it counts in a list around it.
+
+        Of an item of a list, ``start`` is that list: where its items begin is only looked for if one is reported.
+        """
         self.origins = _NO_ORIGINS
         self.size = size
         self.is_open = False
@@ -104,12 +107,22 @@ class JsonTree(Tree):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Return what it is made of: copies for other processes make their parts anew where they need them."""
-        return JsonTree, (self._text, self._start, self._plain, self.size)
+        return JsonTree, (self._text, self._begin, self._plain, self.size)
+
+    @property
+    def _begin(self) -> int:
+        """The index of the first character."""
+        if isinstance(self._start, JsonTree):
+            around, items = self._start, self._start.value
+            for part, item in zip(self._text.parts(around._begin), cast("list[JsonTree]", items), strict=True):
+                item._start = part.start
+        assert isinstance(self._start, int)
+        return self._start
 
     @property
     def position(self) -> Position:  # type: ignore[override]
         """The line and column at which the value begins."""
-        return self._text.position(self._start)
+        return self._text.position(self._begin)
 
     @property
     def value(self) -> Scalar | list[Tree] | dict[str, Tree]:  # type: ignore[override]
@@ -125,12 +138,11 @@ class JsonTree(Tree):
         if self._inside is None:
             plain, text = self._plain, self._text
             if isinstance(plain, dict):
-                parts = list(text.parts(self._start))
+                parts = list(text.parts(self._begin))
                 keys = {part.key: text.position(part.key_start) for part in parts}
                 self._inside = {part.key: JsonTree(text, part.start, plain[part.key]) for part in parts}, keys
             elif isinstance(plain, list):
-                items = zip(text.parts(self._start), plain, strict=True)
-                self._inside = [JsonTree(text, part.start, inner) for part, inner in items], _NO_KEYS
+                self._inside = [JsonTree(text, self, inner) for inner in plain], _NO_KEYS
             else:
                 self._inside = plain, _NO_KEYS
         return self._inside

@@ -126,3 +126,22 @@ def test_the_text_of_a_task_that_has_no_mistake_is_not_looked_into(monkeypatch):
     tasks = [{"id": f"t{k}", "commandLine": "/bin/sh -c 'a'", **given} for k in range(300)]
     load_scenario("many.json", text=json.dumps({**SMALL, "jobs": [{**SMALL["jobs"][0], "tasks": tasks}]}))
     assert len(calls) < 20
+
+
+def test_where_the_tasks_of_a_list_begin_is_only_looked_for_when_one_is_reported(monkeypatch):
+    parts, found = JsonText.parts, []
+
+    def noted(self, start):
+        for part in parts(self, start):
+            found.append(part)
+            yield part
+
+    monkeypatch.setattr(JsonText, "parts", noted)
+    tasks = [{"id": f"t{k}", "commandLine": "/bin/sh -c 'a'", "simulate": {"duration": 5}} for k in range(300)]
+    text = json.dumps({**SMALL, "jobs": [{**SMALL["jobs"][0], "tasks": tasks}]}, indent=1)
+    load_scenario("many.json", text=text)
+    assert len(found) < 20
+    line = text[: text.index('"t7"')].count("\n")  # the one with the brace, counted from 1
+    with pytest.raises(ScenarioError, match=f"the id 'T7' is taken by the task in line {line} "):
+        load_scenario("twice.json", text=text.replace('"t8"', '"T7"'))
+    assert len(found) > 300
