@@ -258,14 +258,13 @@ def _number_type(field: FieldInfo) -> type | None:
 
 def _is_quoted(value: Plain, kind: type) -> bool:
     """Return whether a value is in quotes that it must not have, or has such values in it."""
-    if kind in _IN_QUOTES:
-        return isinstance(value, str) and _IN_QUOTES[kind].fullmatch(value) is not None
-    if isinstance(value, list):
-        return bool(_inner_types(kind)) and any(_is_quoted(inner, kind) for inner in value)
-    if not isinstance(value, dict):
+    if isinstance(value, str):
+        return kind in _IN_QUOTES and _IN_QUOTES[kind].fullmatch(value) is not None
+    if not isinstance(value, dict | list) or kind in _IN_QUOTES or not (types := _inner_types(kind)):
         return False
-    types = _inner_types(kind)
-    return any(_is_quoted(value[name], types[name]) for name in value.keys() & types.keys())
+    if isinstance(value, list):
+        return any(_is_quoted(inner, kind) for inner in value)
+    return any(_is_quoted(inner, types[name]) for name, inner in value.items() if name in types)
 
 
 def unquoted(place: DocumentPlace, kind: type) -> DocumentPlace:

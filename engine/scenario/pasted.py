@@ -9,10 +9,10 @@ part of it keeps its place in the document.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable
+from functools import lru_cache, partial
 
-from engine.base.terms import Deallocation
+from engine.base.terms import Deallocation, Plain
 from engine.base.values import lazy_regex, read_table
 from engine.scenario.bodies import (
     PRINTED_BY_AZ,
@@ -403,6 +403,8 @@ def _with_tasks(place: DocumentPlace) -> DocumentPlace:
 
 def _each(place: DocumentPlace, model: type[Spec]) -> DocumentPlace:
     """Return a list of bodies of ``model``, each without what only the service writes."""
+    if isinstance(place.plain, list) and all(_is_usual(value, model) for value in place.plain):
+        return unquoted(place, model)
     entries = [(entry, unquoted(_as_sent(entry, model, ()), model)) for entry in place.entries()]
     if all(before.tree is after.tree for before, after in entries):
         return place
@@ -414,8 +416,11 @@ def _as_sent(place: DocumentPlace, model: type[Spec], others: tuple[str, ...]) -
 
     It may have the names and values of a client: of Python's or of the Azure CLI (GEN-21).
     """
+    if not isinstance(place.plain, dict) or _is_usual(place.plain, model):
+        return place
     written, place = place, wire_spelled(place, model, others)
-    left_out = list(_written_by_service(place, model))
+    given = ((name, inner) for name, inner in place.items() if inner.plain is not None)
+    left_out = [inner for name, inner in given if _is_of_service(name, model)]
     if not left_out and place is written and not _is_printed_by_az(place):
         return place
     is_automatic = place.get("enableAutoScale")
@@ -440,17 +445,22 @@ def _as_sent(place: DocumentPlace, model: type[Spec], others: tuple[str, ...]) -
     return apart.place()
 
 
+def _is_usual(value: Plain, model: type[Spec]) -> bool:
+    """Return whether no key of a value is one that a client writes in its own way or only the service writes."""
+    return not isinstance(value, dict) or _are_usual(tuple(value), model)
+
+
+@lru_cache(maxsize=256)  # a long list has few combinations of keys
+def _are_usual(names: tuple[str, ...], model: type[Spec]) -> bool:
+    return not any("_" in name or name == PRINTED_BY_AZ or _is_of_service(name, model) for name in names)
+
+
+def _is_of_service(name: str, model: type[Spec]) -> bool:
+    return name in model.SERVICE_NAMES or name.startswith(("odata.", "@odata."))
+
+
 def _is_printed_by_az(place: DocumentPlace) -> bool:
     return isinstance(place.plain, dict) and PRINTED_BY_AZ in place.plain
-
-
-def _written_by_service(place: DocumentPlace, model: type[Spec]) -> Iterator[DocumentPlace]:
-    value = place.plain
-    for name in value if isinstance(value, dict) else ():
-        if name in model.SERVICE_NAMES or name.startswith(("odata.", "@odata.")):
-            inner = place.get(name)
-            if inner is not None:
-                yield inner
 
 
 def _warn(place: DocumentPlace, left_out: list[DocumentPlace]) -> None:

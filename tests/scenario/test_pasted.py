@@ -13,6 +13,7 @@ import pytest
 from engine.base.errors import ScenarioError
 from engine.base.terms import NodeFillType
 from engine.base.values import MINUTE_MS
+from engine.scenario import pasted
 from engine.scenario.load import load
 from engine.scenario.model import Scenario
 from engine.specs.bodies import PoolSpec
@@ -450,3 +451,13 @@ def test_copies_of_a_resource_are_to_be_written():
         load("s", text=text)
     assert [problem.path for problem in caught.value.problems] == ["pools[0].copy", "pools[0].properties.copy"]
     assert all("write each copy as an entry of its own" in problem.message for problem in caught.value.problems)
+
+
+def test_tasks_as_the_service_takes_them_are_not_searched_for_names_of_clients(monkeypatch):
+    spelled, calls = pasted.wire_spelled, []
+    monkeypatch.setattr(pasted, "wire_spelled", lambda *given: calls.append(given) or spelled(*given))
+    tasks = [{"id": f"t{k}", "commandLine": "/bin/sh -c 'a'"} for k in range(300)]
+    job = {"id": "j", "poolInfo": {"poolId": "p"}, "tasks": tasks}
+    pool = {"id": "p", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 1}
+    load("many.json", text=json.dumps({"scenario": "s", "pools": [pool], "jobs": [job]}))
+    assert len(calls) < 50
