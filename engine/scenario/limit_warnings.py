@@ -346,7 +346,7 @@ class ProcessLimits:
     def take(self, process: Process) -> None:
         """Take a process, if anything may limit it."""
         body = process.place.plain
-        files = [value_at(body, name) for name in WITH_FILES]
+        files = [body[name] for name in WITH_FILES & body.keys()] if isinstance(body, dict) else []
         has_ends = any(files) and (bool(self._simulate.storage) or "se=" in str(files))
         is_limited = value_at(body, *_LIMIT) is not None or process.owner.job_id in self.of_jobs
         if has_ends or is_limited or process.model is JobPreparationTask or value_at(body, "simulate", "writes"):

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from engine.autoscale import ignored_slots, unknown_names
 from engine.base.terms import OnAllTasksComplete, OsFamily
-from engine.base.values import DAY_MS, LONGEST_RUN_MS, text_at, value_at
+from engine.base.values import DAY_MS, LONGEST_RUN_MS, text_at
 from engine.scenario.bodies import fields_of, model_of
 from engine.scenario.conditions import pools_at_quota
 from engine.scenario.document import DocumentPlace, format_path
@@ -409,10 +409,9 @@ class WarningCollector:
             self._needs.take(place, body.owner, factory)
         self._visit_line(place, model, body.owner, factory)
         watched = _watched(model)
-        for name in place.plain:
-            known = watched.get(name)
-            inner = place.get(name) if known is not None else None
-            if known is None or inner is None:
+        for name in filter(watched.__contains__, place.plain):
+            known, inner = watched[name], place.get(name)
+            if inner is None:
                 continue
             if not has_effect(known):
                 if not _says_nothing(inner.plain, known):
@@ -450,10 +449,11 @@ class WarningCollector:
     ) -> None:
         """Check the process of a body and its command line, of which a template makes the first one."""
         name = _line_of(model)
-        given = text_at(place.plain, name) if name else None
-        if given is None:
+        body = place.plain
+        given = body.get(name) if isinstance(body, dict) else None
+        if not isinstance(body, dict) or not isinstance(given, str):
             return
-        if value_at(place.plain, "execute") is True and (asked := place.get("execute")) is not None:
+        if body.get("execute") is True and (asked := place.get("execute")) is not None:
             asked.warn("the line is simulated: it runs with --execute alone", "not-executed")
         text = given if factory is None else factory.command_line(0)
         if issubclass(model, CommandLine):
@@ -462,7 +462,7 @@ class WarningCollector:
         if not needs_a_look(text):
             return
         is_simulated = self._tasks_are_simulated and issubclass(model, TaskSpec | JobManagerTask)
-        is_simulated = is_simulated or bool(value_at(place.plain, "simulate"))
+        is_simulated = is_simulated or bool(body.get("simulate"))
         nodes = self._names.nodes_of(owner)
         if nodes is None:
             self._waiting.append((place, name, text, owner, is_simulated))

@@ -95,9 +95,10 @@ def task_refusals(spec: TaskSpec, job: JobSpecification) -> list[Refusal]:
 
     Rules: TASK-2, DEP-1, DEP-2, EXIT-1, EXIT-4, MI-2, PREP-2, REL-1.
     """
-    if spec.__pydantic_fields_set__ <= _SHORT:  # nothing else of it can be refused
+    if spec.__pydantic_fields_set__ <= _USUAL:  # nothing else of it can be refused
         slots = at_least_refusals(spec.required_slots, 1, ("requiredSlots",)) if spec.required_slots < 1 else ()
-        return [*id_refusals(spec.id, ("id",)), *_special_ids(spec.id, job, ("id",)), *slots]
+        limits = constraint_refusals(spec.constraints) if "constraints" in spec.__pydantic_fields_set__ else ()
+        return [*id_refusals(spec.id, ("id",)), *_special_ids(spec.id, job, ("id",)), *limits, *slots]
     return [
         *_task(spec, job),
         *_multi_instance(spec.multi_instance_settings, spec.required_slots),
@@ -127,6 +128,7 @@ def add_tasks_refusals(tasks: Sequence[TaskSpec]) -> list[Refusal]:
 # never too large: a character takes six bytes at most.
 _SHORT, _SHORT_CHARACTERS = {"id", "command_line", "required_slots", "simulate"}, 1000
 _CERTAIN = {"duration", "exit_code"}
+_USUAL = _SHORT | {"constraints", "environment_settings"}
 
 
 def is_short(task: TaskSpec) -> bool:
