@@ -167,14 +167,6 @@ def test_a_signal_to_end_restores_the_terminal_and_saves(terminal, tmp_path, num
     assert f"is saved in {SAVED}".encode() in one.text
 
 
-def test_ctrl_c_restores_the_terminal_and_saves(terminal, tmp_path):
-    one = by_hand(terminal)
-    one.press(b"\x03")
-    assert one.end() == 130
-    assert one.is_as_before
-    assert "disableJob" in (tmp_path / SAVED).read_text(encoding="utf-8")
-
-
 def test_ctrl_z_gives_the_terminal_back_and_all_is_drawn_when_it_goes_on(terminal):
     one = by_hand(terminal)
     one.press(b"\x1a")
@@ -191,11 +183,27 @@ def test_ctrl_z_gives_the_terminal_back_and_all_is_drawn_when_it_goes_on(termina
     assert one.end() == 130
 
 
-@pytest.mark.parametrize("plays", [True, False], ids=["playing", "paused"])
-def test_a_closed_terminal_ends_it_and_saves(terminal, tmp_path, plays):
-    one = by_hand(terminal, plays=plays)
+def test_a_closed_terminal_ends_it_and_saves_while_the_run_plays(terminal, tmp_path):
+    one = by_hand(terminal)
     assert one.close() == 129
     assert "disableJob" in (tmp_path / SAVED).read_text(encoding="utf-8")
+
+
+def test_a_closed_terminal_ends_it_and_saves_while_the_run_is_paused_with_the_settings_chosen_before(
+    terminal, tmp_path
+):
+    one = by_hand(terminal, plays=False)
+    one.press(b"s")
+    one.read_until(b"confirm_quit")
+    one.press(b"\x1b[C")  # the next theme
+    one.press(b"q")
+    one.press(b"6")
+    one.read_until(b"wait for success")  # so that the keys before have been handled
+    assert one.close() == 129
+    assert "disableJob" in (tmp_path / SAVED).read_text(encoding="utf-8")
+    kept = next(tmp_path.rglob("settings.toml")).read_text(encoding="utf-8")
+    assert 'theme = "light"' in kept
+    assert "introduction = false" in kept
 
 
 def test_a_terminal_that_is_closed_after_the_signal_ends_it_and_saves(terminal, tmp_path):
@@ -221,18 +229,6 @@ def test_a_terminal_that_is_closed_while_clients_are_served_leaves_their_session
     one.read_until(b"listening on")
     assert one.close() == 129
     assert load_scenario(str(tmp_path / "session.yaml")).name
-
-
-def test_a_closed_terminal_keeps_the_settings_chosen_before(terminal, tmp_path):
-    one = by_hand(terminal)
-    one.press(b"s")
-    one.read_until(b"confirm_quit")
-    one.press(b"\x1b[C")  # the next theme
-    time.sleep(0.5)
-    assert one.close() == 129
-    kept = next(tmp_path.rglob("settings.toml")).read_text(encoding="utf-8")
-    assert 'theme = "light"' in kept
-    assert "introduction = false" in kept
 
 
 def test_a_mistake_of_the_engine_is_told_and_the_past_stays(terminal, tmp_path):
@@ -288,7 +284,7 @@ def test_a_scenario_with_mistakes_is_told_before_anything_is_drawn(terminal, tmp
     assert OPENED not in one.text
 
 
-def test_a_terminal_that_grows_in_mid_run_is_filled(terminal):
+def test_a_terminal_that_grows_in_mid_run_is_filled_and_ctrl_c_restores_it_and_saves(terminal, tmp_path):
     one = by_hand(terminal)
     one.press(b"}")
     fcntl.ioctl(one.master, termios.TIOCSWINSZ, struct.pack("HHHH", 55, 180, 0, 0))
@@ -297,3 +293,4 @@ def test_a_terminal_that_grows_in_mid_run_is_filled(terminal):
     one.press(b"\x03")
     assert one.end() == 130
     assert one.is_as_before
+    assert "disableJob" in (tmp_path / SAVED).read_text(encoding="utf-8")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import chain
 
 import pytest
 
 from engine import load_scenario
 from engine.specs import commands as c
-from tests.tui.driving import drive
+from tests.tui.driving import drive, typed
 from tests.tui.screen_text import after, contains, text_of
 from tui.viewmodels.format import what
 from tui.viewmodels.lists import events
@@ -105,31 +106,34 @@ def test_a_key_shows_what_was_done(dashboard_at):
     assert not contains(seen[1], "R saves them as a scenario")
 
 
-@pytest.mark.parametrize(
-    ("filter_text", "kind", "there"),
-    [
-        ("kind:task deal-7", "task", "deal-7"),
-        ("kind:preparation", "node", "preparation"),
-        ("kind:node", "node", "n0"),
-        ("kind:job", "job", "risk"),
-        ("kind:allocation", "pool", "shared"),
-    ],
-)
-def test_enter_opens_what_an_event_is_about_at_its_moment(dashboard_at, filter_text, kind, there):
+ABOUT = {
+    "kind:task deal-7": ("task", "deal-7"),
+    "kind:preparation": ("node", "preparation"),
+    "kind:node": ("node", "n0"),
+    "kind:job": ("job", "risk"),
+    "kind:allocation": ("pool", "shared"),
+}
+
+
+def test_enter_opens_what_an_event_is_about_at_its_moment(dashboard_at):
     app = dashboard_at(LATER_S)
-    seen = []
+    keys, seen = [], []
 
     def note(app):
-        seen.extend((app.session.now_ms, app.screen.subject, app.screen.view.id, text_of(app)))
+        session, screen = app.session, app.screen
+        is_there = session.is_past and session.now_ms == session.events.when_ms(keys[-1])
+        seen.append((is_there, screen.subject, screen.view.id, text_of(app)))
 
-    keys = [{" ": "space", "-": "minus", ":": "colon"}.get(letter, letter) for letter in filter_text]
-    drive(app, "9", "slash", *keys, "enter", "home", lambda app: seen.append(app.screen.view.table.key), "enter", note)
-    key, now_ms, subject, view, lines = seen
-    assert now_ms == app.session.events.when_ms(key)
-    assert app.session.is_past
-    assert subject.kind == kind
-    assert view == ("preparation" if there == "preparation" else "detail")
-    assert contains(lines, there.capitalize() if there == "preparation" else there)
+    to_present = ("t", *f"{LATER_S}", "enter", "9", "slash", "ctrl+u")
+    key_of = lambda app: keys.append(app.screen.view.table.key)  # noqa: E731
+    ways = ((*to_present, *typed(text), "enter", "home", key_of, "enter", note) for text in ABOUT)
+    drive(app, *chain.from_iterable(ways))
+    assert len({*keys}) == len(ABOUT)
+    for (text, (kind, there)), (is_there, subject, view, lines) in zip(ABOUT.items(), seen, strict=True):
+        assert is_there, text
+        assert subject.kind == kind, text
+        assert view == ("preparation" if there == "preparation" else "detail"), text
+        assert contains(lines, there.capitalize() if there == "preparation" else there), text
 
 
 def test_events_begin_at_the_present_and_follow_it_until_the_cursor_moves(dashboard_at):
@@ -144,12 +148,9 @@ def test_events_begin_at_the_present_and_follow_it_until_the_cursor_moves(dashbo
 
 
 def test_what_stands_around_the_list_is_of_that_moment_too(dashboard_at):
-    app = dashboard_at(LATER_S)
     seen = []
-    keys = [{":": "colon"}.get(letter, letter) for letter in "kind:preparation"]
-    drive(app, "6", lambda app: seen.append(text_of(app)[3]), "9", "slash", *keys, "enter", "home", "enter")
-    app = dashboard_at(LATER_S)
-    drive(app, "6", "9", "slash", *keys, "enter", "home", "enter", lambda app: seen.append(text_of(app)[3]))
+    line = lambda app: seen.append(text_of(app)[3])  # noqa: E731
+    drive(dashboard_at(LATER_S), "6", line, "9", "slash", *typed("kind:preparation"), "enter", "home", "enter", line)
     assert "3 prepared" in seen[0]
     assert "prepared" not in seen[1]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import chain, count
 
 import pytest
+from textual import events
 
 from tests.builders import READY_S, a_job, a_pool, a_task, run_to, simulation, some_tasks
-from tests.tui.driving import drive, typed
-from tests.tui.screen_text import after, contains, text_of
+from tests.tui.driving import drive, look, typed
+from tests.tui.screen_text import contains, text_of
 from tui.viewmodels.go_line import TABS
 from tui.viewmodels.lists.events import EventsModel
 from tui.viewmodels.lists.filters import (
@@ -334,19 +335,23 @@ def test_the_hint_line_is_there_while_typing_and_goes(dashboard_at, size):
     assert "help" in seen[2][-1]
 
 
-@pytest.mark.parametrize(("view", "text"), [("5", "state:!active"), ("9", "kind:task deal"), ("5", "state:active")])
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-def test_the_filter_is_always_named_once(dashboard_at, view, text, size):
+def test_the_filter_is_always_named_once(dashboard_at, size):
     """Below the list; where a sentence about the row stands there, in the title."""
-    lines = after(dashboard_at(LATER_S), view, "slash", *typed(text), "enter", size=size)
-    named = [line for line in lines if f"filter: {text}" in line or f", filter {text} " in line]
-    assert len(named) == 1
+    ways = (("5", "state:!active"), ("9", "kind:task deal"), ("5", "state:active"))
+    seen = []
+    steps = ((view, "slash", *typed(text), "enter", look(seen), "slash", "ctrl+u", "enter") for view, text in ways)
+    drive(dashboard_at(LATER_S), *chain.from_iterable(steps), size=size)
+    for (_, text), lines in zip(ways, seen, strict=True):
+        assert sum(f"filter: {text}" in line or f", filter {text} " in line for line in lines) == 1, text
 
 
 def test_a_filter_that_is_too_long_for_the_title_is_cut(dashboard_at):
     words = "deal " * 20
-    lines = after(dashboard_at(LATER_S), "9", "slash", *typed(words), "enter", size=(80, 24))
-    (title,) = (line for line in lines if ", filter deal deal" in line)
+    seen = []
+    paste = lambda app: app.post_message(events.Paste(words)) and None  # noqa: E731
+    drive(dashboard_at(LATER_S), "9", "slash", paste, "enter", look(seen), size=(80, 24))
+    (title,) = (line for line in seen[0] if ", filter deal deal" in line)
     assert title.endswith("dea… ─╮")
 
 

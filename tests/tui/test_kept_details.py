@@ -14,7 +14,7 @@ from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.session import Session
 
 _MODELS = (TasksModel, NodesModel, PreparationModel, ReleaseModel)
-_MOST_ROWS = 5
+_MOST_ROWS = 3
 _SCENARIOS = (
     "a-new-version-of-the-pricer",
     "every-way-to-end-a-job",

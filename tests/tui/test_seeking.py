@@ -16,6 +16,12 @@ from tui.panes.watch import Watch
 from tui.textual.screens import View
 
 
+@pytest.fixture(autouse=True)
+def _slices_are_short(monkeypatch):
+    """A way that does not end works in slices until it may go on; the pauses between them are what is waited for."""
+    monkeypatch.setattr(pacing, "_SEEK_SLICE_S", 0.001)
+
+
 async def resized(app, height):
     """Wait until the screen has this many lines; return them. On a way, the pilot may wait too short."""
     async with asyncio.timeout(20):

@@ -34,33 +34,29 @@ def is_as_played_anew(simulation):
     return list(simulation.json_lines()) == replayed(simulation)
 
 
-def test_a_resize_is_taken_back_in_one_key_and_done_again_in_one(dashboard_at):
-    app, seen = dashboard_at(LATER_S), []
+def test_a_resize_is_taken_back_in_one_key_and_done_again_in_one_and_the_saved_script_agrees(dashboard_at):
+    app, seen, scripts = dashboard_at(LATER_S), [], []
     note = lambda app: seen.append((by_hand(app), app.session.now_ms, app.session.is_past))  # noqa: E731
-    drive(app, *RESIZE, note, "u", note, "U", note)
+    drive(app, *RESIZE, note, "X", look(scripts), "u", note, look(scripts), "U", note, look(scripts))
     done, undone, again = seen
     assert done == ([(LATER_S * 1000 + 1, "resizePool")], LATER_S * 1000 + 1, False)
     assert undone == ([], LATER_S * 1000, False)
     assert again == done
     assert contains(messages_of(app), "Taken back: resize", "U does it again", "Done again. u takes it back.")
+    assert [contains(lines, "resizePool") for lines in scripts] == [True, False, True]
+    assert app.recorder.is_unsaved
     assert is_as_played_anew(app.session.simulation)
 
 
-def test_after_some_time_it_says_how_far_time_goes_back_and_two_keys_are_enough(dashboard_at):
-    app, seen = dashboard_at(LATER_S), []
-    drive(app, *RESIZE, "t", *"+2m", "enter", "u", look(seen), "u", look(seen), "U", look(seen))
+def test_after_some_time_it_says_how_far_time_goes_back_and_nothing_changes_without_a_yes(dashboard_at):
+    app, seen, kept = dashboard_at(LATER_S), [], []
+    keep = lambda app: kept.append((by_hand(app), app.session.now_ms))  # noqa: E731
+    drive(app, *RESIZE, "t", *"+2m", "enter", "u", look(seen), "n", keep, "u", "escape", keep,
+          "u", "u", look(seen), keep, "U", keep)  # fmt: skip
     assert contains(seen[0], "Take back: resize", "Time goes back by 00:02:00")
-    assert app.session.now_ms == LATER_S * 1000 + 120_001
     assert not contains(seen[1], "Take back:")
-    assert by_hand(app) == [(LATER_S * 1000 + 1, "resizePool")]
-
-
-@pytest.mark.parametrize("key", ["n", "escape"])
-def test_nothing_changes_without_a_yes(dashboard_at, key):
-    app = dashboard_at(LATER_S)
-    drive(app, *RESIZE, "t", *"+2m", "enter", "u", key)
-    assert by_hand(app) == [(LATER_S * 1000 + 1, "resizePool")]
-    assert app.session.now_ms == LATER_S * 1000 + 120_001
+    whole = [(LATER_S * 1000 + 1, "resizePool")], LATER_S * 1000 + 120_001
+    assert kept == [whole, whole, ([], LATER_S * 1000), whole]
 
 
 def test_in_the_past_the_last_command_before_goes_and_what_was_done_later_is_named(dashboard_at):
@@ -75,13 +71,14 @@ def test_in_the_past_the_last_command_before_goes_and_what_was_done_later_is_nam
     assert is_as_played_anew(app.session.simulation)
 
 
-def test_what_is_not_there_cannot_be_taken_back_or_done_again(dashboard_at):
-    app = dashboard_at(LATER_S)
-    drive(app, "u", "U", *RESIZE, "t", *"-30s", "enter", "u")
-    said = messages_of(app)
-    assert contains(said, "There is nothing to do again")
-    assert len([each for each in said if "there is nothing to take back" in each]) == 2
-    assert [name for _, name in by_hand(app)] == ["resizePool"]
+def test_what_is_not_there_cannot_be_taken_back_and_a_new_command_leaves_nothing_to_do_again(dashboard_at):
+    app, counts = dashboard_at(LATER_S), []
+    none_left = ("there is nothing to take back", "There is nothing to do again")
+    note = lambda app: counts.append([sum(text in said for said in messages_of(app)) for text in none_left])  # noqa: E731
+    drive(app, "u", "U", note, *RESIZE, "t", *"-30s", "enter", "u", note, "t", *"+30s", "enter", "u", note,
+          "6", "a", *"reboot", "enter", "enter", "U", note)  # fmt: skip
+    assert counts == [[1, 1], [2, 1], [2, 1], [2, 2]]
+    assert [name for _, name in by_hand(app)] == ["rebootNode"]
 
 
 def test_marked_rows_are_one_step_and_a_refused_command_is_taken_back_too(dashboard_at):
@@ -90,13 +87,6 @@ def test_marked_rows_are_one_step_and_a_refused_command_is_taken_back_too(dashbo
     drive(app, "5", "!", "M", "a", "down", "enter", "enter", note, "u", note)
     assert seen[0] > 1
     assert seen[1] == 0
-
-
-def test_a_new_command_leaves_nothing_to_do_again(dashboard_at):
-    app = dashboard_at(LATER_S)
-    drive(app, *RESIZE, "u", "6", "a", *"reboot", "enter", "enter", "U")
-    assert [name for _, name in by_hand(app)] == ["rebootNode"]
-    assert contains(messages_of(app), "There is nothing to do again")
 
 
 def test_a_branch_keeps_the_run_that_is_left_and_it_is_opened_again(dashboard_at):
@@ -152,15 +142,6 @@ def test_the_same_moment_of_another_run_is_another_bookmark_and_is_compared_as_t
     (other,) = [each for each in steps.bookmarks.others() if each.name.startswith("bookmark 1")]
     assert other.left.inputs != session.simulation.by_hand
     assert other.until_ms == there_ms
-
-
-def test_the_saved_script_and_the_list_agree(dashboard_at):
-    app, seen = dashboard_at(LATER_S), []
-    drive(app, *RESIZE, "X", look(seen), "u", look(seen), "U", look(seen))
-    assert contains(seen[0], "resizePool")
-    assert not contains(seen[1], "resizePool")
-    assert contains(seen[2], "resizePool")
-    assert app.recorder.is_unsaved
 
 
 def resize(nodes):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pytest
 
-from tests.tui.driving import drive, tried_out
+from tests.tui.driving import drive, look, tried_out
 from tests.tui.screen_text import frames_of, text_of
 from tui.dialogs import action_form
 from tui.dialogs.action_form import ActionForm
@@ -20,55 +22,69 @@ FORMS = {
 }
 
 
+def steps_of(forms, look):
+    """The keys that open each form, a look at it, and the keys that close it and what it was opened from."""
+    for form, keys in forms.items():
+        yield from (*keys, tried_out, lambda app, form=form: look(form, app), "escape", "escape")
+
+
+def joined(lines):
+    return " ".join(" ".join(line.replace("│", " ").split()) for line in lines)
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-@pytest.mark.parametrize("form", FORMS)
-def test_the_first_frame_of_a_form_is_its_last_one(dashboard_at, monkeypatch, form, size):
-    frames = frames_of(ActionForm, monkeypatch)
+def test_the_first_frame_of_a_form_is_its_last_one(dashboard_at, monkeypatch, size):
+    frames, of_form = frames_of(ActionForm, monkeypatch), {}
     monkeypatch.setattr(action_form, "_MOST_HELD_S", 60)  # this machine may be busy
-    drive(dashboard_at(330), *FORMS[form], tried_out, lambda app: frames.append(text_of(app)), size=size)
-    assert len(set(map(tuple, frames))) == 1
+
+    def look(form, app):
+        of_form[form] = {*map(tuple, frames), tuple(text_of(app))}
+        frames.clear()
+
+    def has_closed(app):
+        assert len(app.screen_stack) == 1
+        frames.clear()
+
+    one_by_one = ((*steps_of({form: keys}, look), has_closed) for form, keys in FORMS.items())
+    drive(dashboard_at(330), *chain.from_iterable(one_by_one), size=size)
+    assert {form: len(different) for form, different in of_form.items()} == dict.fromkeys(FORMS, 1)
 
 
-@pytest.mark.parametrize("keys", [("4", "ctrl+n"), ("2", "a", *"create a job", "enter")])
-def test_a_new_job_without_a_preparation_task_is_not_said_to_run_one(dashboard_at, keys):
-    app, seen = dashboard_at(330), []
-    drive(app, *["space" if key == " " else key for key in keys], lambda app: seen.append(text_of(app)))
-    assert "preparation task, if it has one" in " ".join(" ".join(line.replace("│", " ").split()) for line in seen[0])
+NEW_JOBS = {"the key": ("4", "ctrl+n"), "the menu": ("2", "a", *"create", "space", *"a", "space", *"job", "enter")}
+
+
+def test_a_new_job_without_a_preparation_task_is_not_said_to_run_one(dashboard_at):
+    texts = {}
+    look = lambda form, app: texts.update({form: joined(text_of(app))})  # noqa: E731
+    drive(dashboard_at(330), *steps_of(NEW_JOBS, look))
+    assert [form for form in NEW_JOBS if "preparation task, if it has one" not in texts[form]] == []
 
 
 SMALL = [(80, 24), (60, 20)]
 TO_DELETE = ("4", "a", *["down"] * 6)  # the cursor in the menu of the actions on a job
 
 
-def seen_at(app, size, *keys):
-    seen = []
-    drive(app, *keys, tried_out, lambda app: seen.append(text_of(app)), size=size)
-    return " ".join(" ".join(line.replace("│", " ").split()) for line in seen[0])
-
-
 @pytest.mark.parametrize("size", SMALL)
 def test_a_menu_shows_all_effects_of_the_action_under_the_cursor(dashboard_at, size):
-    text = seen_at(dashboard_at(330), size, *TO_DELETE)
+    seen = []
+    drive(dashboard_at(330), *TO_DELETE, look(seen), size=size)
+    text = joined(seen[0])
     assert "› Delete risk" in text
     assert "at present tasks affected" in text
     assert "deleted (JOB-16)" in text
 
 
 @pytest.mark.parametrize("size", SMALL)
-@pytest.mark.parametrize("form", FORMS)
-def test_a_form_on_a_small_screen_names_the_key_that_confirms_and_the_one_that_shows_more(dashboard_at, size, form):
-    app, longer = dashboard_at(330), []
+def test_a_form_on_a_small_screen_names_its_keys_and_what_cannot_be_undone(dashboard_at, size):
+    """Its keys are the one that confirms and, where not all effects have room, the one that shows more."""
+    texts, longer = {}, {}
 
-    def look(app):
+    def keep(form, app):
         view = app.screen.query_one("#consequences", LinesView)
-        longer.append(len(view.lines) > view.size.height)
+        texts[form], longer[form] = joined(text_of(app)), len(view.lines) > view.size.height
 
-    text = seen_at(app, size, *FORMS[form], tried_out, look)
-    assert "ctrl+s do it" in text
-    assert ("pgdn more" in text) is longer[0]
-
-
-@pytest.mark.parametrize("size", SMALL)
-def test_a_form_says_in_its_title_that_the_service_cannot_undo_an_action(dashboard_at, size):
-    assert "Delete risk: the service cannot undo this" in seen_at(dashboard_at(330), size, *TO_DELETE, "enter")
-    assert "cannot undo" not in seen_at(dashboard_at(330), size, *FORMS["create a job"])
+    drive(dashboard_at(330), *steps_of(FORMS, keep), size=size)
+    assert [form for form in FORMS if "ctrl+s do it" not in texts[form]] == []
+    assert {form: "pgdn more" in text for form, text in texts.items()} == longer
+    assert "Delete risk: the service cannot undo this" in texts["delete a job"]
+    assert [form for form in FORMS if "cannot undo" in texts[form]] == ["delete a job"]
