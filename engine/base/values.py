@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
 class LazyRegex:
@@ -275,6 +275,13 @@ def format_utc(start: datetime, ms: int) -> str:
     """
     second, rest = divmod(ms + start.microsecond // 1000, SECOND_MS)
     return _utc_second(start, second) + _UTC_FRACTIONS[rest]
+
+
+def format_utcs(start: datetime, moments: Iterable[int]) -> list[str]:
+    """Return ``format_utc`` of many times, which takes less time."""
+    begin = start.microsecond // 1000
+    later = moments if not begin else (ms + begin for ms in moments)
+    return [_utc_second(start, ms // SECOND_MS) + _UTC_FRACTIONS[ms % SECOND_MS] for ms in later]
 
 
 def format_money(value: float, currency: str = USD) -> str:

@@ -9,11 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import islice, starmap
-from operator import add
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.log import Json
 from engine.base.terms import JobState, TaskResult
 from engine.base.values import DAY_MS, HOUR_MS, LONGEST_RUN_MS, SECOND_MS, USD, called, values
 from engine.rules.decisions.verdicts import is_final_failure
@@ -297,17 +295,24 @@ def json_text(sim: Simulation, attention: Sequence[object] = ()) -> Iterator[str
     return _pieces(_members(sim, attention), "", 1 + _LEVELS)
 
 
+class _Lines(NamedTuple):
+    """The members of a list as JSON, many at a time."""
+
+    lists: Iterator[list[str]]
+
+
 def _pieces(value: object, margin: str, levels: int) -> Iterator[str]:
     """Yield the JSON text of a value that follows a name in this margin, with so many ``levels`` indented."""
-    if not isinstance(value, dict | list | Iterator):
+    if not isinstance(value, dict | list | Iterator | _Lines):
         yield encode(value)
         return
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     pairs = ((f"{encode(name)}: ", each) for name, each in value.items()) if isinstance(value, dict) else None
-    members = pairs or (("", each) for each in value)
+    members = pairs or (("", each) for each in (() if isinstance(value, _Lines) else value))
     before, inner = opening, f"{margin}  "
-    texts = ((head, each.text if isinstance(each, Json) else encode(each)) for head, each in members)
-    while levels == 1 and (lines := list(starmap(add, islice(texts, _TOGETHER)))):
+    texts = (f"{head}{encode(each)}" for head, each in members)
+    together = iter(lambda: list(islice(texts, _TOGETHER)), []) if levels == 1 else ()
+    for lines in filter(None, value.lists if isinstance(value, _Lines) else together):
         yield f"{before}\n{inner}" + f",\n{inner}".join(lines)
         before = ","
     for head, member in members:
@@ -329,7 +334,7 @@ def _members(sim: Simulation, attention: Sequence[object]) -> dict[str, object]:
         "account": account_body(world),
         "pools": (_pool_member(sim, pool) for pool in world.pools.present()),
         "jobs": (
-            _job_member(sim, job, transitions) | {"tasks": map(Json, task_lines(world, job, transitions))}
+            _job_member(sim, job, transitions) | {"tasks": _Lines(task_lines(world, job, transitions))}
             for job in world.jobs.present()
         ),
         "jobSchedules": [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pytest
 
 from engine import Simulation, load_scenario
@@ -25,7 +27,7 @@ def written(sim):
         ]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "encode", lambda body: encoded.append(body) or encode(body))
-            found = list(task_lines(sim.world, job, transitions))
+            found = list(chain.from_iterable(task_lines(sim.world, job, transitions)))
         assert found == wanted
         count += len(found)
     return count, len({body["id"] for body in encoded if "creationTime" in body} - {HOLE})

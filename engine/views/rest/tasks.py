@@ -12,8 +12,8 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable
-from itertools import chain, count
+from collections.abc import Callable, Iterable
+from itertools import chain, count, repeat
 from json.encoder import encode_basestring as _quoted
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from engine.base.errors import BatchError, result_of
 from engine.base.paths import subtask_directory, task_directory
 from engine.base.terms import InstanceState, TaskResult, TaskState
-from engine.base.values import format_duration, format_utc, lazy_regex, words
+from engine.base.values import format_duration, format_utc, format_utcs, lazy_regex, words
 from engine.scenario.factory import TaskFactory
 from engine.specs.bodies import JobPreparationTask
 from engine.state.tables import NEVER_MS, PAGE_BITS
@@ -354,18 +354,18 @@ MOST_NODES = 4096  # texts that are kept
 _ID, _LINE, _STARTED, _ENDED, _NODE = _NAMES = tuple(f"\0{name}\0" for name in words("id line started ended node"))
 _HOLES = [_quoted(name)[1:-1] for name in _NAMES]  # as they stand in JSON
 _HOLE = lazy_regex("|".join(map(re.escape, _HOLES)))
-_Form = tuple[tuple[str, ...], Callable[[tuple[str, ...]], tuple[str, ...]]]
-"""The JSON of a task around its holes, and the order in which values of all ``_HOLES`` and these parts are written."""
+_Form = tuple[list[Iterable[str]], Callable[[tuple[Iterable[str], ...]], tuple[Iterable[str], ...]]]
+"""The JSON of a task around its holes, each part endlessly repeated, and the order of columns and these parts."""
 
 
-def task_lines(world: World, job: Job, transitions: TaskTransitions) -> Iterator[str]:
-    """Return an iterator over the tasks of a job as JSON, in the order in which they were added.
+def task_lines(world: World, job: Job, transitions: TaskTransitions) -> Iterator[list[str]]:
+    """Return an iterator over the tasks of a job as JSON, in the order in which they were added, many at a time.
 
     Multi-instance tasks have ``subtasks`` as ``subtasksinfo`` lists them (MI-7); deleted tasks are left out.
     """
     writer = _Writer(world, job, transitions)
     blocks = (BlockParts(world, world.tasks.blocks[number]) for number in job.blocks)
-    return chain.from_iterable(chain.from_iterable(map(writer.lines, blocks)))
+    return chain.from_iterable(map(writer.lines, blocks))
 
 
 class _Writer:
@@ -384,32 +384,34 @@ class _Writer:
 
     def lines(self, block: BlockParts) -> Iterator[list[str]]:
         """Yield the lines of a block's tasks in lists of about a thousand, which takes less time."""
-        tasks, sweep, begin, start = self._world.tasks, block.sweep, block.rows.start, self._world.scenario.start
+        tasks, sweep, begin = self._world.tasks, block.sweep, block.rows.start
         forms: dict[int, _Form | None] = {}  # by profile
-        states, profiles, nodes, pages = tasks.state, tasks.profile, self._nodes, tasks.sparse
-        started, ended = tasks.started, tasks.ended
         for first in range(begin, block.rows.stop, TOGETHER):
             rows = [row for row in block.rows[first - begin : first - begin + TOGETHER] if tasks.state[row] != GONE]
-            if sweep is None:
-                yield [encode(self.whole(block, task)) for task in rows]
-                continue
-            lines = []
-            ordinals = [row - begin for row in rows]
-            names = zip(sweep.task_ids(ordinals), sweep.command_lines(ordinals), strict=True)
-            for task, (task_id, line) in zip(rows, names, strict=True):
-                profile = profiles[task]
-                is_ordinary = states[task] == COMPLETED and task not in pages[task >> PAGE_BITS]
-                if is_ordinary and profile not in forms:
-                    forms[profile] = self._form(block, task)
-                form = forms[profile] if is_ordinary else None
-                if form is None:
-                    lines.append(encode(self.whole(block, task)))
-                    continue
-                name, node = _quoted(task_id)[1:-1], tasks.node[task]
-                times = format_utc(start, started[task]), format_utc(start, ended[task])
-                values = name, _quoted(line)[1:-1], *times, name.join(nodes.get(node) or self._node(node))
-                lines.append("".join(form[1](values + form[0])))
-            yield lines
+            groups: dict[int, list[int]] = {}  # by profile, places in ``rows`` of tasks that may have one form
+            for place, task in enumerate(rows if sweep is not None else ()):
+                if tasks.state[task] == COMPLETED and task not in tasks.sparse[task >> PAGE_BITS]:
+                    groups.setdefault(tasks.profile[task], []).append(place)
+            lines = [""] * len(rows)
+            for profile, places in groups.items():
+                alike = [rows[place] for place in places]
+                if profile not in forms:
+                    forms[profile] = self._form(block, alike[0])
+                form = forms[profile]
+                if sweep is not None and form is not None:
+                    for place, line in zip(places, self._filled(form, sweep, begin, alike), strict=True):
+                        lines[place] = line
+            yield [line or encode(self.whole(block, task)) for line, task in zip(lines, rows, strict=True)]
+
+    def _filled(self, form: _Form, sweep: TaskFactory, begin: int, rows: list[int]) -> Iterator[str]:
+        """Return the lines of tasks of one form."""
+        tasks, start, nodes = self._world.tasks, self._world.scenario.start, self._nodes
+        ordinals = [row - begin for row in rows]
+        names, lines = _inner(sweep.task_ids(ordinals)), _inner(sweep.command_lines(ordinals))
+        started, ended = (format_utcs(start, [column[row] for row in rows]) for column in (tasks.started, tasks.ended))
+        parts = [nodes.get(node) or self._node(node) for node in map(tasks.node.__getitem__, rows)]
+        columns = names, lines, started, ended, list(map(str.join, names, parts))
+        return map("".join, zip(*form[1]((*columns, *form[0])), strict=False))
 
     def _form(self, block: BlockParts, task: int) -> _Form | None:
         """Return the form of an ordinary task's line; None if others cannot be filled into it."""
@@ -424,13 +426,14 @@ class _Writer:
             | {"executionInfo": info | {"startTime": _STARTED, "endTime": _ENDED}, "nodeInfo": _NODE}
         )
         text = text.replace(f'"{_HOLES[-1]}"', _HOLES[-1])
-        parts, holes = tuple(_HOLE.split(text)), map(_HOLES.index, _HOLE.findall(text))
+        parts: list[Iterable[str]] = [repeat(part) for part in _HOLE.split(text)]
+        holes = map(_HOLES.index, _HOLE.findall(text))
         order = chain.from_iterable(zip(count(len(_HOLES)), holes, strict=False))  # a part comes before each hole
         form = parts, itemgetter(*order, len(_HOLES) + len(parts) - 1)
-        name, line = (_quoted(body[key])[1:-1] for key in ("id", "commandLine"))
-        times = body["previousStateTransitionTime"], body["stateTransitionTime"]
-        values = name, line, *times, name.join(self._node(self._world.tasks.node[task]))
-        return form if "".join(form[1](values + form[0])) == encode(body) else None
+        name, line = (_inner([body[key]]) for key in ("id", "commandLine"))
+        times = [body["previousStateTransitionTime"]], [body["stateTransitionTime"]]
+        values = name, line, *times, [name[0].join(self._node(self._world.tasks.node[task]))]
+        return form if next(map("".join, zip(*form[1]((*values, *parts)), strict=False))) == encode(body) else None
 
     def _node(self, node: int) -> list[str]:
         """Return what stands in ``nodeInfo`` around the id of the task."""
@@ -438,3 +441,9 @@ class _Writer:
             self._nodes.clear()
         parts = self._nodes[node] = encode(self._bodies.node_info(_ID, node)).split(_HOLES[0])
         return parts
+
+
+def _inner(texts: list[str]) -> list[str]:
+    """Return texts as they stand between the quotation marks of JSON; most are the same there."""
+    together = "".join(texts)
+    return texts if len(_quoted(together)) == len(together) + 2 else [_quoted(text)[1:-1] for text in texts]
