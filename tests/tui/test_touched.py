@@ -8,9 +8,9 @@ from tests import touched
 from tests.module_counts import LONG, longest_chain, modules
 
 # To be lowered whenever less is needed; `python -m tests.touched` prints the numbers of today.
-MOST_MODULES = 341
-MOST_LINES = 102_200
-MOST_CODE = 64_000
+MOST_MODULES = 338
+MOST_LINES = 101_950
+MOST_CODE = 63_820
 LONGEST_CHAIN = 20
 MOST_FILES_OF_A_STEP = 85
 MOST_FILES_OF_A_COMMAND = 126
