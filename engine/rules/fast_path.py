@@ -405,8 +405,8 @@ def follower_of_jobs(world: World) -> Callable[[Pool, Job, ReadyQueue, int, int]
         for number in retried:
             begun.insert(number, done_tasks[number])
         if retried:
-            for number, task in enumerate(begun):
-                started[task], start_entry[task] = times_ms[number], at + 1 + 2 * number
+            for number, row in enumerate(begun):
+                started[row], start_entry[row] = times_ms[number], at + 1 + 2 * number
         else:
             started[first:task] = array(started.typecode, times_ms)
             start_entry[first:task] = array("i", range(at + 1, at + 2 * count, 2))
